@@ -1,0 +1,213 @@
+// The ladder of rooms: who may import whom. One rule per sentence, and the sentence is its comment.
+// TypeScript is parsed by swc (@swc/core): without it nothing would be cruised and everything would pass, so
+// test/house.test.ts counts the modules and keeps a planted tree that must fail.
+
+/** The rooms of the server from top to bottom. A room imports rooms above it, never below, never on its own line. */
+const SERVER_LADDER = [
+  ["clock", "log", "events", "errors", "config", "secrets"],
+  ["egress"],
+  ["store"],
+  ["coord"],
+  ["options", "upstream"],
+  ["money"],
+  ["accounts", "channels"],
+  ["api", "relay", "jobs", "import"],
+  ["context"],
+  ["ops"],
+  ["app"],
+  ["main"],
+];
+
+const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes"], ["app"], ["main"]];
+
+const TESTS = "\\.test\\.tsx?$";
+
+/** A room is a folder or one file: `money/…` or `clock.ts`. */
+function room(side, names) {
+  return `^src/${side}/(${names.join("|")})(/|\\.tsx?$)`;
+}
+
+/** The rules of one ladder: for each room, everything that it must not see. */
+function ladder(side, lines) {
+  return lines.flatMap((line, height) =>
+    line.flatMap((name) => {
+      const siblings = line.filter((other) => other !== name);
+      const hidden = [...siblings, ...lines.slice(height + 1).flat()];
+      if (hidden.length === 0) return [];
+      return [
+        {
+          name: `ladder-${side}-${name}`,
+          comment: `${name} never imports what stands beside or below it: ${hidden.join(", ")}.`,
+          severity: "error",
+          from: { path: room(side, [name]), pathNot: TESTS },
+          // The context's type may be named anywhere; see context-is-a-type.
+          to: { path: room(side, hidden), pathNot: "^src/server/context\\.ts$" },
+        },
+      ];
+    }),
+  );
+}
+
+/** `names` may be imported by `from` alone. */
+function only(name, comment, allowed, target) {
+  return {
+    name,
+    comment,
+    severity: "error",
+    from: { path: "^src/", pathNot: [TESTS, ...allowed] },
+    to: { path: target },
+  };
+}
+
+/** A package, wherever npm put it. */
+function npm(name) {
+  return `node_modules/${name}/`;
+}
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...ladder("server", SERVER_LADDER),
+    ...ladder("console", CONSOLE_LADDER),
+    {
+      name: "server-room-is-in-the-ladder",
+      comment: "Everything in src/server belongs to a room of the ladder; name a new room there first.",
+      severity: "error",
+      from: { path: "^src/", pathNot: TESTS },
+      to: { path: "^src/server/", pathNot: room("server", SERVER_LADDER.flat()) },
+    },
+    {
+      name: "console-room-is-in-the-ladder",
+      comment: "Everything in src/console belongs to a room of the ladder; name a new room there first.",
+      severity: "error",
+      from: { path: "^src/", pathNot: TESTS },
+      to: { path: "^src/console/.*\\.tsx?$", pathNot: room("console", CONSOLE_LADDER.flat()) },
+    },
+    {
+      name: "contract-imports-zod-and-itself",
+      comment: "contract imports zod and itself: it must run in the browser and in any tool.",
+      severity: "error",
+      from: { path: "^src/contract/", pathNot: TESTS },
+      to: { pathNot: ["^src/contract/", npm("zod")] },
+    },
+    {
+      name: "console-never-imports-server",
+      comment: "console never imports server, not even types: the contract is what both agree on.",
+      severity: "error",
+      from: { path: "^src/console/", pathNot: TESTS },
+      to: { path: "^src/server/" },
+    },
+    {
+      name: "server-never-imports-console",
+      comment: "server never imports console: it only serves the built files.",
+      severity: "error",
+      from: { path: "^src/server/" },
+      to: { path: "^src/console/" },
+    },
+    {
+      name: "pages-never-import-pages",
+      comment: "pages never import pages: pages are leaves; share through ui.",
+      severity: "error",
+      from: { path: "^src/console/pages/([^/]+)", pathNot: TESTS },
+      to: { path: "^src/console/pages/.*\\.tsx?$", pathNot: "^src/console/pages/$1(/|$)" },
+    },
+    {
+      name: "dialects-are-pure",
+      comment: "upstream/dialects/* import only contract, hub, sse and fault: pure, so fixtures suffice.",
+      severity: "error",
+      from: { path: "^src/server/upstream/dialects/", pathNot: TESTS },
+      to: {
+        pathNot: [
+          "^src/contract/",
+          "^src/server/upstream/(hub|sse|fault)\\.ts$",
+          "^src/server/upstream/dialects/",
+        ],
+      },
+    },
+    {
+      name: "dialects-never-import-dialects",
+      comment: "one dialect never imports another: what three need goes to sse or hub.",
+      severity: "error",
+      from: {
+        path: "^src/server/upstream/dialects/([^/]+)\\.ts$",
+        pathNot: [TESTS, "/dialects/index\\.ts$"],
+      },
+      to: {
+        path: "^src/server/upstream/dialects/",
+        pathNot: ["/dialects/dialect\\.ts$", "^src/server/upstream/dialects/$1\\.ts$"],
+      },
+    },
+    {
+      name: "upstream-knows-no-state",
+      comment:
+        "upstream never imports store, money or channels: the channel test, the relay and a fixture call the same code.",
+      severity: "error",
+      from: { path: "^src/server/upstream/", pathNot: TESTS },
+      to: { path: room("server", ["store", "money", "channels"]) },
+    },
+    only(
+      "one-door-out",
+      "only egress imports undici, node:net and node:tls: one door out.",
+      ["^src/server/egress/"],
+      [npm("undici"), "^(node:)?(net|tls)$"],
+    ),
+    only(
+      "one-place-for-secrets",
+      "only secrets imports node:crypto; everybody else asks it.",
+      ["^src/server/secrets\\.ts$"],
+      "^(node:)?crypto$",
+    ),
+    only(
+      "hono-at-the-door",
+      "hono is imported in app, ops and api/mount only: business code does not know HTTP.",
+      ["^src/server/(main|app|ops|api/mount)(/|\\.ts$)"],
+      [npm("hono"), npm("@hono/[^/]+")],
+    ),
+    only(
+      "http-at-the-door",
+      "node:http is known in main, app, relay/routes and relay/stream only: business code does not know HTTP.",
+      ["^src/server/(main|app|relay/routes|relay/stream)(/|\\.ts$)"],
+      "^(node:)?(http|https|http2)$",
+    ),
+    {
+      name: "context-is-a-type",
+      comment: "context is imported as a type everywhere except main and tests: no hidden construction.",
+      severity: "error",
+      from: { path: "^src/", pathNot: [TESTS, "^src/server/main(/|\\.ts$)"] },
+      to: { path: "^src/server/context\\.ts$", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "server-needs-production-packages-only",
+      comment:
+        "server and contract import packages of `dependencies` only: the production install has no others.",
+      severity: "error",
+      from: { path: "^src/(server|contract)/", pathNot: TESTS },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "src-never-imports-tests",
+      comment: "src never imports test, scripts or a *.test.ts file.",
+      severity: "error",
+      from: { path: "^src/", pathNot: TESTS },
+      to: { path: ["^test/", "^scripts/", TESTS] },
+    },
+    {
+      name: "everything-resolves",
+      comment: "an import that leads nowhere is an error, else the rules above would not see it.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    // swc keeps type-only imports; `tsPreCompilationDeps` would ask for a TypeScript older than 7.
+    parser: "swc",
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: ["/fixtures/"] },
+    enhancedResolveOptions: {
+      extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json"],
+      exportsFields: ["exports"],
+      conditionNames: ["import", "node", "default"],
+    },
+  },
+};

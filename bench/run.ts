@@ -1,0 +1,164 @@
+// `npm run bench [-- --quick] [--json] [--self] [--profile] [--case name]`: Tollgate beside a bare proxy, in one run, as ratios. A
+// benchmark, not a test: it ends with 0 whatever it finds, and with 1 only when it could not measure.
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { type Book, checkBooks } from "./books.ts";
+import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
+import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
+import { profileText, readProfiles } from "./profile.ts";
+import { booksText, caseLines, tableOf, type Vitals, vitalLines } from "./report.ts";
+import { createHome, furnish, type Home, startTollgate } from "./tollgate.ts";
+import { monotonicUs } from "./wire.ts";
+
+const SETTLE_MS = 1500;
+const STARTS = 3;
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    /** Floor against floor: shows what this machine's noise looks like. Every ratio should be near 1. */
+    self: { type: "boolean", default: false },
+    /** No comparison; names the functions that cost most. */
+    profile: { type: "boolean", default: false },
+    /** One case alone: json, json-idle, sse, sse-flood or sse-idle. */
+    case: { type: "string" },
+  },
+});
+
+function chosenCases(): Case[] {
+  const all = casesFor(flags.quick);
+  const chosen = all.filter(({ name }) => flags.case === undefined || flags.case === name);
+  if (chosen.length === 0) throw new Error(`--case is one of ${all.map(({ name }) => name).join(", ")}`);
+  return chosen;
+}
+
+/** Progress goes to stderr, so that stdout holds the result alone. */
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function startFloor(upstreamPort: number): Promise<Target> {
+  const floor = await startService("bench/floor.ts", { UPSTREAM_PORT: String(upstreamPort) });
+  return { ...floor, key: "0".repeat(48) };
+}
+
+async function runCases(load: Load, floor: Target, tollgate: Target): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const one of chosenCases()) {
+    say(`${one.title} …`);
+    outcomes.push(await runCase(load, one, floor, tollgate));
+  }
+  return outcomes;
+}
+
+interface Findings {
+  readonly outcomes: readonly Outcome[];
+  readonly vitals: Vitals | undefined;
+  readonly books: readonly Book[];
+}
+
+async function measureTollgate(): Promise<Findings> {
+  const upstream = await startService("bench/upstream.ts");
+  const floor = await startFloor(upstream.port);
+  const home = createHome(false);
+  const first = await startTollgate(home);
+  const key = await furnish(first.port, upstream.port);
+  await first.stop();
+  const server = await startTollgate(home);
+  await pause(SETTLE_MS);
+  const rssIdleMb = rssMb(server.pid);
+  const rss = watchRss(server.pid);
+  const outcomes = await runCases(startLoad(), floor, { ...server, key });
+  const rssLoadedMb = rss.stop();
+  await server.stop();
+  const served = outcomes.reduce((sum, outcome) => sum + outcome.served, 0);
+  const books = checkBooks(home.dataDir, served);
+  const readyMs = await measureStarts(home);
+  return { outcomes, vitals: { rssIdleMb, rssLoadedMb, readyMs }, books };
+}
+
+/** Starts on the database that the load left behind. Unit: ms; median. */
+async function measureStarts(home: Home): Promise<number> {
+  const times: number[] = [];
+  for (let start = 0; start < STARTS; start += 1) {
+    const server = await startTollgate(home);
+    times.push(server.readyMs);
+    await server.stop();
+  }
+  return median(times);
+}
+
+async function measureFloorTwice(): Promise<Findings> {
+  const upstream = await startService("bench/upstream.ts");
+  const floor = await startFloor(upstream.port);
+  const other = await startFloor(upstream.port);
+  return { outcomes: await runCases(startLoad(), floor, other), vitals: undefined, books: [] };
+}
+
+/** One case against a fresh server under the profiler. */
+async function profileCase(load: Load, one: Case, upstreamPort: number): Promise<string> {
+  const home = createHome(true);
+  const server = await startTollgate(home);
+  const key = await furnish(server.port, upstreamPort);
+  const target = { ...server, key };
+  await load.run(jobFor({ ...one, requests: one.requests * 2 }, target));
+  let fromUs = 0;
+  const result = await load.run(jobFor({ ...one, requests: one.requests * 2 }, target), () => {
+    fromUs = monotonicUs();
+  });
+  const window = { fromUs, toUs: monotonicUs(), requests: result.requests };
+  await server.stop();
+  return `${one.title}\n${profileText(readProfiles(home.profileDir ?? "", window))}`;
+}
+
+async function profile(): Promise<void> {
+  const upstream = await startService("bench/upstream.ts");
+  const load = startLoad();
+  for (const one of chosenCases()) {
+    process.stdout.write(`${await profileCase(load, one, upstream.port)}\n\n`);
+  }
+}
+
+function print({ outcomes, vitals, books }: Findings, machine: string): void {
+  const lines = [...caseLines(outcomes), ...(vitals ? vitalLines(vitals) : [])];
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify({ machine, lines, books, outcomes }, null, 2)}\n`);
+    return;
+  }
+  process.stdout.write(`${machine}; medians over pairs of runs\n\n${tableOf(lines)}\n`);
+  if (books.length > 0)
+    process.stdout.write(`\nThe books after ${served(outcomes)} requests:\n${booksText(books)}\n`);
+}
+
+function served(outcomes: readonly Outcome[]): number {
+  return outcomes.reduce((sum, outcome) => sum + outcome.served, 0);
+}
+
+async function main(): Promise<void> {
+  if (process.platform !== "linux") throw new Error("CPU and memory are read from /proc: this needs Linux");
+  if (flags.profile) {
+    await profile();
+    return;
+  }
+  const others = Math.round((await othersShare(SETTLE_MS)) * 100);
+  const cores = `${availableParallelism()} cores shared with load and upstream`;
+  const machine = `Node ${process.version}, ${cores}, ${others} % busy with other work before the run`;
+  print(await (flags.self ? measureFloorTwice() : measureTollgate()), machine);
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    say(
+      error instanceof Error
+        ? `${error.stack ?? error.message}\n${String(error.cause ?? "")}`
+        : String(error),
+    );
+    process.exit(1);
+  },
+);

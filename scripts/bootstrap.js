@@ -1,0 +1,231 @@
+// Prepares a checkout: installs the packages and builds the console, each only when it has to be done; then starts
+// the program named after `--`. Plain JavaScript without dependencies, since it runs on whatever Node (>= 20) starts
+// npm the first time. No npm pre-scripts do this, because `ignore-scripts=true` (.npmrc) turns those off too.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const MODULES = join(ROOT, "node_modules");
+const LOCKFILE = join(ROOT, "package-lock.json");
+const CONSOLE_STAMP = join(ROOT, "dist/console/.stamp");
+const MINIMUM_NODE = 20;
+const MAJOR = Number(process.versions.node.split(".")[0]);
+const LOCK_DIR = join(ROOT, ".cache");
+const LOCK = join(LOCK_DIR, "bootstrap.lock");
+const LOCK_WAIT_MS = 10 * 60_000;
+const ORPHAN_CHECK_MS = 250;
+
+/** Prints one line of progress; stderr, so that stdout stays what the started program writes. */
+function say(text) {
+  process.stderr.write(`[tollgate] ${text}\n`);
+}
+
+/** Ends the process with a message that says what to do. */
+function fail(text) {
+  releaseLock();
+  say(text);
+  process.exit(1);
+}
+
+function read(path) {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}
+
+function modifiedMs(path) {
+  return existsSync(path) ? statSync(path).mtimeMs : 0;
+}
+
+/** The packages a lockfile lists, by folder; nothing when there is no such file. */
+function packagesIn(lockfile) {
+  return existsSync(lockfile) ? JSON.parse(readFileSync(lockfile, "utf8")).packages : {};
+}
+
+/** True when what npm says it installed is exactly what the lockfile asks for, up to other platforms' packages. */
+function isInstalled(needsDev) {
+  const present = packagesIn(join(MODULES, ".package-lock.json"));
+  const wanted = packagesIn(LOCKFILE);
+  const isSame = (path) =>
+    wanted[path]?.version === present[path].version && wanted[path].integrity === present[path].integrity;
+  const mayBeAbsent = (entry) => entry.optional || entry.devOptional || (entry.dev && !needsDev);
+  if (!Object.keys(present).every(isSame)) return false;
+  return Object.keys(wanted).every((path) => path === "" || path in present || mayBeAbsent(wanted[path]));
+}
+
+/** The environment without this package's own programs in PATH, for an npm that is about to replace them. */
+function outsideEnvironment() {
+  const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => !entry.startsWith(MODULES));
+  return { ...process.env, PATH: path.join(delimiter) };
+}
+
+/** Runs npm with the same npm and Node that started us, falling back to the one in PATH. */
+function npm(args) {
+  const { npm_execpath: cli, npm_node_execpath: node } = process.env;
+  const own = /npm-cli\.js$/.test(cli ?? "") && existsSync(cli) && Boolean(node) && !node.startsWith(MODULES);
+  const command = own ? node : "npm";
+  const options = { cwd: ROOT, env: outsideEnvironment(), stdio: ["ignore", "ignore", "inherit"] };
+  // Windows finds npm.cmd only through a shell; the arguments are constants.
+  return spawnSync(command, own ? [cli, ...args] : args, { ...options, shell: process.platform === "win32" });
+}
+
+function install() {
+  const startMs = Date.now();
+  say("installing packages (first run, or package-lock.json changed) …");
+  const flags = ["--include=dev", "--include=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const result = npm(["ci", ...flags, "--loglevel=error"]);
+  if (result.error || result.status !== 0) {
+    const why = result.error
+      ? result.error.message
+      : `npm ci ended with code ${result.status ?? result.signal}`;
+    fail(
+      `could not install the packages: ${why}. Is the npm registry reachable? Then run the command again.`,
+    );
+  }
+  say(`packages installed in ${seconds(startMs)}`);
+}
+
+/** The pinned runtime that npm installed; this very Node where there is none for the machine but it is new enough. */
+function runtime() {
+  const { engines, optionalDependencies } = JSON.parse(read(join(ROOT, "package.json")));
+  const program = process.platform === "win32" ? "bin/node.exe" : "bin/node";
+  const pinned = Object.keys(optionalDependencies).map((name) => join(MODULES, name, program));
+  const found = pinned.find((path) => existsSync(path));
+  if (found) return found;
+  const wantedMajor = Number(/\d+/.exec(engines.node)?.[0]);
+  if (MAJOR >= wantedMajor) return process.execPath;
+  const machine = `${process.platform}-${process.arch}`;
+  return fail(
+    `Tollgate needs Node ${engines.node}; no runtime came with the packages for ${machine}. Install one.`,
+  );
+}
+
+/** Starts the program on the pinned runtime, passes signals on, and ends as it ends. */
+function run(args) {
+  // Compiled and type-stripped code is kept from start to start, beside the checkout.
+  // Two malloc arenas instead of one per thread keep some 3 MB free, and cost nothing where malloc is not the bottleneck.
+  const env = { NODE_COMPILE_CACHE: join(ROOT, ".cache/compile"), MALLOC_ARENA_MAX: "2", ...process.env };
+  const child = spawn(runtime(), args, { cwd: ROOT, stdio: "inherit", env });
+  // A terminal's Ctrl-C reaches the child by itself; twice would mean "at once" to it.
+  process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  // npm passes a signal to its shell only, which dies without telling us: we notice that we were orphaned.
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    child.kill("SIGTERM");
+  }, ORPHAN_CHECK_MS);
+  child.on("error", (error) => fail(`could not start ${args[0]}: ${error.message}`));
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+function* files(path) {
+  if (!existsSync(path)) return;
+  if (!statSync(path).isDirectory()) {
+    yield path;
+    return;
+  }
+  for (const name of readdirSync(path).sort()) yield* files(join(path, name));
+}
+
+/** One hash over everything the console is built from. Tests beside the sources do not count. */
+function consoleHash() {
+  const all = createHash("sha256");
+  for (const root of [
+    "src/console",
+    "src/contract",
+    "vite.config.ts",
+    "tsconfig.base.json",
+    "package-lock.json",
+  ]) {
+    for (const path of files(join(ROOT, root))) {
+      if (/\.test\.tsx?$/.test(path)) continue;
+      all.update(path.slice(ROOT.length)).update("\0").update(readFileSync(path)).update("\0");
+    }
+  }
+  // The one build-time setting: which server the console talks to.
+  return all.update(process.env.VITE_SERVER ?? "").digest("hex");
+}
+
+/** Builds the console for what is in `src` now and remembers the hash it was built from. */
+function buildConsole(wanted) {
+  const startMs = Date.now();
+  say("building the console …");
+  const args = [join(MODULES, "vite/bin/vite.js"), "build", "--logLevel", "warn"];
+  const result = spawnSync(runtime(), args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
+  if (result.error || result.status !== 0) fail("the console could not be built; the reason is above.");
+  mkdirSync(join(ROOT, "dist/console"), { recursive: true });
+  writeFileSync(CONSOLE_STAMP, wanted);
+  say(`console built in ${seconds(startMs)}`);
+}
+
+function seconds(startMs) {
+  return `${((Date.now() - startMs) / 1000).toFixed(1)} s`;
+}
+
+/** One preparation at a time: two `npm ci` in the same folder would delete each other's work. */
+function acquireLock() {
+  mkdirSync(LOCK_DIR, { recursive: true });
+  const startMs = Date.now();
+  let hasSaid = false;
+  while (!tryLock()) {
+    if (Date.now() - startMs > LOCK_WAIT_MS)
+      fail(`another preparation never ended; remove ${LOCK} and try again.`);
+    if (!hasSaid) say("another command is preparing this folder; waiting for it …");
+    hasSaid = true;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+  }
+}
+
+function tryLock() {
+  try {
+    writeFileSync(LOCK, String(process.pid), { flag: "wx" });
+    return true;
+  } catch {
+    if (!isAlive(Number(read(LOCK)))) rmSync(LOCK, { force: true });
+    return false;
+  }
+}
+
+function isAlive(pid) {
+  // The file is empty for a moment between its creation and the writing of the number.
+  if (pid === 0) return Date.now() - modifiedMs(LOCK) < 5000;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+function releaseLock() {
+  if (read(LOCK) === String(process.pid)) rmSync(LOCK, { force: true });
+}
+
+function prepare(wantsConsole) {
+  const wanted = wantsConsole ? consoleHash() : "";
+  const needsConsole = () => wanted !== "" && read(CONSOLE_STAMP) !== wanted;
+  // A production install without the build tools is enough for a console that is built already.
+  const needsInstall = () => !isInstalled(wanted === "" || needsConsole());
+  if (!needsInstall() && !needsConsole()) return;
+  acquireLock();
+  if (needsInstall()) install();
+  if (needsConsole()) buildConsole(wanted);
+  releaseLock();
+}
+
+function main() {
+  if (MAJOR < MINIMUM_NODE) {
+    fail(`Node ${process.versions.node} is too old even to install: use Node ${MINIMUM_NODE} or newer.`);
+  }
+  const separator = process.argv.indexOf("--");
+  const options = process.argv.slice(2, separator < 0 ? undefined : separator);
+  prepare(options.includes("console"));
+  if (separator >= 0) run(process.argv.slice(separator + 1));
+  else runtime();
+}
+
+main();

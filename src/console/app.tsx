@@ -1,0 +1,56 @@
+// The providers around every page: server state, theme and language, toasts, pages.
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { RouterProvider } from "react-router";
+import { ApiFault, bindSignedOut, handleFault } from "#console/base/faults.ts";
+import { signOut } from "#console/base/session.ts";
+import { loadStatus } from "#console/base/status.ts";
+import { paintPage, useThemeMode } from "#console/base/theme-mode.ts";
+import { NavProvider } from "#console/ui/shell/nav.ts";
+import { ToastHost } from "#console/ui/toast-host.tsx";
+import { consolePages, router } from "./routes.tsx";
+
+interface Meta {
+  readonly silent?: unknown;
+}
+
+/** A silent call shows its failure itself; the end of a session is never silent. */
+function tell(error: Error, meta: Meta | undefined): void {
+  const isSignedOut = error instanceof ApiFault && error.kind === "signed-out";
+  if (meta?.silent !== true || isSignedOut) handleFault(error);
+}
+
+function shouldRetry(failures: number, error: Error): boolean {
+  return failures < 1 && error instanceof ApiFault && error.kind === "network";
+}
+
+const client = new QueryClient({
+  queryCache: new QueryCache({ onError: (error, query) => tell(error, query.meta) }),
+  mutationCache: new MutationCache({
+    onError: (error, _input, _undo, mutation) => tell(error, mutation.meta),
+  }),
+  defaultOptions: {
+    queries: { retry: shouldRetry, refetchOnWindowFocus: false, staleTime: 5_000 },
+  },
+});
+
+bindSignedOut(() => {
+  signOut("expired");
+  client.clear();
+});
+void loadStatus(client, __APP_VERSION__);
+
+export function ConsoleApp() {
+  const mode = useThemeMode();
+  useEffect(() => paintPage(mode), [mode]);
+  return (
+    <div className="tg-root">
+      <QueryClientProvider client={client}>
+        <ToastHost />
+        <NavProvider value={consolePages}>
+          <RouterProvider router={router} />
+        </NavProvider>
+      </QueryClientProvider>
+    </div>
+  );
+}

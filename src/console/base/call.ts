@@ -1,0 +1,172 @@
+// The one way to the server: input is encoded by the contract, the envelope is judged, the answer is decoded.
+// The only file of the console that calls fetch.
+import {
+  type QueryClient,
+  type QueryKey,
+  type UseMutationResult,
+  useMutation,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { z } from "zod";
+import type { AnswerOf, Endpoint } from "#contract/endpoint.ts";
+import { ApiFault, messages } from "./faults.ts";
+
+type Decoded<T> = T extends z.ZodType ? z.output<T> : never;
+type Params<E extends Endpoint> = E["params"] extends z.ZodType
+  ? { readonly params: Decoded<E["params"]> }
+  : unknown;
+type Search<E extends Endpoint> = E["query"] extends z.ZodType
+  ? { readonly query?: Partial<Decoded<E["query"]>> }
+  : unknown;
+type Body<E extends Endpoint> = E["body"] extends z.ZodType ? { readonly body: Decoded<E["body"]> } : unknown;
+
+/** What a caller passes: decoded params, query and body; a query may name only some of its fields. */
+export type CallInput<E extends Endpoint> = Params<E> & Search<E> & Body<E>;
+
+/** The input as the untyped functions below see it. */
+interface LooseInput {
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly body?: unknown;
+}
+
+const SERVER = (import.meta.env?.VITE_SERVER ?? "").replace(/\/+$/, "");
+
+function encode(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeEncode(value);
+  if (result.success) return result.data;
+  throw new ApiFault("refused", result.error.issues[0]?.message ?? messages.failed, { cause: result.error });
+}
+
+function pairs(encoded: unknown): [string, string][] {
+  return Object.entries(encoded ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+}
+
+/** Path with its params filled in and the query encoded, e.g. `/api/token/5` or `/api/log/?p=0&size=20`. */
+export function addressOf(endpoint: Endpoint, input: LooseInput): string {
+  let path = endpoint.path;
+  if (endpoint.params !== undefined) {
+    for (const [name, value] of pairs(encode(endpoint.params, input.params))) {
+      path = path.replace(`:${name}`, encodeURIComponent(value));
+    }
+  }
+  if (endpoint.query === undefined || input.query === undefined) return path;
+  const search = new URLSearchParams(pairs(encode(endpoint.query.partial(), input.query))).toString();
+  return search === "" ? path : `${path}?${search}`;
+}
+
+async function send(endpoint: Endpoint, input: LooseInput, signal?: AbortSignal): Promise<Response> {
+  const body = endpoint.body === undefined ? undefined : JSON.stringify(encode(endpoint.body, input.body));
+  const address = SERVER + addressOf(endpoint, input);
+  try {
+    return await fetch(address, {
+      method: endpoint.method,
+      credentials: SERVER === "" ? "same-origin" : "include",
+      headers: body === undefined ? {} : { "content-type": "application/json" },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (cause) {
+    // An abort is TanStack Query's own and must reach it unchanged.
+    if (signal?.aborted === true) throw cause;
+    throw new ApiFault("network", messages.unreachable, { cause });
+  }
+}
+
+/** The parts of an envelope that are read; other servers of the family leave some out. */
+const LooseEnvelope = z.looseObject({
+  success: z.boolean().optional(),
+  message: z.string().optional(),
+  data: z.unknown().optional(),
+});
+
+async function readEnvelope(response: Response): Promise<z.output<typeof LooseEnvelope> | undefined> {
+  try {
+    return LooseEnvelope.safeParse(await response.json()).data;
+  } catch {
+    // Not JSON: the status or the missing envelope tells the story.
+    return undefined;
+  }
+}
+
+function judgeStatus(response: Response, message: string | undefined): void {
+  if (response.ok) return;
+  const { status } = response;
+  if (status === 401) throw new ApiFault("signed-out", message || messages.expired, { status });
+  throw new ApiFault("http", message || `HTTP ${status}`, { status });
+}
+
+/**
+ * Calls an endpoint. Returns the decoded `data`, or an object of `data` and the fields beside it where the contract declares some.
+ * Throws: ApiFault.
+ */
+export async function call<E extends Endpoint>(
+  endpoint: E,
+  input: CallInput<E>,
+  signal?: AbortSignal,
+): Promise<AnswerOf<E>> {
+  // CallInput<E> only names the three parts; their values are judged by the endpoint's own schemas.
+  const response = await send(endpoint, input as LooseInput, signal);
+  const envelope = await readEnvelope(response);
+  judgeStatus(response, envelope?.message);
+  if (envelope === undefined) throw new ApiFault("unreadable", messages.unreadable);
+  if (envelope.success === false) throw new ApiFault("refused", envelope.message || messages.failed);
+  const dataSchema: z.ZodType = endpoint.data;
+  const data = dataSchema.safeDecode(envelope.data ?? null);
+  const beside = endpoint.beside?.safeDecode(envelope);
+  if (!data.success || beside?.success === false) {
+    throw new ApiFault("unreadable", messages.unreadable, { cause: data.error ?? beside?.error });
+  }
+  // Decoded by the endpoint's own schemas just above.
+  return (beside === undefined ? data.data : { ...beside.data, data: data.data }) as AnswerOf<E>;
+}
+
+/** What TanStack Query needs to fetch and cache one answer. */
+export interface Query<T> {
+  readonly queryKey: QueryKey;
+  readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<T>;
+}
+
+/** The query of an endpoint; the key is path and input, so nobody writes keys by hand. */
+export function query<E extends Endpoint>(endpoint: E, input: CallInput<E>): Query<AnswerOf<E>> {
+  return {
+    queryKey: [endpoint.path, input],
+    queryFn: ({ signal }) => call(endpoint, input, signal),
+  };
+}
+
+/** Marks everything fetched from these endpoints as stale. */
+export async function invalidate(client: QueryClient, endpoints: readonly Endpoint[]): Promise<void> {
+  await Promise.all(endpoints.map((endpoint) => client.invalidateQueries({ queryKey: [endpoint.path] })));
+}
+
+export interface CallOptions<E extends Endpoint> {
+  /** Endpoints whose answers are stale after success. */
+  readonly invalidates?: readonly Endpoint[];
+  readonly onSuccess?: (answer: AnswerOf<E>, input: CallInput<E>) => void;
+  /** Changes cached rows at once; returns how to take that back when the server refuses. */
+  readonly optimistic?: (client: QueryClient, input: CallInput<E>) => () => void;
+  /** The failure is shown by the caller, not as a toast. */
+  readonly silent?: boolean;
+}
+
+/** A mutation of one endpoint. Failures go to the catalogue of faults unless `silent`. */
+export function useCall<E extends Endpoint>(
+  endpoint: E,
+  options: CallOptions<E> = {},
+): UseMutationResult<AnswerOf<E>, Error, CallInput<E>, (() => void) | undefined> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (input: CallInput<E>) => call(endpoint, input),
+    meta: { silent: options.silent === true },
+    onMutate: (input) => options.optimistic?.(client, input),
+    onError: (_error, _input, undo) => undo?.(),
+    onSuccess: (answer, input) => options.onSuccess?.(answer, input),
+    onSettled: (_answer, error) => {
+      if (error === null || options.optimistic !== undefined)
+        void invalidate(client, options.invalidates ?? []);
+    },
+  });
+}

@@ -1,0 +1,40 @@
+import { theme } from "antd";
+import { describe, expect, it } from "vitest";
+import { contrast, shades, TAG_COLOURS, type ThemeMode, tagPalette } from "./colours.ts";
+import { themeFor } from "./theme.ts";
+
+const MODES: readonly ThemeMode[] = ["light", "dark"];
+
+describe.each(MODES)("%s theme", (mode) => {
+  const shade = shades[mode];
+
+  it.each(TAG_COLOURS)("keeps the %s tag readable", (name) => {
+    const { ground, text } = tagPalette[mode][name];
+    expect(contrast(ground, text)).toBeGreaterThanOrEqual(4.5);
+  });
+
+  it("keeps text of every rank readable on every ground", () => {
+    for (const ground of [shade.page, shade.surface, shade.raised, shade.hover]) {
+      for (const text of [shade.text, shade.textSecondary, shade.textTertiary, shade.brand]) {
+        expect(contrast(ground, text), `${text} on ${ground}`).toBeGreaterThanOrEqual(4.5);
+      }
+    }
+  });
+
+  it("keeps the states readable as text and their buttons readable", () => {
+    for (const state of [shade.success, shade.warning, shade.error, shade.info]) {
+      expect(contrast(shade.surface, state), state).toBeGreaterThanOrEqual(4.5);
+    }
+    expect(contrast(shade.brand, shade.onBrand)).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(shade.error, shade.onError)).toBeGreaterThanOrEqual(4.5);
+  });
+
+  it("hands antd a primary colour that stays readable after its algorithm", () => {
+    const token = theme.getDesignToken(themeFor(mode, false));
+    expect(contrast(token.colorPrimary, shade.surface), token.colorPrimary).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(token.colorPrimary, shade.onBrand)).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(token.colorPrimaryHover, shade.onBrand), token.colorPrimaryHover).toBeGreaterThanOrEqual(
+      3,
+    );
+  });
+});

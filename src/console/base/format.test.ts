@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import {
+  formatCharge,
+  formatCount,
+  formatMs,
+  formatTime,
+  maskKey,
+  relativeTime,
+  shortCount,
+} from "./format.ts";
+
+const dollars = { quotaPerUnit: 500_000, inCurrency: true };
+
+describe("format", () => {
+  it("writes moments as year-month-day hour:minute:second in local time", () => {
+    const at = new Date(2026, 0, 5, 7, 8, 9);
+    expect(formatTime(at.getTime() / 1000)).toBe("2026-01-05 07:08:09");
+    expect(formatTime(0)).toBe("");
+  });
+
+  it.each([
+    [0, "刚刚"],
+    [30, "不到1分钟后"],
+    [-100, "2分钟前"],
+    [3_600, "1小时后"],
+    [-86_400 * 3, "3天前"],
+    [86_400 * 60, "2个月后"],
+  ])("says %i seconds from now as %s", (delta, words) => {
+    expect(relativeTime(1_000_000_000 + delta, 1_000_000_000)).toBe(words);
+  });
+
+  it("shows charges with enough digits to be seen", () => {
+    expect(formatCharge(173, dollars)).toBe("$0.000346");
+    expect(formatCharge(600_000, dollars)).toBe("$1.2000");
+    expect(formatCharge(60_000_000, dollars)).toBe("$120.00");
+    expect(formatCharge(0, dollars)).toBe("$0.00");
+    expect(formatCharge(1_234_567, { ...dollars, inCurrency: false })).toBe("1,234,567");
+  });
+
+  it("shortens counts with K, M and B", () => {
+    expect([999, 1_234, 2_500_000, 3_000_000_000].map(shortCount)).toEqual(["999", "1.2K", "2.5M", "3.0B"]);
+    expect(formatCount(1_234_567)).toBe("1,234,567");
+    expect(formatMs(820)).toBe("0.82 秒");
+    expect(formatMs(0)).toBe("");
+  });
+
+  it("never shows the middle of a key", () => {
+    expect(maskKey("abcd".repeat(12))).toBe("sk-abcd••••••abcd");
+    expect(maskKey("short")).toBe("sk-••••");
+  });
+});

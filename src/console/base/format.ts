@@ -1,0 +1,62 @@
+// Numbers, times and keys as people read them. Pure; quota itself is formatted by #contract/quota.ts.
+import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** Seconds → `2026-11-20 06:34:00` in local time; "" for 0. */
+export function formatTime(seconds: number): string {
+  if (seconds <= 0) return "";
+  const at = new Date(seconds * 1000);
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+const relative = new Intl.RelativeTimeFormat("zh-CN", { numeric: "always" });
+const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
+
+/** Seconds since 1970 in words relative to `nowSec`, e.g. `3天前`, `2小时后`, `刚刚`. */
+export function relativeTime(seconds: number, nowSec: number): string {
+  const delta = seconds - nowSec;
+  for (const [unit, length] of STEPS) {
+    if (Math.abs(delta) >= length) return relative.format(Math.round(delta / length), unit);
+  }
+  return delta > 0 ? "不到1分钟后" : "刚刚";
+}
+
+const grouped = new Intl.NumberFormat("zh-CN");
+
+/** 1234567 → `1,234,567`. */
+export function formatCount(value: number): string {
+  return grouped.format(value);
+}
+
+/** K, M, B as the spec writes request counts: 1234 → `1.2K`. */
+export function shortCount(value: number): string {
+  if (value >= 1_000_000_000) return `${(value / 1_000_000_000).toFixed(1)}B`;
+  if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`;
+  return value >= 1_000 ? `${(value / 1_000).toFixed(1)}K` : String(value);
+}
+
+/** Milliseconds → `0.82 秒`; "" for 0 (unknown). */
+export function formatMs(ms: number): string {
+  return ms <= 0 ? "" : `${(ms / 1000).toFixed(2)} 秒`;
+}
+
+/** A charge with enough digits to be seen: `$123.46`, `$1.2346`, `$0.000012`. Plain quota outside currency mode. */
+export function formatCharge(quota: number, display: QuotaDisplay): string {
+  if (!display.inCurrency) return formatCount(quota);
+  const value = Math.abs(quota / display.quotaPerUnit);
+  if (value === 0 || value >= 100) return formatQuota(quota, display, 2);
+  return formatQuota(quota, display, value >= 1 ? 4 : 6);
+}
+
+/** A key for the eye: `sk-AbCd••••wXyZ`. */
+export function maskKey(key: string): string {
+  return key.length <= 12 ? "sk-••••" : `sk-${key.slice(0, 4)}••••••${key.slice(-4)}`;
+}

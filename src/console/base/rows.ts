@@ -1,0 +1,55 @@
+// Changing rows inside cached list answers, for optimistic updates. Knows the form of list answers, no resource.
+import type { QueryClient } from "@tanstack/react-query";
+import type { Endpoint } from "#contract/endpoint.ts";
+
+interface Row {
+  readonly id: number;
+}
+interface ListAnswer {
+  readonly data: readonly Row[];
+  readonly total?: number | undefined;
+}
+
+function isListAnswer(value: unknown): value is ListAnswer {
+  return typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data);
+}
+
+function snapshot(client: QueryClient, lists: readonly Endpoint[]): () => void {
+  const before = lists.flatMap((list) => client.getQueriesData({ queryKey: [list.path] }));
+  return () => {
+    for (const [key, value] of before) client.setQueryData(key, value);
+  };
+}
+
+function updateLists(
+  client: QueryClient,
+  lists: readonly Endpoint[],
+  change: (answer: ListAnswer) => ListAnswer,
+): void {
+  for (const list of lists) {
+    client.setQueriesData<unknown>({ queryKey: [list.path] }, (answer: unknown) =>
+      isListAnswer(answer) ? change(answer) : answer,
+    );
+  }
+}
+
+/** Writes `patch` over the row of this id in all cached pages of `lists`. Returns the undo. */
+export function patchRow(client: QueryClient, lists: readonly Endpoint[], patch: Row): () => void {
+  const undo = snapshot(client, lists);
+  updateLists(client, lists, (answer) => ({
+    ...answer,
+    data: answer.data.map((row) => (row.id === patch.id ? { ...row, ...patch } : row)),
+  }));
+  return undo;
+}
+
+/** Hides the row of this id in all cached pages of `lists` (spec §4). Returns the undo. */
+export function hideRow(client: QueryClient, lists: readonly Endpoint[], id: number): () => void {
+  const undo = snapshot(client, lists);
+  updateLists(client, lists, (answer) => {
+    const data = answer.data.filter((row) => row.id !== id);
+    const total = answer.total === undefined ? undefined : answer.total - (answer.data.length - data.length);
+    return { ...answer, data, total };
+  });
+  return undo;
+}

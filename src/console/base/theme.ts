@@ -1,0 +1,129 @@
+// The theme: our own antd tokens for light and dark. Loaded with the shell; guest pages live on the same colours without antd.
+import { type ThemeConfig, theme } from "antd";
+import { FONT, FONT_CODE, shades, type ThemeMode } from "./colours.ts";
+import { CALM, useMedia } from "./media.ts";
+import { useThemeMode } from "./theme-mode.ts";
+
+/** Popups keep an edge in the dark, where a shadow alone is not seen. */
+function popupShadow(mode: ThemeMode): string {
+  const depth = mode === "dark" ? "rgb(0 0 0 / 55%)" : "rgb(12 38 44 / 18%)";
+  return `0 0 0 1px ${shades[mode].line}, 0 12px 32px -8px ${depth}`;
+}
+
+function tokens(mode: ThemeMode, isCalm: boolean): NonNullable<ThemeConfig["token"]> {
+  const shade = shades[mode];
+  return {
+    fontFamily: FONT,
+    fontFamilyCode: FONT_CODE,
+    fontSize: 14,
+    borderRadius: 8,
+    borderRadiusLG: 10,
+    borderRadiusSM: 6,
+    controlHeight: 34,
+    motion: !isCalm,
+    motionDurationFast: "0.1s",
+    motionDurationMid: "0.15s",
+    motionDurationSlow: "0.18s",
+    colorPrimary: shade.brand,
+    colorLink: shade.brand,
+    colorSuccess: shade.success,
+    colorWarning: shade.warning,
+    colorError: shade.error,
+    colorInfo: shade.info,
+    colorTextBase: shade.text,
+    colorText: shade.text,
+    colorTextSecondary: shade.textSecondary,
+    colorTextTertiary: shade.textTertiary,
+    colorTextQuaternary: shade.textTertiary,
+    colorTextDescription: shade.textTertiary,
+    colorTextPlaceholder: shade.textTertiary,
+    colorBgBase: shade.surface,
+    colorBgLayout: shade.page,
+    colorBgContainer: shade.surface,
+    colorBgElevated: shade.raised,
+    colorBgSpotlight: shade.tooltip,
+    colorBorder: shade.line,
+    colorBorderSecondary: shade.lineSoft,
+    colorSplit: shade.lineSoft,
+    boxShadow: popupShadow(mode),
+    boxShadowSecondary: popupShadow(mode),
+    controlItemBgHover: shade.hover,
+    controlItemBgActive: shade.selected,
+    controlItemBgActiveHover: shade.selected,
+  };
+}
+
+function componentTokens(mode: ThemeMode): NonNullable<ThemeConfig["components"]> {
+  const shade = shades[mode];
+  return {
+    Button: {
+      // The algorithm of the dark theme would move these; buttons and links show the brand colour itself.
+      colorPrimary: shade.brand,
+      colorPrimaryHover: shade.brandHover,
+      colorPrimaryActive: shade.brandHover,
+      colorLink: shade.brand,
+      colorLinkHover: shade.brandHover,
+      colorLinkActive: shade.brandHover,
+      colorError: shade.error,
+      primaryColor: shade.onBrand,
+      dangerColor: shade.onError,
+      primaryShadow: "none",
+      defaultShadow: "none",
+      dangerShadow: "none",
+      fontWeight: 500,
+    },
+    Table: {
+      cellFontSizeMD: 13,
+      cellPaddingBlockMD: 9,
+      cellPaddingInlineMD: 10,
+      headerBg: shade.surface,
+      headerColor: shade.textTertiary,
+      headerSplitColor: "transparent",
+      headerSortActiveBg: shade.hover,
+      headerSortHoverBg: shade.hover,
+      bodySortBg: "transparent",
+      fixedHeaderSortActiveBg: shade.hover,
+      rowHoverBg: shade.hover,
+      borderColor: shade.lineSoft,
+    },
+    Menu: {
+      itemBg: "transparent",
+      itemHeight: 38,
+      itemBorderRadius: 8,
+      itemMarginInline: 12,
+      itemColor: shade.textSecondary,
+      itemHoverBg: shade.hover,
+      itemSelectedBg: shade.selected,
+      itemSelectedColor: mode === "light" ? shade.brand : shade.text,
+      groupTitleColor: shade.textTertiary,
+      groupTitleFontSize: 12,
+      activeBarBorderWidth: 0,
+    },
+    Layout: {
+      headerBg: shade.surface,
+      siderBg: shade.surface,
+      bodyBg: shade.page,
+      headerHeight: 56,
+      headerPadding: "0 24px",
+    },
+    Segmented: { trackBg: shade.page },
+    Form: { verticalLabelPadding: "0 0 6px", itemMarginBottom: 20 },
+    Select: { optionSelectedBg: shade.selected, optionActiveBg: shade.hover },
+    Notification: { width: 360 },
+  };
+}
+
+/** antd's theme for one mode; `isCalm` turns motion off. */
+export function themeFor(mode: ThemeMode, isCalm: boolean): ThemeConfig {
+  return {
+    algorithm: mode === "dark" ? theme.darkAlgorithm : theme.defaultAlgorithm,
+    hashed: false,
+    token: tokens(mode, isCalm),
+    components: componentTokens(mode),
+  };
+}
+
+export function useTheme(): ThemeConfig {
+  const mode = useThemeMode();
+  return themeFor(mode, useMedia(CALM));
+}

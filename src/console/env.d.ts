@@ -1,0 +1,8 @@
+// Values that Vite writes into the bundle.
+interface ImportMetaEnv {
+  /** Another server of the family the console talks to; empty = same origin (spec §7). */
+  readonly VITE_SERVER?: string;
+}
+
+/** Version of package.json at build time, e.g. "0.1.0". */
+declare const __APP_VERSION__: string;

@@ -1,0 +1,166 @@
+// The columns of the channel list.
+import { Tooltip } from "antd";
+import type { TagColour } from "#console/base/colours.ts";
+import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { GroupTags } from "#console/ui/group-tags.tsx";
+import { NumberCell } from "#console/ui/number-cell.tsx";
+import type { Column } from "#console/ui/resource-table.tsx";
+import { ColourTag, StatusTag } from "#console/ui/status-tag.tsx";
+import { type Channel, ChannelStatus } from "#contract/channel.ts";
+import { type BalanceUnit, providerOf } from "#contract/providers.ts";
+import { abbreviate, formatQuota, type QuotaDisplay, responseGrade } from "#contract/quota.ts";
+import { TypeTag } from "./type-tag.tsx";
+
+/** State with the reason and time of automatic disabling on hover. */
+export function ChannelState({ channel }: { readonly channel: Channel }) {
+  switch (channel.status) {
+    case ChannelStatus.enabled:
+      return <StatusTag tone="good" label="已启用" />;
+    case ChannelStatus.disabled:
+      return <StatusTag tone="idle" label="已禁用" hint="本渠道被手动禁用" />;
+    case ChannelStatus.autoDisabled: {
+      const when = formatTime(channel.status_time);
+      const why = channel.status_reason;
+      const hint = ["本渠道被程序自动禁用", when, why].filter((part) => part !== "").join(" · ");
+      return <StatusTag tone="bad" label="已禁用" hint={hint} />;
+    }
+    default:
+      return <StatusTag tone="idle" label="未知状态" />;
+  }
+}
+
+const GRADES: Readonly<Record<ReturnType<typeof responseGrade>, TagColour>> = {
+  untested: "black",
+  good: "green",
+  fair: "olive",
+  slow: "yellow",
+  bad: "red",
+};
+
+/** Response time in the colours of the spec's thresholds; the time of the test on hover. */
+function ResponseTime({ channel }: { readonly channel: Channel }) {
+  const label = channel.response_time === 0 ? "未测试" : formatMs(channel.response_time);
+  const tag = <ColourTag colour={GRADES[responseGrade(channel.response_time)]}>{label}</ColourTag>;
+  if (channel.test_time === 0) return tag;
+  const ago = relativeTime(channel.test_time, Date.now() / 1000);
+  return (
+    <Tooltip title={`测试于 ${formatTime(channel.test_time)}（${ago}）`}>
+      <span>{tag}</span>
+    </Tooltip>
+  );
+}
+
+/** A stored balance in the unit of its type (spec §9). */
+function balanceText(balance: number, unit: BalanceUnit, display: QuotaDisplay): string {
+  switch (unit) {
+    case "usd":
+      return `$${balance.toFixed(2)}`;
+    case "cny":
+      return `¥${balance.toFixed(2)}`;
+    case "cny/10000":
+      return `¥${(balance / 10_000).toFixed(2)}`;
+    case "quota":
+      return display.inCurrency ? formatQuota(balance, display) : abbreviate(balance);
+  }
+}
+
+function Balance({ channel }: { readonly channel: Channel }) {
+  const display = useQuotaDisplay();
+  const unit = providerOf(channel.type)?.balance?.unit;
+  if (unit === undefined) return <span className="tg-muted">不支持</span>;
+  const when = formatTime(channel.balance_updated_time);
+  return (
+    <Tooltip title={when === "" ? "尚未更新" : `更新于 ${when}`}>
+      <span className="tg-number">{balanceText(channel.balance, unit, display)}</span>
+    </Tooltip>
+  );
+}
+
+type Change = (id: number, change: { priority?: number; weight?: number }) => void;
+
+/** The spec's columns in their order; `change` saves a number edited in place. */
+export function channelColumns(change: Change): readonly Column<Channel>[] {
+  return [
+    { key: "id", title: "ID", isSortable: true, isNumber: true, width: 58, render: (row) => row.id },
+    {
+      key: "name",
+      title: "名称",
+      isFixed: true,
+      isSortable: true,
+      isInHead: true,
+      width: 164,
+      render: (row) => (
+        <span className="tg-clip tg-channel-name" title={row.name}>
+          {row.name}
+        </span>
+      ),
+    },
+    {
+      key: "group",
+      title: "分组",
+      isSortable: true,
+      width: 136,
+      render: (row) => <GroupTags groups={row.group} />,
+    },
+    {
+      key: "type",
+      title: "类型",
+      isSortable: true,
+      width: 146,
+      render: (row) => <TypeTag type={row.type} />,
+    },
+    {
+      key: "status",
+      title: "状态",
+      isSortable: true,
+      isInHead: true,
+      width: 96,
+      render: (row) => <ChannelState channel={row} />,
+    },
+    {
+      key: "response_time",
+      title: "响应时间",
+      isSortable: true,
+      width: 92,
+      render: (row) => <ResponseTime channel={row} />,
+    },
+    {
+      key: "balance",
+      title: "余额",
+      isSortable: true,
+      isNumber: true,
+      width: 80,
+      render: (row) => <Balance channel={row} />,
+    },
+    {
+      key: "priority",
+      title: "优先级",
+      isSortable: true,
+      width: 82,
+      render: (row) => (
+        <NumberCell
+          value={row.priority}
+          label={`渠道 ${row.name} 的优先级`}
+          hint="渠道选择优先级，越高越优先"
+          onSave={(priority) => change(row.id, { priority })}
+        />
+      ),
+    },
+    {
+      key: "weight",
+      title: "权重",
+      isSortable: true,
+      width: 82,
+      render: (row) => (
+        <NumberCell
+          value={row.weight}
+          min={0}
+          label={`渠道 ${row.name} 的权重`}
+          hint="同一优先级内按权重分流"
+          onSave={(weight) => change(row.id, { weight })}
+        />
+      ),
+    },
+  ];
+}

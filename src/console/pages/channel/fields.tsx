@@ -1,0 +1,63 @@
+// The fields of a channel in three parts: what it is, how to reach it, what it serves.
+import { Form, type FormInstance } from "antd";
+import { useCallback } from "react";
+import { useNavigate } from "react-router";
+import { useCall } from "#console/base/call.ts";
+import { useModelsByType } from "#console/base/models.ts";
+import { toast } from "#console/base/toast.ts";
+import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { type Channel, channelApi } from "#contract/channel.ts";
+import { AccessFields } from "./access-fields.tsx";
+import { IdentityFields } from "./identity-fields.tsx";
+import { ServiceFields } from "./service-fields.tsx";
+import { afterTypeChange, type ChannelValues, draftOf, updateOf, valuesOf } from "./values.ts";
+import "./fields.css";
+
+interface PartsProps {
+  readonly form: FormInstance<ChannelValues>;
+  readonly isNew: boolean;
+}
+
+function Parts({ form, isNew }: PartsProps) {
+  const byType = useModelsByType();
+  const type = Form.useWatch("type", form) ?? form.getFieldValue("type");
+  const changeType = (next: number) => {
+    // On an existing channel only the type changes: its settings are the operator's.
+    if (isNew) form.setFieldsValue(afterTypeChange({ ...form.getFieldsValue(true), type }, next, byType));
+  };
+  return (
+    <>
+      <IdentityFields onType={changeType} />
+      <AccessFields type={type} isNew={isNew} />
+      <ServiceFields type={type} />
+    </>
+  );
+}
+
+export function ChannelForm({ channel }: { readonly channel?: Channel }) {
+  const navigate = useNavigate();
+  const toList = useCallback(() => void navigate("/channel"), [navigate]);
+  const invalidates = [channelApi.list, channelApi.search, channelApi.get];
+  const create = useCall(channelApi.create, {
+    invalidates,
+    onSuccess: (count) => toast.success(count > 1 ? `已创建 ${count} 个渠道！` : "渠道创建成功！"),
+  });
+  const update = useCall(channelApi.update, {
+    invalidates,
+    onSuccess: () => toast.success("渠道更新成功！"),
+  });
+  const submit = (values: ChannelValues) =>
+    channel === undefined
+      ? create.mutateAsync({ body: draftOf(values) })
+      : update.mutateAsync({ body: updateOf(channel.id, values) });
+  return (
+    <ResourceForm<ChannelValues>
+      initial={valuesOf(channel)}
+      onSubmit={submit}
+      onDone={toList}
+      onCancel={toList}
+    >
+      {(form) => <Parts form={form} isNew={channel === undefined} />}
+    </ResourceForm>
+  );
+}

@@ -1,0 +1,130 @@
+// All channels: test, enable and disable, priority and weight in place, edit, delete.
+import {
+  DeleteOutlined,
+  EditOutlined,
+  PlusOutlined,
+  PoweroffOutlined,
+  ReloadOutlined,
+} from "@ant-design/icons";
+import { useQueryClient } from "@tanstack/react-query";
+import { Button } from "antd";
+import { useNavigate } from "react-router";
+import { invalidate, query, useCall } from "#console/base/call.ts";
+import { hideRow, patchRow } from "#console/base/rows.ts";
+import { toast } from "#console/base/toast.ts";
+import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
+import { ResourceTable, type RowAction } from "#console/ui/resource-table.tsx";
+import { SeenNotice } from "#console/ui/seen-notice.tsx";
+import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
+import { ChannelState, channelColumns } from "./columns.tsx";
+import { TestButton, useChannelTest } from "./test-button.tsx";
+import "./list.css";
+
+const LISTS = [channelApi.list, channelApi.search] as const;
+
+/** Changes some fields of a channel; the row shows them at once. */
+function useChannelUpdate() {
+  const update = useCall(channelApi.update, {
+    invalidates: LISTS,
+    onSuccess: () => toast.success(),
+    optimistic: (client, { body }) => {
+      const { id, status, priority, weight } = body;
+      const patch = Object.entries({ status, priority, weight }).filter(([, value]) => value !== undefined);
+      return patchRow(client, LISTS, { id, ...Object.fromEntries(patch) });
+    },
+  });
+  return (id: number, change: { status?: number; priority?: number; weight?: number }) =>
+    update.mutate({ body: { id, key: "", ...change } });
+}
+
+function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
+  const navigate = useNavigate();
+  const test = useChannelTest(LISTS);
+  const remove = useCall(channelApi.remove, {
+    invalidates: LISTS,
+    onSuccess: () => toast.success(),
+    optimistic: (client, { params }) => hideRow(client, LISTS, params.id),
+  });
+  const actions = (channel: Channel): RowAction[] => {
+    const isEnabled = channel.status === ChannelStatus.enabled;
+    const status = isEnabled ? ChannelStatus.disabled : ChannelStatus.enabled;
+    return [
+      {
+        key: "toggle",
+        label: isEnabled ? "禁用" : "启用",
+        icon: <PoweroffOutlined />,
+        onClick: () => change(channel.id, { status }),
+      },
+      {
+        key: "edit",
+        label: "编辑",
+        icon: <EditOutlined />,
+        onClick: () => void navigate(`/channel/edit/${channel.id}`),
+      },
+      {
+        key: "delete",
+        label: "删除",
+        icon: <DeleteOutlined />,
+        isDanger: true,
+        question: `删除渠道“${channel.name}”？此操作无法撤销。`,
+        confirmText: "确认删除",
+        onClick: () => remove.mutate({ params: { id: channel.id } }),
+      },
+    ];
+  };
+  return { actions, test };
+}
+
+function AddChannel() {
+  return (
+    <LinkButton to="/channel/add" kind="primary" icon={<PlusOutlined />}>
+      添加新的渠道
+    </LinkButton>
+  );
+}
+
+export function ChannelListPage() {
+  const client = useQueryClient();
+  const change = useChannelUpdate();
+  const { actions, test } = useChannelActions(change);
+  return (
+    <Page
+      title="管理渠道"
+      lead="渠道是上游账户。请求按优先级选择渠道，同级按权重分流。"
+      extra={<AddChannel />}
+    >
+      <SeenNotice prompt="channel_balance">
+        OpenAI 渠道已不再支持通过 key 获取余额，因此余额显示为 0。
+      </SeenNotice>
+      <ResourceTable<Channel>
+        name="channel"
+        label="渠道列表"
+        searchHint="搜索渠道的 ID、名称和密钥"
+        load={({ keyword, ...page }) =>
+          keyword === ""
+            ? query(channelApi.list, { query: page })
+            : query(channelApi.search, { query: { ...page, keyword } })
+        }
+        columns={channelColumns(change)}
+        actions={actions}
+        actionsWidth={232}
+        lead={(channel) => <TestButton channel={channel} test={test} />}
+        cardTitle={(channel) => channel.name}
+        cardState={(channel) => <ChannelState channel={channel} />}
+        cardFacts={["type", "response_time", "balance"]}
+        empty={{ text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: <AddChannel /> }}
+        footer={
+          <>
+            <LinkButton to="/channel/add" icon={<PlusOutlined />}>
+              添加新的渠道
+            </LinkButton>
+            <Button icon={<ReloadOutlined />} onClick={() => void invalidate(client, LISTS)}>
+              刷新
+            </Button>
+          </>
+        }
+      />
+    </Page>
+  );
+}

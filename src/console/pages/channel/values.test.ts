@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import {
+  afterTypeChange,
+  type ChannelValues,
+  draftOf,
+  keysOf,
+  mergeModels,
+  typedModels,
+  updateOf,
+  valuesOf,
+} from "./values.ts";
+
+const AZURE = 3;
+const SPARK = 18;
+const models = { "1": ["gpt-4o"], "3": ["gpt-4o", "gpt-35"], "18": ["SparkDesk"] };
+const fresh: ChannelValues = { ...valuesOf(undefined), name: "n", key: "k", models: ["gpt-4o"] };
+
+describe("a change of type", () => {
+  it("brings the defaults of the spec for the extra field", () => {
+    expect(afterTypeChange(fresh, AZURE, models).other).toBe("2023-06-01-preview");
+    expect(afterTypeChange({ ...fresh, type: AZURE, other: "2023-06-01-preview" }, SPARK, models).other).toBe(
+      "v2.1",
+    );
+    expect(afterTypeChange({ ...fresh, type: SPARK, other: "v2.1" }, 1, models).other).toBe("");
+  });
+
+  it("keeps what the operator wrote", () => {
+    const own = { ...fresh, type: AZURE, other: "2024-10-21", models: ["mine"] };
+    const change = afterTypeChange(own, SPARK, models);
+    expect(change).toEqual({ type: SPARK });
+  });
+
+  it("replaces the related models of the old type by those of the new one", () => {
+    expect(afterTypeChange(fresh, AZURE, models).models).toEqual(["gpt-4o", "gpt-35"]);
+    expect(afterTypeChange({ ...fresh, models: [] }, SPARK, models).models).toEqual(["SparkDesk"]);
+  });
+});
+
+describe("what is sent", () => {
+  it("cuts trailing slashes and keeps weights from going below 0", () => {
+    const draft = draftOf({ ...fresh, base_url: " https://x.example/// ", weight: -3, priority: null });
+    expect(draft).toMatchObject({ base_url: "https://x.example", weight: 0, priority: 0 });
+  });
+
+  it("sends one key per line in a batch, without empty lines", () => {
+    expect(keysOf("a\n\n b \r\nc")).toEqual(["a", "b", "c"]);
+    expect(draftOf({ ...fresh, is_batch: true, key: "a\n\nb\n" }).key).toBe("a\nb");
+  });
+
+  it("keeps the stored key when none is typed", () => {
+    expect(updateOf(7, { ...fresh, key: "" })).toMatchObject({ id: 7, key: "" });
+  });
+});
+
+describe("model names", () => {
+  it("are added once and in order", () => {
+    expect(mergeModels(["a", "b"], ["b", "c"])).toEqual(["a", "b", "c"]);
+    expect(typedModels(" a, b，c\nd ")).toEqual(["a", "b", "c", "d"]);
+  });
+});

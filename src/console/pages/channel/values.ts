@@ -1,0 +1,135 @@
+// Form values of a channel ⇄ what the contract wants, and what a change of type means. Pure.
+import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
+import { type Provider, providerOf } from "#contract/providers.ts";
+
+export interface ChannelValues {
+  readonly type: number;
+  readonly name: string;
+  readonly group: readonly string[];
+  readonly base_url: string;
+  readonly other: string;
+  readonly models: readonly string[];
+  readonly model_mapping: string;
+  readonly is_batch: boolean;
+  /** One key, or one per line when `is_batch`. "" on an existing channel keeps the stored one. */
+  readonly key: string;
+  readonly priority: number | null;
+  readonly weight: number | null;
+}
+
+const FIRST_TYPE = 1;
+
+export function fallbackOther(type: number): string {
+  return providerOf(type)?.other?.fallback ?? "";
+}
+
+export function valuesOf(channel: Channel | undefined): ChannelValues {
+  if (channel === undefined) {
+    return {
+      type: FIRST_TYPE,
+      name: "",
+      group: ["default"],
+      base_url: "",
+      other: fallbackOther(FIRST_TYPE),
+      models: [],
+      model_mapping: "",
+      is_batch: false,
+      key: "",
+      priority: 0,
+      weight: 0,
+    };
+  }
+  const { type, name, group, base_url, other, models, priority, weight } = channel;
+  const model_mapping = channel.model_mapping.trim() === "{}" ? "" : channel.model_mapping;
+  return {
+    type,
+    name,
+    group,
+    base_url,
+    other,
+    models,
+    model_mapping,
+    is_batch: false,
+    key: "",
+    priority,
+    weight,
+  };
+}
+
+/** A trailing slash is removed (spec §5). */
+function cutSlashes(address: string): string {
+  return address.trim().replace(/\/+$/, "");
+}
+
+/** Keys of a batch, one per line; empty lines do not count. */
+export function keysOf(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+function fieldsOf(values: ChannelValues) {
+  return {
+    type: values.type,
+    name: values.name,
+    group: [...values.group],
+    base_url: cutSlashes(values.base_url),
+    other: values.other.trim(),
+    models: [...values.models],
+    model_mapping: values.model_mapping,
+    priority: values.priority ?? 0,
+    weight: Math.max(0, values.weight ?? 0),
+  };
+}
+
+export function draftOf(values: ChannelValues): ChannelDraft {
+  const key = values.is_batch ? keysOf(values.key).join("\n") : values.key.trim();
+  return { ...fieldsOf(values), key };
+}
+
+export function updateOf(id: number, values: ChannelValues): ChannelUpdate {
+  return { ...fieldsOf(values), id, key: values.key.trim() };
+}
+
+/** What changes when another type is chosen: defaults of the old type give way, what the user wrote stays. */
+export function afterTypeChange(
+  values: ChannelValues,
+  type: number,
+  modelsByType: Readonly<Record<string, readonly string[]>>,
+): Partial<ChannelValues> {
+  const related = (of: number) => modelsByType[String(of)] ?? [];
+  const hasOwnOther = values.other !== "" && values.other !== fallbackOther(values.type);
+  const old = related(values.type);
+  const hasOwnModels =
+    values.models.length > 0 &&
+    (values.models.length !== old.length || values.models.some((model) => !old.includes(model)));
+  return {
+    type,
+    ...(hasOwnOther ? {} : { other: fallbackOther(type) }),
+    ...(hasOwnModels ? {} : { models: related(type) }),
+  };
+}
+
+/** Adds model names, keeping order and dropping repeats. */
+export function mergeModels(present: readonly string[], added: readonly string[]): string[] {
+  return [...new Set([...present, ...added])];
+}
+
+/** Names typed by hand: separated by commas, blanks or lines. */
+export function typedModels(text: string): string[] {
+  return text.split(/[\s,，]+/).filter((name) => name !== "");
+}
+
+/** Placeholder of the address field. */
+export function addressHint(provider: Provider | undefined): string {
+  return provider?.baseUrlHint ?? (provider?.baseUrl || "https://");
+}
+
+export const {
+  name: NameRule,
+  base_url: BaseUrlRule,
+  models: ModelsRule,
+  group: GroupRule,
+  model_mapping: MappingRule,
+} = ChannelDraft.shape;

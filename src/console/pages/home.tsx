@@ -1,0 +1,81 @@
+// The first page: what this is, its base address, and a call that works when pasted.
+import { useState } from "react";
+import { curlSample, KEY_PLACEHOLDER, nodeSample, pythonSample } from "#console/base/samples.ts";
+import { useUser } from "#console/base/session.ts";
+import { useServerAddress, useSystemName } from "#console/base/status.ts";
+import { CopyButton } from "#console/ui/copy-button.tsx";
+import { GuestFrame } from "#console/ui/guest-frame.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
+import "./home.css";
+
+const SAMPLES = { curl: curlSample, Python: pythonSample, "Node.js": nodeSample } as const;
+type SampleName = keyof typeof SAMPLES;
+// Object.keys of a constant gives exactly its keys.
+const NAMES = Object.keys(SAMPLES) as SampleName[];
+
+const FACTS = [
+  { title: "一个地址，所有渠道", text: "兼容 OpenAI 接口，按优先级与权重分流，失败自动换渠道重试。" },
+  { title: "额度精确到点", text: "先预扣、后结算，断线与重试都不会重复扣费，每一笔都有账可查。" },
+  { title: "令牌各管各的", text: "为每个应用单独发放令牌，限定额度、过期时间、模型范围与来源 IP。" },
+] as const;
+
+function Sample({ server }: { readonly server: string }) {
+  const [name, setName] = useState<SampleName>("curl");
+  const text = SAMPLES[name]({ server, key: KEY_PLACEHOLDER, model: "gpt-4o-mini" });
+  return (
+    <section className="tg-sample tg-card" aria-label="调用示例">
+      <header>
+        <fieldset className="tg-tabs" aria-label="示例语言">
+          {NAMES.map((option) => (
+            <button key={option} type="button" aria-pressed={option === name} onClick={() => setName(option)}>
+              {option}
+            </button>
+          ))}
+        </fieldset>
+        <CopyButton text={text} label="复制示例代码" />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard */}
+      <pre tabIndex={0} className="tg-code">
+        {text}
+      </pre>
+    </section>
+  );
+}
+
+export function HomePage() {
+  const name = useSystemName();
+  const server = useServerAddress();
+  const user = useUser();
+  return (
+    <GuestFrame title="首页">
+      <div className="tg-hero">
+        <div className="tg-hero-words">
+          <h1>大模型接口，从这一道门进出</h1>
+          <p>
+            {name}{" "}
+            把众多模型服务商收拢到一个接口地址之后：统一密钥、统一计费、统一日志。把客户端的接口地址换成下面这个即可使用。
+          </p>
+          <div className="tg-address">
+            <span>接口地址</span>
+            <code className="tg-code">{server}/v1</code>
+            <CopyButton text={`${server}/v1`} label="复制接口地址" />
+          </div>
+          <div className="tg-hero-buttons">
+            <LinkButton to={user === undefined ? "/login" : "/token"} kind="primary" isLarge>
+              {user === undefined ? "登录控制台" : "进入控制台"}
+            </LinkButton>
+          </div>
+        </div>
+        <Sample server={server} />
+      </div>
+      <ul className="tg-facts">
+        {FACTS.map((fact) => (
+          <li key={fact.title}>
+            <h2>{fact.title}</h2>
+            <p>{fact.text}</p>
+          </li>
+        ))}
+      </ul>
+    </GuestFrame>
+  );
+}

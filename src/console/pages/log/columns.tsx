@@ -1,0 +1,128 @@
+// The columns of the usage log (glossary: 时间 · 渠道 · 用户 · 令牌 · 类型 · 模型 · 用时/首字 · 提示 · 补全 · 额度 · 详情).
+import { Tooltip } from "antd";
+import type { TagColour } from "#console/base/colours.ts";
+import { formatCharge, formatCount, formatMs } from "#console/base/format.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import type { Column } from "#console/ui/resource-table.tsx";
+import { ColourTag } from "#console/ui/status-tag.tsx";
+import { TimeText } from "#console/ui/time-text.tsx";
+import { type LogEntry, LogType } from "#contract/log.ts";
+
+const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
+  [LogType.topup]: { label: "充值", colour: "green" },
+  [LogType.consume]: { label: "消费", colour: "blue" },
+  [LogType.manage]: { label: "管理", colour: "orange" },
+  [LogType.system]: { label: "系统", colour: "violet" },
+  [LogType.test]: { label: "测试", colour: "teal" },
+};
+
+export function LogKind({ type }: { readonly type: number }) {
+  const { label, colour } = KINDS[type] ?? { label: "未知", colour: "black" };
+  return <ColourTag colour={colour}>{label}</ColourTag>;
+}
+
+/** A charge with enough digits to be seen, the exact quota on hover. */
+export function Charge({ quota }: { readonly quota: number }) {
+  const display = useQuotaDisplay();
+  return (
+    <Tooltip title={`${formatCount(quota)} 点额度`}>
+      <span className="tg-number">{formatCharge(quota, display)}</span>
+    </Tooltip>
+  );
+}
+
+const NONE = <span className="tg-muted">—</span>;
+
+function Text({ text }: { readonly text: string }) {
+  if (text === "") return NONE;
+  return (
+    <span className="tg-clip" title={text}>
+      {text}
+    </span>
+  );
+}
+
+function Tokens({ count }: { readonly count: number }) {
+  return count === 0 ? NONE : <span className="tg-number">{formatCount(count)}</span>;
+}
+
+/** Total time, and the time to the first byte where it is known. */
+function Times({ entry }: { readonly entry: LogEntry }) {
+  if (entry.elapsed_time === 0) return NONE;
+  return (
+    <span className="tg-number">
+      {formatMs(entry.elapsed_time)}
+      {entry.first_byte_time === 0 ? null : (
+        <span className="tg-muted"> / {formatMs(entry.first_byte_time)}</span>
+      )}
+    </span>
+  );
+}
+
+function Channel({ entry }: { readonly entry: LogEntry }) {
+  if (entry.channel === 0) return NONE;
+  const label = entry.channel_name === "" ? `#${entry.channel}` : `#${entry.channel} ${entry.channel_name}`;
+  return <Text text={label} />;
+}
+
+const adminColumns: readonly Column<LogEntry>[] = [
+  { key: "channel", title: "渠道", width: 146, render: (entry) => <Channel entry={entry} /> },
+  { key: "username", title: "用户", width: 94, render: (entry) => <Text text={entry.username} /> },
+];
+
+export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
+  return [
+    {
+      key: "created_at",
+      title: "时间",
+      isFixed: true,
+
+      width: 170,
+      render: (entry) => <TimeText seconds={entry.created_at} />,
+    },
+    ...(isAdmin ? adminColumns : []),
+    { key: "token_name", title: "令牌", width: 114, render: (entry) => <Text text={entry.token_name} /> },
+    {
+      key: "type",
+      title: "类型",
+      isInHead: true,
+      width: 68,
+      render: (entry) => <LogKind type={entry.type} />,
+    },
+    {
+      key: "model_name",
+      title: "模型",
+      isInHead: true,
+      width: 170,
+      render: (entry) => (
+        <span className="tg-code">
+          <Text text={entry.model_name} />
+        </span>
+      ),
+    },
+    { key: "elapsed_time", title: "用时 / 首字", width: 146, render: (entry) => <Times entry={entry} /> },
+    {
+      key: "prompt_tokens",
+      title: "提示",
+      isNumber: true,
+      width: 74,
+      render: (entry) => <Tokens count={entry.prompt_tokens} />,
+    },
+    {
+      key: "completion_tokens",
+      title: "补全",
+      isNumber: true,
+      width: 74,
+      render: (entry) => <Tokens count={entry.completion_tokens} />,
+    },
+    {
+      key: "quota",
+      title: "额度",
+      isNumber: true,
+
+      width: 108,
+      render: (entry) => (entry.quota === 0 ? NONE : <Charge quota={entry.quota} />),
+    },
+    { key: "content", title: "详情", width: 250, render: (entry) => <Text text={entry.content} /> },
+  ];
+}

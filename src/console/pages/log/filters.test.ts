@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { filterParams, logQuery, NO_FILTERS, rangePresets, readFilters } from "./filters.ts";
+
+describe("log filters", () => {
+  it("survive the way through the URL", () => {
+    const filters = {
+      ...NO_FILTERS,
+      type: 2,
+      token_name: "a b",
+      start: 100,
+      end: 200,
+      channel: 7,
+      username: "u",
+    };
+    const params = new URLSearchParams(
+      Object.entries(filterParams(filters)).filter(([, value]) => value !== ""),
+    );
+    expect(readFilters(params)).toEqual(filters);
+  });
+
+  it("count garbage as not filtered", () => {
+    expect(readFilters(new URLSearchParams("type=x&start=-5&end=1e99&channel=1.5"))).toEqual(NO_FILTERS);
+  });
+
+  it("ask from epoch 0 to at least one hour ahead by default (spec §9)", () => {
+    const now = 1_700_000_123;
+    const { start_timestamp, end_timestamp } = logQuery(NO_FILTERS, now);
+    expect(start_timestamp).toBe(0);
+    expect(end_timestamp - now).toBeGreaterThanOrEqual(3_600);
+    expect(end_timestamp).toBe(logQuery(NO_FILTERS, now + 60).end_timestamp);
+  });
+
+  it("know today, yesterday, seven days and the month", () => {
+    const [today, yesterday, week, month] = rangePresets(new Date(2026, 10, 20, 15)).map(
+      ({ window }) => window,
+    );
+    const at = (day: number) => new Date(2026, 10, day).getTime() / 1000;
+    expect(today).toEqual({ start: at(20), end: at(21) - 1 });
+    expect(yesterday).toEqual({ start: at(19), end: at(20) - 1 });
+    expect(week?.start).toBe(at(14));
+    expect(month?.start).toBe(at(1));
+  });
+});

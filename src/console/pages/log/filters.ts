@@ -1,0 +1,98 @@
+// The filters of the usage log as the URL holds them. Pure.
+import { LogType } from "#contract/log.ts";
+
+export interface LogFilters {
+  readonly type: number;
+  readonly token_name: string;
+  readonly model_name: string;
+  /** Seconds since 1970; 0 = from the beginning. */
+  readonly start: number;
+  /** Seconds since 1970; 0 = up to one hour ahead. */
+  readonly end: number;
+  /** Administrators only. */
+  readonly channel: number;
+  readonly username: string;
+}
+
+export const NO_FILTERS: LogFilters = {
+  type: LogType.all,
+  token_name: "",
+  model_name: "",
+  start: 0,
+  end: 0,
+  channel: 0,
+  username: "",
+};
+
+export const LOG_TYPES: readonly { readonly value: number; readonly label: string }[] = [
+  { value: LogType.all, label: "全部" },
+  { value: LogType.topup, label: "充值" },
+  { value: LogType.consume, label: "消费" },
+  { value: LogType.manage, label: "管理" },
+  { value: LogType.system, label: "系统" },
+  { value: LogType.test, label: "测试" },
+];
+
+function whole(text: string | null): number {
+  const value = Number(text ?? "");
+  return Number.isSafeInteger(value) && value > 0 ? value : 0;
+}
+
+/** Reads the filters; anything unreadable counts as not filtered. */
+export function readFilters(params: URLSearchParams): LogFilters {
+  return {
+    type: whole(params.get("type")),
+    token_name: params.get("token_name") ?? "",
+    model_name: params.get("model_name") ?? "",
+    start: whole(params.get("start")),
+    end: whole(params.get("end")),
+    channel: whole(params.get("channel")),
+    username: params.get("username") ?? "",
+  };
+}
+
+/** The URL's form of filters: "" removes a name. Changing filters starts at the first page. */
+export function filterParams(filters: LogFilters): Record<string, string> {
+  const number = (value: number) => (value === 0 ? "" : String(value));
+  return {
+    page: "",
+    type: number(filters.type),
+    token_name: filters.token_name.trim(),
+    model_name: filters.model_name.trim(),
+    start: number(filters.start),
+    end: number(filters.end),
+    channel: number(filters.channel),
+    username: filters.username.trim(),
+  };
+}
+
+const HOUR = 3_600;
+
+/**
+ * What the server is asked: the default window is epoch 0 … one hour ahead (spec §9). The end is rounded up to the hour, so that
+ * the same question keeps the same cache key and still covers an hour to come.
+ */
+export function logQuery(filters: LogFilters, nowSec: number) {
+  const { type, token_name, model_name, channel, username } = filters;
+  const end_timestamp = filters.end === 0 ? (Math.ceil(nowSec / HOUR) + 1) * HOUR : filters.end;
+  return { type, token_name, model_name, channel, username, start_timestamp: filters.start, end_timestamp };
+}
+
+export interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Presets of the time range, by the viewer's own calendar. */
+export function rangePresets(now: Date): readonly { readonly label: string; readonly window: Window }[] {
+  const day = (offset: number) =>
+    Math.floor(new Date(now.getFullYear(), now.getMonth(), now.getDate() + offset).getTime() / 1000);
+  const month = Math.floor(new Date(now.getFullYear(), now.getMonth(), 1).getTime() / 1000);
+  const tonight = day(1) - 1;
+  return [
+    { label: "今天", window: { start: day(0), end: tonight } },
+    { label: "昨天", window: { start: day(-1), end: day(0) - 1 } },
+    { label: "近 7 天", window: { start: day(-6), end: tonight } },
+    { label: "本月", window: { start: month, end: tonight } },
+  ];
+}

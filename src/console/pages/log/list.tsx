@@ -1,0 +1,50 @@
+// The usage log: filters, sums, entries, and the details of one entry.
+import { useState } from "react";
+import { useSearchParams } from "react-router";
+import { type Query, query } from "#console/base/call.ts";
+import { isAdmin as isAdministrator, useUser } from "#console/base/session.ts";
+import { Page } from "#console/ui/page.tsx";
+import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
+import { type ListInput, withParams } from "#console/ui/table-state.ts";
+import { type LogEntry, logApi } from "#contract/log.ts";
+import { LogKind, logColumns } from "./columns.tsx";
+import { LogDetails } from "./details.tsx";
+import { FilterBar } from "./filter-bar.tsx";
+import { filterParams, type LogFilters, logQuery, readFilters } from "./filters.ts";
+import { LogStats } from "./stats.tsx";
+import "./log.css";
+
+function loadLogs(isAdmin: boolean, filter: ReturnType<typeof logQuery>) {
+  return ({ keyword: _keyword, ...page }: ListInput): Query<ListAnswer<LogEntry>> => {
+    if (isAdmin) return query(logApi.list, { query: { ...page, ...filter } });
+    const { username: _user, channel: _channel, ...own } = filter;
+    return query(logApi.listSelf, { query: { ...page, ...own } });
+  };
+}
+
+export function LogListPage() {
+  const isAdmin = isAdministrator(useUser());
+  const [params, setParams] = useSearchParams();
+  const [opened, setOpened] = useState<LogEntry>();
+  const filters = readFilters(params);
+  const filter = logQuery(filters, Date.now() / 1000);
+  const change = (next: LogFilters) => setParams((current) => withParams(current, filterParams(next)));
+  return (
+    <Page title="使用明细">
+      <LogStats filter={filter} isAdmin={isAdmin} />
+      <ResourceTable<LogEntry>
+        name="log"
+        label="使用明细列表"
+        filters={<FilterBar key={params.toString()} filters={filters} isAdmin={isAdmin} onChange={change} />}
+        load={loadLogs(isAdmin, filter)}
+        columns={logColumns(isAdmin)}
+        cardTitle={(entry) => entry.model_name || entry.content}
+        cardState={(entry) => <LogKind type={entry.type} />}
+        cardFacts={["created_at", "token_name", "elapsed_time", "quota"]}
+        onOpen={setOpened}
+        empty={{ text: "这段时间没有记录。" }}
+      />
+      <LogDetails entry={opened} isAdmin={isAdmin} onClose={() => setOpened(undefined)} />
+    </Page>
+  );
+}

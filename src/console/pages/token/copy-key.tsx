@@ -1,0 +1,44 @@
+// Copies a token: its key, or a ready call or environment that holds it.
+import { DownOutlined } from "@ant-design/icons";
+import { Button, Dropdown, type MenuProps, Space } from "antd";
+import { copyText } from "#console/base/clipboard.ts";
+import { curlSample, environmentSample } from "#console/base/samples.ts";
+import { useServerAddress } from "#console/base/status.ts";
+import type { Token } from "#contract/token.ts";
+
+const SAMPLE_MODEL = "gpt-4o-mini";
+
+export interface CopyKeyProps {
+  readonly token: Token;
+  /** Gets the text when the clipboard refused it. */
+  readonly onRefused: (text: string) => void;
+}
+
+export function CopyKey({ token, onRefused }: CopyKeyProps) {
+  const server = useServerAddress();
+  const key = `sk-${token.key}`;
+  const model = (token.models ?? "").split(",")[0] || SAMPLE_MODEL;
+  const copy = async (text: string) => {
+    if (!(await copyText(text))) onRefused(text);
+  };
+  const items: NonNullable<MenuProps["items"]> = [
+    { key: "key", label: "复制密钥", onClick: () => void copy(key) },
+    { key: "curl", label: "复制 curl 命令", onClick: () => void copy(curlSample({ server, key, model })) },
+    {
+      key: "env",
+      label: "复制环境变量",
+      onClick: () => void copy(environmentSample({ server, key, model })),
+    },
+    { key: "address", label: "复制接口地址", onClick: () => void copy(`${server}/v1`) },
+  ];
+  return (
+    <Space.Compact size="small" className="tg-copy-key">
+      <Button size="small" onClick={() => void copy(key)} aria-label={`复制令牌 ${token.name} 的密钥`}>
+        复制
+      </Button>
+      <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
+        <Button size="small" icon={<DownOutlined />} aria-label={`复制令牌 ${token.name} 的其他形式`} />
+      </Dropdown>
+    </Space.Compact>
+  );
+}

@@ -1,0 +1,150 @@
+// The fields of a token: name, quota, expiry, and limits to models and addresses.
+import { useQuery } from "@tanstack/react-query";
+import { Button, Collapse, DatePicker, Form, type FormRule, Input, Select } from "antd";
+import dayjs, { type Dayjs } from "dayjs";
+import { useCallback } from "react";
+import { useNavigate } from "react-router";
+import { query, useCall } from "#console/base/call.ts";
+import { messages } from "#console/base/faults.ts";
+import { NARROW, useMedia } from "#console/base/media.ts";
+import { toast } from "#console/base/toast.ts";
+import { required, rule } from "#console/ui/fields.ts";
+import { QuotaField } from "#console/ui/quota-field.tsx";
+import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { statusApi } from "#contract/status.ts";
+import { type Token, tokenApi } from "#contract/token.ts";
+import { EXPIRY_PRESETS, NEVER } from "./expiry.ts";
+import { draftOf, isExpiry, NameRule, QuotaRule, type TokenValues, valuesOf } from "./values.ts";
+
+/** What Form.Item gives to the control inside it. */
+interface Control<T> {
+  readonly id?: string;
+  readonly value?: T;
+  readonly onChange?: (value: T) => void;
+}
+
+function ExpiryInput({ id, value = null, onChange }: Control<Dayjs | null>) {
+  const isNarrow = useMedia(NARROW);
+  const preset = (seconds: number) =>
+    seconds === NEVER ? null : dayjs().add(seconds, "second").millisecond(0);
+  return (
+    <>
+      <DatePicker
+        {...(id === undefined ? {} : { id })}
+        showTime={!isNarrow}
+        value={value}
+        format="YYYY-MM-DD HH:mm:ss"
+        placeholder="永不过期"
+        className="tg-wide"
+        onChange={(next) => onChange?.(next)}
+      />
+      <div className="tg-form-inline tg-form-under">
+        {EXPIRY_PRESETS.map(({ label, seconds }) => (
+          <Button key={label} size="small" onClick={() => onChange?.(preset(seconds))}>
+            {label}
+          </Button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+const expiryRule: FormRule = {
+  validator: (_field, value: unknown) =>
+    isExpiry(value) ? Promise.resolve() : Promise.reject(new Error(messages.badExpiry)),
+};
+
+function UnlimitedButton({ value = false, onChange }: Control<boolean>) {
+  return <Button onClick={() => onChange?.(!value)}>{value ? "取消无限额度" : "设为无限额度"}</Button>;
+}
+
+function Quota() {
+  const isUnlimited = Form.useWatch("unlimited_quota") === true;
+  return (
+    <Form.Item
+      label="额度"
+      htmlFor="remain_quota"
+      extra="令牌的额度仅用于限制令牌本身的最大用量，实际使用受账户剩余额度限制。"
+    >
+      <div className="tg-form-inline">
+        <Form.Item name="remain_quota" noStyle rules={[rule(QuotaRule)]}>
+          <QuotaField id="remain_quota" disabled={isUnlimited} />
+        </Form.Item>
+        <Form.Item name="unlimited_quota" noStyle>
+          <UnlimitedButton />
+        </Form.Item>
+      </div>
+    </Form.Item>
+  );
+}
+
+function Limits() {
+  const models = useQuery({
+    ...query(statusApi.availableModels, {}),
+    staleTime: 60_000,
+    meta: { silent: true },
+  });
+  return (
+    <>
+      <Form.Item name="models" label="模型范围" extra="留空表示可以使用分组内的所有模型。">
+        <Select
+          mode="tags"
+          allowClear
+          tokenSeparators={[",", " ", "\n"]}
+          placeholder="所有模型"
+          options={(models.data ?? []).map((model) => ({ value: model, label: model }))}
+        />
+      </Form.Item>
+      <Form.Item
+        name="subnet"
+        label="IP 限制"
+        extra="允许的来源网段，多个以逗号分隔，例如 192.168.0.0/24。留空表示不限制。"
+      >
+        <Input maxLength={1000} autoComplete="off" placeholder="不限制" />
+      </Form.Item>
+    </>
+  );
+}
+
+export function TokenForm({ token }: { readonly token?: Token }) {
+  const navigate = useNavigate();
+  const toList = useCallback(() => void navigate("/token"), [navigate]);
+  const invalidates = [tokenApi.list, tokenApi.search, tokenApi.get];
+  const create = useCall(tokenApi.create, {
+    invalidates,
+    onSuccess: () => toast.success("令牌创建成功，请在列表中点击复制获取令牌！"),
+  });
+  const update = useCall(tokenApi.update, { invalidates, onSuccess: () => toast.success("令牌更新成功！") });
+  const submit = (values: TokenValues) => {
+    const draft = draftOf(values);
+    return token === undefined
+      ? create.mutateAsync({ body: draft })
+      : update.mutateAsync({ body: { id: token.id, ...draft } });
+  };
+  const hasLimits = token !== undefined && ((token.models ?? "") !== "" || token.subnet !== "");
+  return (
+    <ResourceForm<TokenValues> initial={valuesOf(token)} onSubmit={submit} onDone={toList} onCancel={toList}>
+      {() => (
+        <>
+          <section className="tg-card tg-section">
+            <Form.Item name="name" label="名称" rules={[required, rule(NameRule)]}>
+              <Input maxLength={30} showCount autoComplete="off" placeholder="例如：生产环境、我的笔记本" />
+            </Form.Item>
+            <Quota />
+            <Form.Item name="expires" label="过期时间" extra="留空表示永不过期。" rules={[expiryRule]}>
+              <ExpiryInput />
+            </Form.Item>
+          </section>
+          <Collapse
+            className="tg-card tg-advanced"
+            ghost
+            defaultActiveKey={hasLimits ? ["limits"] : []}
+            items={[
+              { key: "limits", label: "高级：限定模型与来源 IP", children: <Limits />, forceRender: true },
+            ]}
+          />
+        </>
+      )}
+    </ResourceForm>
+  );
+}

@@ -1,0 +1,40 @@
+import dayjs from "dayjs";
+import { describe, expect, it } from "vitest";
+import { expiryWords, NEVER } from "./expiry.ts";
+import { draftOf, isExpiry, valuesOf } from "./values.ts";
+
+describe("token values", () => {
+  it("start with the default quota and no expiry (spec §9)", () => {
+    expect(draftOf(valuesOf(undefined))).toMatchObject({
+      remain_quota: 500_000,
+      expired_time: NEVER,
+      unlimited_quota: false,
+    });
+  });
+
+  it("send whole quota and expiry in seconds", () => {
+    const values = {
+      ...valuesOf(undefined),
+      name: "t",
+      remain_quota: 12.9,
+      expires: dayjs.unix(1_900_000_000),
+    };
+    expect(draftOf(values)).toMatchObject({ remain_quota: 12, expired_time: 1_900_000_000 });
+  });
+
+  it("take only dates and never for an expiry", () => {
+    expect([null, dayjs(), dayjs("x"), "2026", 5].map(isExpiry)).toEqual([true, true, false, false, false]);
+  });
+});
+
+describe("expiryWords", () => {
+  const now = 1_000_000_000;
+  it.each([
+    [NEVER, "永不过期", "idle"],
+    [now - 86_400, "1天前已过期", "bad"],
+    [now + 86_400, "1天后过期", "warn"],
+    [now + 86_400 * 30, "1个月后过期", "idle"],
+  ])("says %i as %s", (time, text, tone) => {
+    expect(expiryWords(time, now)).toEqual({ text, tone });
+  });
+});

@@ -1,0 +1,57 @@
+// Form values of a token ⇄ what the contract wants. Pure.
+import dayjs, { type Dayjs } from "dayjs";
+import { type Token, TokenDraft } from "#contract/token.ts";
+import { NEVER } from "./expiry.ts";
+
+export interface TokenValues {
+  readonly name: string;
+  readonly remain_quota: number;
+  readonly unlimited_quota: boolean;
+  /** null = never. */
+  readonly expires: Dayjs | null;
+  readonly models: readonly string[];
+  readonly subnet: string;
+}
+
+const DEFAULT_QUOTA = 500_000;
+
+export function valuesOf(token: Token | undefined): TokenValues {
+  if (token === undefined) {
+    return {
+      name: "",
+      remain_quota: DEFAULT_QUOTA,
+      unlimited_quota: false,
+      expires: null,
+      models: [],
+      subnet: "",
+    };
+  }
+  return {
+    name: token.name,
+    remain_quota: token.remain_quota,
+    unlimited_quota: token.unlimited_quota,
+    expires: token.expired_time === NEVER ? null : dayjs.unix(token.expired_time),
+    models: (token.models ?? "").split(",").filter((model) => model !== ""),
+    subnet: token.subnet,
+  };
+}
+
+/** What is sent; `remain_quota` as an integer (spec §5). */
+export function draftOf(values: TokenValues): TokenDraft {
+  return {
+    name: values.name,
+    remain_quota: Math.trunc(values.remain_quota),
+    unlimited_quota: values.unlimited_quota,
+    expired_time: values.expires === null ? NEVER : values.expires.unix(),
+    models: values.models.join(","),
+    subnet: values.subnet.trim(),
+  };
+}
+
+/** Whether an expiry can be sent: never, or a real date. */
+export function isExpiry(value: unknown): boolean {
+  return value === null || (dayjs.isDayjs(value) && value.isValid());
+}
+
+export const NameRule = TokenDraft.shape.name;
+export const QuotaRule = TokenDraft.shape.remain_quota;

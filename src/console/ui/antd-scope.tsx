@@ -1,0 +1,25 @@
+// Where antd lives: our theme, the Chinese texts, and dialogs that know both. Guest pages do without.
+import { App, ConfigProvider } from "antd";
+import zhCN from "antd/locale/zh_CN";
+import dayjs from "dayjs";
+import "dayjs/locale/zh-cn";
+import type { ReactNode } from "react";
+import { useTheme } from "#console/base/theme.ts";
+import "./antd-scope.css";
+
+// The calendars of antd name months and days in the language of dayjs.
+dayjs.locale("zh-cn");
+
+export function AntdScope({
+  className,
+  children,
+}: {
+  readonly className?: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <ConfigProvider locale={zhCN} theme={useTheme()} button={{ autoInsertSpace: false }}>
+      <App {...(className === undefined ? { component: false } : { className })}>{children}</App>
+    </ConfigProvider>
+  );
+}

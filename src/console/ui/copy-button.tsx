@@ -1,0 +1,36 @@
+// Copies a text. Where the clipboard is refused the caller gets the text back to show it in a field (spec §8).
+import { CheckOutlined, CopyOutlined } from "@ant-design/icons";
+import { useState } from "react";
+import { copyText } from "#console/base/clipboard.ts";
+import { PlainButton, type PlainButtonLook } from "./plain-button.tsx";
+
+export interface CopyButtonProps extends PlainButtonLook {
+  readonly text: string;
+  /** Accessible name, e.g. 复制接口地址. */
+  readonly label: string;
+  /** Called with the text when the clipboard refused it. */
+  readonly onRefused?: (text: string) => void;
+}
+
+export function CopyButton({ text, label, onRefused, ...look }: CopyButtonProps) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    const copied = await copyText(text);
+    if (!copied) {
+      onRefused?.(text);
+      return;
+    }
+    setDone(true);
+    setTimeout(() => setDone(false), 1500);
+  };
+  return (
+    <PlainButton
+      kind="text"
+      {...look}
+      icon={isDone ? <CheckOutlined /> : <CopyOutlined />}
+      aria-label={label}
+      title={label}
+      onClick={() => void copy()}
+    />
+  );
+}

@@ -1,0 +1,27 @@
+// The frame of a page inside the shell: title, one sentence, primary action at the right.
+import type { ReactNode } from "react";
+import "./page.css";
+
+export interface PageProps {
+  readonly title: ReactNode;
+  readonly lead?: ReactNode;
+  readonly extra?: ReactNode;
+  /** Forms are narrower than tables. */
+  readonly width?: "form" | "full";
+  readonly children: ReactNode;
+}
+
+export function Page({ title, lead, extra, width = "full", children }: PageProps) {
+  return (
+    <div className={`tg-page tg-page-${width}`}>
+      <header className="tg-page-head">
+        <div className="tg-page-words">
+          <h1>{title}</h1>
+          {lead === undefined ? null : <p>{lead}</p>}
+        </div>
+        {extra === undefined ? null : <div className="tg-page-extra">{extra}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}

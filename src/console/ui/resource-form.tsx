@@ -1,0 +1,86 @@
+// A form of a resource: labels above fields, checks on blur and on submit, first error in view, asks before changes are lost.
+import { Button, Form, type FormInstance, Modal } from "antd";
+import { type ReactNode, useEffect, useState } from "react";
+import { useBeforeUnload, useBlocker } from "react-router";
+import "./resource-form.css";
+
+export interface ResourceFormProps<Values extends object> {
+  readonly initial: Values;
+  /** Sends the values. A rejection was shown already; it keeps the form open. */
+  readonly onSubmit: (values: Values) => Promise<unknown>;
+  /** Called after a successful submit, when leaving is free. */
+  readonly onDone?: () => void;
+  readonly onCancel?: () => void;
+  readonly submitText?: string;
+  readonly children: (form: FormInstance<Values>) => ReactNode;
+}
+
+/** Asks before a changed form is left by a link or by closing the tab. */
+function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) => isDirty && currentLocation.pathname !== nextLocation.pathname,
+  );
+  useBeforeUnload((event) => {
+    if (isDirty) event.preventDefault();
+  });
+  return (
+    <Modal
+      open={blocker.state === "blocked"}
+      title="放弃未保存的修改？"
+      okText="放弃修改"
+      okButtonProps={{ danger: true }}
+      cancelText="继续编辑"
+      width={420}
+      onOk={() => blocker.proceed?.()}
+      onCancel={() => blocker.reset?.()}
+    >
+      离开后，已填写的内容不会保留。
+    </Modal>
+  );
+}
+
+export function ResourceForm<Values extends object>(props: ResourceFormProps<Values>) {
+  const { initial, onSubmit, onDone, onCancel, submitText = "提交", children } = props;
+  const [form] = Form.useForm<Values>();
+  const [isDirty, setDirty] = useState(false);
+  const [isSending, setSending] = useState(false);
+  const [isDone, setDone] = useState(false);
+  useEffect(() => {
+    // After the state that lifts the guard has been committed.
+    if (isDone) onDone?.();
+  }, [isDone, onDone]);
+  const submit = async () => {
+    setSending(true);
+    try {
+      // Fields of collapsed parts keep their values: `true` asks for the whole store.
+      await onSubmit({ ...initial, ...form.getFieldsValue(true) });
+      setDirty(false);
+      setDone(onDone !== undefined);
+    } catch {
+      // Shown by the catalogue of faults; the form stays as it is.
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <Form
+      form={form}
+      layout="vertical"
+      className="tg-form"
+      initialValues={initial}
+      validateTrigger="onBlur"
+      scrollToFirstError={{ behavior: "smooth", block: "center", focus: true }}
+      onValuesChange={() => setDirty(true)}
+      onFinish={() => void submit()}
+    >
+      <LeaveGuard isDirty={isDirty && !isDone} />
+      {children(form)}
+      <div className="tg-form-buttons">
+        <Button type="primary" htmlType="submit" loading={isSending}>
+          {submitText}
+        </Button>
+        {onCancel === undefined ? null : <Button onClick={onCancel}>取消</Button>}
+      </div>
+    </Form>
+  );
+}

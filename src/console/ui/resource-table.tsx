@@ -1,0 +1,116 @@
+// A list of a resource: server paging, sorting and search, remembered looks, and cards instead of rows on phones.
+// Knows how lists behave, nothing about any resource.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { Query } from "#console/base/call.ts";
+import { NARROW, useMedia } from "#console/base/media.ts";
+import { CardList } from "./card-list.tsx";
+import { RowTable } from "./row-table.tsx";
+import { TableFooter } from "./table-footer.tsx";
+import { type ListInput, useTableState } from "./table-state.ts";
+import { EmptyState, ErrorState } from "./table-states.tsx";
+import { TableToolbar } from "./table-toolbar.tsx";
+import "./resource-table.css";
+
+export interface ListAnswer<Row> {
+  readonly data: readonly Row[];
+  readonly total?: number | undefined;
+}
+
+export interface Column<Row> {
+  /** The field's name on the wire; what the server sorts by. */
+  readonly key: string;
+  readonly title: string;
+  readonly render: (row: Row) => ReactNode;
+  /** Pixels; all widths together are the least width of the table. */
+  readonly width: number;
+  readonly isNumber?: boolean;
+  readonly isSortable?: boolean;
+  /** Stays at the left while the rest scrolls; cannot be hidden. */
+  readonly isFixed?: boolean;
+  /** Shown only when the user asks for it. */
+  readonly isHiddenAtFirst?: boolean;
+  /** Left out on phones: the card's head shows it already. */
+  readonly isInHead?: boolean;
+}
+
+export interface RowAction {
+  readonly key: string;
+  readonly label: string;
+  readonly icon?: ReactNode;
+  readonly onClick: () => void;
+  readonly isDanger?: boolean;
+  readonly isDisabled?: boolean;
+  /** Asked before the click counts. */
+  readonly question?: string;
+  readonly confirmText?: string;
+}
+
+export interface RowView<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly actions?: (row: Row) => readonly RowAction[];
+  /** Something richer before the actions, e.g. a copy button with its menu. */
+  readonly lead?: (row: Row) => ReactNode;
+  readonly actionsWidth?: number;
+  /** Head of a card on phones. */
+  readonly cardTitle: (row: Row) => ReactNode;
+  readonly cardState?: (row: Row) => ReactNode;
+  /** Keys of the columns a card shows. */
+  readonly cardFacts: readonly string[];
+  readonly onOpen?: (row: Row) => void;
+}
+
+export interface ResourceTableProps<Row extends { readonly id: number }> extends RowView<Row> {
+  /** Name in local storage. */
+  readonly name: string;
+  /** Accessible name, e.g. 令牌列表. */
+  readonly label: string;
+  readonly load: (input: ListInput) => Query<ListAnswer<Row>>;
+  readonly searchHint?: string;
+  /** Text put into the search box from outside (clipboard fallback, spec §8). */
+  readonly searchDraft?: string;
+  /** Filters at the left of the toolbar. */
+  readonly filters?: ReactNode;
+  readonly empty: { readonly text: string; readonly action?: ReactNode };
+  /** Buttons under the table. */
+  readonly footer?: ReactNode;
+}
+
+export function ResourceTable<Row extends { readonly id: number }>(props: ResourceTableProps<Row>) {
+  const hiddenAtFirst = props.columns.filter((column) => column.isHiddenAtFirst).map((column) => column.key);
+  const state = useTableState(props.name, hiddenAtFirst);
+  const isNarrow = useMedia(NARROW);
+  const answer = useQuery({ ...props.load(state.input), placeholderData: keepPreviousData });
+  const rows = answer.data?.data ?? [];
+  const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
+  const isFirstLoad = answer.isPending;
+  const body = () => {
+    if (answer.isError && answer.data === undefined) {
+      return <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />;
+    }
+    if (!isFirstLoad && rows.length === 0) {
+      return (
+        <EmptyState {...props.empty} keyword={state.input.keyword} onClear={() => state.setKeyword("")} />
+      );
+    }
+    const view = { ...props, columns: shown, rows, isLoading: isFirstLoad, state };
+    return isNarrow ? <CardList {...view} /> : <RowTable {...view} />;
+  };
+  return (
+    <section className="tg-card tg-resource" aria-label={props.label} aria-busy={answer.isFetching}>
+      <div className={answer.isFetching && !isFirstLoad ? "tg-progress tg-progress-on" : "tg-progress"} />
+      <TableToolbar
+        state={state}
+        columns={props.columns}
+        filters={props.filters}
+        searchHint={props.searchHint}
+        searchDraft={props.searchDraft}
+        onRefresh={() => void answer.refetch()}
+      />
+      {body()}
+      <TableFooter state={state} received={rows.length} total={answer.data?.total} isLoading={isFirstLoad}>
+        {props.footer}
+      </TableFooter>
+    </section>
+  );
+}

@@ -1,0 +1,157 @@
+// Rows on a desk: antd's table with a sticky head, fixed first and action columns and a scroll area the keyboard reaches.
+import { Button, Space, Table, type TableColumnType } from "antd";
+import type { SorterResult } from "antd/es/table/interface";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { ConfirmButton } from "./confirm-button.tsx";
+import type { Column, RowAction, RowView } from "./resource-table.tsx";
+import type { TableState } from "./table-state.ts";
+
+export interface RowTableProps<Row extends { readonly id: number }> extends RowView<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly isLoading: boolean;
+  readonly state: TableState;
+}
+
+/** Rows that stand for the first load. */
+const BONES = Array.from({ length: 8 }, (_, index) => ({ id: -1 - index }));
+
+function Bone({ width }: { readonly width: number }) {
+  return <span className="tg-bone" style={{ width: `${width}%` }} />;
+}
+
+function ActionButton({ action }: { readonly action: RowAction }) {
+  const button = {
+    type: "link",
+    size: "small",
+    danger: action.isDanger === true,
+    disabled: action.isDisabled === true,
+  } as const;
+  if (action.question === undefined) {
+    return (
+      <Button {...button} onClick={action.onClick}>
+        {action.label}
+      </Button>
+    );
+  }
+  return (
+    <ConfirmButton
+      {...button}
+      question={action.question}
+      confirmText={action.confirmText ?? action.label}
+      onConfirm={action.onClick}
+    >
+      {action.label}
+    </ConfirmButton>
+  );
+}
+
+function columnOf<Row>(column: Column<Row>, state: TableState): TableColumnType<Row> {
+  const { order, desc } = state.input;
+  return {
+    key: column.key,
+    title: column.title,
+    render: (_value: unknown, row: Row) => column.render(row),
+    sorter: column.isSortable === true,
+    sortOrder: order === column.key ? (desc ? "descend" : "ascend") : null,
+    width: column.width,
+    ...(column.isNumber === true ? { align: "right" } : {}),
+    ...(column.isFixed === true ? { fixed: "start" } : {}),
+  };
+}
+
+function actionsWidthOf<Row>(view: RowView<Row>): number {
+  return view.actionsWidth ?? 200;
+}
+
+function actionColumn<Row>(view: RowView<Row>): TableColumnType<Row>[] {
+  const { lead, actions } = view;
+  if (actions === undefined) return [];
+  const render = (_value: unknown, row: Row): ReactNode => (
+    <Space size={2} className="tg-actions">
+      {lead?.(row)}
+      {actions(row).map((action) => (
+        <ActionButton key={action.key} action={action} />
+      ))}
+    </Space>
+  );
+  return [{ key: "actions", title: "操作", fixed: "end", width: actionsWidthOf(view), render }];
+}
+
+/** The same columns for rows that are not there yet, so that nothing jumps when they come. */
+function boneColumns<Row>(view: RowView<Row>): TableColumnType<{ id: number }>[] {
+  const bones = view.columns.map(
+    ({ key, title, width, isNumber }, index): TableColumnType<{ id: number }> => {
+      const render = () => <Bone width={index % 3 === 0 ? 80 : 55} />;
+      return { key, title, width, render, ...(isNumber === true ? { align: "right" } : {}) };
+    },
+  );
+  if (view.actions === undefined) return bones;
+  return [...bones, { key: "actions", title: "操作", width: actionsWidthOf(view) }];
+}
+
+/** A row that opens: by click, and by Enter where the keyboard is. */
+function openable(open: () => void) {
+  return {
+    className: "tg-openable",
+    tabIndex: 0,
+    onClick: open,
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === "Enter" && event.target === event.currentTarget) open();
+    },
+  };
+}
+
+/** Gives antd's scroll areas a tab stop and a name; antd offers no property for it. */
+function useNamedScroll(label: string) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    for (const area of box.current?.querySelectorAll(".ant-table-content, .ant-table-body") ?? []) {
+      area.setAttribute("tabindex", "0");
+      area.setAttribute("role", "group");
+      area.setAttribute("aria-label", `${label}，可横向滚动`);
+    }
+  });
+  return box;
+}
+
+export function RowTable<Row extends { readonly id: number }>(props: RowTableProps<Row>) {
+  const { rows, columns, state, isLoading, onOpen } = props;
+  const box = useNamedScroll(props.label);
+  const least = columns.reduce(
+    (sum, column) => sum + column.width,
+    props.actions === undefined ? 0 : actionsWidthOf(props),
+  );
+  const look = {
+    size: "middle",
+    pagination: false,
+    tableLayout: "fixed",
+    sticky: { offsetHeader: 56 },
+    scroll: { x: least },
+  } as const;
+  const sort = (sorter: SorterResult<Row> | SorterResult<Row>[]) => {
+    const one = Array.isArray(sorter) ? sorter[0] : sorter;
+    const isSorted = one?.order !== undefined && one.order !== null && one.columnKey !== undefined;
+    state.setSort(isSorted ? { order: String(one.columnKey), desc: one.order === "descend" } : undefined);
+  };
+  if (isLoading) {
+    return (
+      <div ref={box}>
+        <Table {...look} rowKey="id" className="tg-bones" columns={boneColumns(props)} dataSource={BONES} />
+      </div>
+    );
+  }
+  return (
+    <div ref={box}>
+      <Table<Row>
+        {...look}
+        rowKey="id"
+        columns={[...columns.map((column) => columnOf(column, state)), ...actionColumn(props)]}
+        dataSource={rows}
+        showSorterTooltip={false}
+        onChange={(_page, _filters, sorter) => sort(sorter)}
+        {...(onOpen === undefined ? {} : { onRow: (row: Row) => openable(() => onOpen(row)) })}
+      />
+    </div>
+  );
+}

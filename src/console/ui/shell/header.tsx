@@ -1,0 +1,63 @@
+// The bar above every page: where one is, jump anywhere, balance, theme, user.
+import { MenuOutlined, SearchOutlined } from "@ant-design/icons";
+import { Breadcrumb, Button } from "antd";
+import { Link, useLocation } from "react-router";
+import { COMPACT, NARROW, useMedia } from "#console/base/media.ts";
+import { useUser } from "#console/base/session.ts";
+import { type PageRow, pageAt, usePages } from "./nav.ts";
+import { ThemeSwitch } from "./theme-switch.tsx";
+import { BalancePill, UserMenu } from "./user-menu.tsx";
+
+function Crumbs() {
+  const pages = usePages();
+  const here = pageAt(pages, useLocation().pathname);
+  const parent = pages.find((page) => page.path === here?.parent);
+  const trail = [parent, here].filter((page): page is PageRow => page !== undefined);
+  const group = (parent ?? here)?.menu?.group;
+  return (
+    <Breadcrumb
+      items={[
+        ...(group === undefined ? [] : [{ key: group, title: group }]),
+        ...trail.map((page) => ({
+          key: page.path,
+          title: page === here ? page.title : <Link to={page.path}>{page.title}</Link>,
+        })),
+      ]}
+    />
+  );
+}
+
+const IS_MAC = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+export interface HeaderProps {
+  readonly onMenu: () => void;
+  readonly onPalette: () => void;
+}
+
+export function Header({ onMenu, onPalette }: HeaderProps) {
+  const user = useUser();
+  const isCompact = useMedia(COMPACT);
+  const isNarrow = useMedia(NARROW);
+  return (
+    <header className="tg-header">
+      {isCompact ? (
+        <Button type="text" icon={<MenuOutlined />} aria-label="打开菜单" onClick={onMenu} />
+      ) : null}
+      <div className="tg-header-where">
+        <Crumbs />
+      </div>
+      {isNarrow ? (
+        <Button type="text" icon={<SearchOutlined />} aria-label="搜索页面与资源" onClick={onPalette} />
+      ) : (
+        <button type="button" className="tg-jump" onClick={onPalette}>
+          <SearchOutlined aria-hidden="true" />
+          <span>跳转或搜索</span>
+          <kbd>{IS_MAC ? "⌘" : "Ctrl"} K</kbd>
+        </button>
+      )}
+      {user === undefined || isNarrow ? null : <BalancePill user={user} />}
+      <ThemeSwitch />
+      {user === undefined ? null : <UserMenu user={user} />}
+    </header>
+  );
+}

@@ -1,0 +1,37 @@
+// The form of one page row: router, menu, guard, title, breadcrumb and palette all come from it.
+import { type ComponentType, createContext, type ReactNode, use } from "react";
+import { matchPath } from "react-router";
+import type { Access } from "#console/base/session.ts";
+
+/** Groups of the side menu, in their order. */
+export const MENU_GROUPS = ["控制台", "管理"] as const;
+
+export interface PageRow {
+  /** Route path, e.g. `/token/edit/:id`. */
+  readonly path: string;
+  readonly title: string;
+  readonly access: Access;
+  readonly load: () => Promise<ComponentType>;
+  /** Present = an entry of the side menu. */
+  readonly menu?: {
+    readonly group: (typeof MENU_GROUPS)[number];
+    readonly label: string;
+    readonly icon: ReactNode;
+  };
+  /** Path of the page above, for the breadcrumb and the highlighted menu entry. */
+  readonly parent?: string;
+}
+
+const NavContext = createContext<readonly PageRow[]>([]);
+
+/** Hands the page rows to the shell, which knows no page by itself. */
+export const NavProvider = NavContext.Provider;
+
+export function usePages(): readonly PageRow[] {
+  return use(NavContext);
+}
+
+/** The row a location belongs to; fixed paths win over paths with parameters. */
+export function pageAt(pages: readonly PageRow[], pathname: string): PageRow | undefined {
+  return pages.find(({ path }) => matchPath(path, pathname) !== null);
+}

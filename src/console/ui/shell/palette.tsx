@@ -1,0 +1,127 @@
+// The command palette (Ctrl/⌘ K): jumps to pages, and to tokens and channels by search.
+import { SearchOutlined } from "@ant-design/icons";
+import { useQuery } from "@tanstack/react-query";
+import { Input, Modal } from "antd";
+import { type KeyboardEvent, useDeferredValue, useState } from "react";
+import { useNavigate } from "react-router";
+import { query } from "#console/base/call.ts";
+import { isAdmin, mayOpen, useUser } from "#console/base/session.ts";
+import { channelApi } from "#contract/channel.ts";
+import { tokenApi } from "#contract/token.ts";
+import { usePages } from "./nav.ts";
+import "./palette.css";
+
+interface Target {
+  readonly id: string;
+  readonly kind: "页面" | "令牌" | "渠道";
+  readonly label: string;
+  readonly path: string;
+}
+
+const FOUND = { p: 0, size: 6 } as const;
+
+function usePageTargets(text: string): Target[] {
+  const user = useUser();
+  return usePages()
+    .filter((page) => !page.path.includes(":") && mayOpen(page.access, user))
+    .filter((page) =>
+      `${page.title}${page.menu?.label ?? ""}${page.path}`.toLowerCase().includes(text.toLowerCase()),
+    )
+    .map((page) => ({ id: page.path, kind: "页面", label: page.title, path: page.path }));
+}
+
+function useFoundTargets(keyword: string): Target[] {
+  const user = useUser();
+  const input = { query: { ...FOUND, keyword } };
+  const silent = { meta: { silent: true }, staleTime: 10_000 };
+  const tokens = useQuery({ ...query(tokenApi.search, input), ...silent, enabled: keyword !== "" });
+  const channels = useQuery({
+    ...query(channelApi.search, input),
+    ...silent,
+    enabled: keyword !== "" && isAdmin(user),
+  });
+  return [
+    ...(tokens.data?.data ?? []).map((token): Target => {
+      return { id: `token-${token.id}`, kind: "令牌", label: token.name, path: `/token/edit/${token.id}` };
+    }),
+    ...(channels.data?.data ?? []).map((channel): Target => {
+      return {
+        id: `channel-${channel.id}`,
+        kind: "渠道",
+        label: channel.name,
+        path: `/channel/edit/${channel.id}`,
+      };
+    }),
+  ];
+}
+
+export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const navigate = useNavigate();
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const keyword = useDeferredValue(text.trim());
+  const targets = [...usePageTargets(keyword), ...useFoundTargets(keyword)];
+  const active = Math.min(at, targets.length - 1);
+  const go = (target: Target | undefined) => {
+    if (target === undefined) return;
+    onClose();
+    void navigate(target.path);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setAt((active + step + targets.length) % Math.max(1, targets.length));
+    }
+    if (event.key === "Enter" && !event.nativeEvent.isComposing) go(targets[active]);
+  };
+  return (
+    <Modal
+      open
+      onCancel={onClose}
+      footer={null}
+      closable={false}
+      width={560}
+      style={{ top: 96 }}
+      className="tg-palette"
+    >
+      <Input
+        autoFocus
+        variant="borderless"
+        prefix={<SearchOutlined aria-hidden="true" />}
+        size="large"
+        value={text}
+        placeholder="输入页面、令牌或渠道的名称"
+        aria-label="跳转或搜索"
+        role="combobox"
+        aria-expanded
+        aria-controls="tg-palette-list"
+        aria-activedescendant={targets[active]?.id}
+        onChange={(event) => {
+          setText(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKey}
+      />
+      <div id="tg-palette-list" role="listbox" aria-label="结果" className="tg-palette-list">
+        {targets.map((target, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard is handled by the input that owns this list
+          <div
+            key={target.id}
+            id={target.id}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === active}
+            className="tg-palette-item"
+            onMouseMove={() => setAt(index)}
+            onClick={() => go(target)}
+          >
+            <span className="tg-clip">{target.label}</span>
+            <span className="tg-muted">{target.kind}</span>
+          </div>
+        ))}
+        {targets.length === 0 ? <p className="tg-muted tg-palette-none">没有找到相关内容</p> : null}
+      </div>
+    </Modal>
+  );
+}

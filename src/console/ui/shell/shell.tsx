@@ -1,0 +1,134 @@
+// The frame of the signed-in console: side menu (a drawer on phones), header, page, footer, palette.
+import { MenuFoldOutlined, MenuUnfoldOutlined } from "@ant-design/icons";
+import { useQuery } from "@tanstack/react-query";
+import { Button, Drawer } from "antd";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Link, Outlet, ScrollRestoration, useLocation } from "react-router";
+import { COMPACT, useMedia } from "#console/base/media.ts";
+import { isRoot, selfQuery, useUser } from "#console/base/session.ts";
+import { useStatus, useSystemName } from "#console/base/status.ts";
+import { readStored, writeStored } from "#console/base/storage.ts";
+import { AntdScope } from "#console/ui/antd-scope.tsx";
+import { Logo } from "#console/ui/brand.tsx";
+import { Footer } from "./footer.tsx";
+import { Guard } from "./guard.tsx";
+import { Header } from "./header.tsx";
+import { pageAt, usePages } from "./nav.ts";
+import { SideMenu } from "./side-menu.tsx";
+import "./shell.css";
+
+const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+
+function Brand({ isCollapsed }: { readonly isCollapsed: boolean }) {
+  const name = useSystemName();
+  return (
+    <Link to="/" className="tg-brand" aria-label={`${name} 首页`}>
+      <Logo />
+      {isCollapsed ? null : <span>{name}</span>}
+    </Link>
+  );
+}
+
+function Side() {
+  const [isCollapsed, setCollapsed] = useState(() => readStored("sider_collapsed") === true);
+  const toggle = () => {
+    writeStored("sider_collapsed", !isCollapsed);
+    setCollapsed(!isCollapsed);
+  };
+  const label = isCollapsed ? "展开菜单" : "收起菜单";
+  return (
+    <aside className={isCollapsed ? "tg-side tg-side-collapsed" : "tg-side"}>
+      <Brand isCollapsed={isCollapsed} />
+      <SideMenu isCollapsed={isCollapsed} />
+      <Button
+        type="text"
+        className="tg-side-toggle"
+        icon={isCollapsed ? <MenuUnfoldOutlined /> : <MenuFoldOutlined />}
+        aria-label={label}
+        title={label}
+        onClick={toggle}
+      >
+        {isCollapsed ? null : "收起"}
+      </Button>
+    </aside>
+  );
+}
+
+/** Red until the first password is changed (design 1.3 #2). */
+function DefaultPasswordBanner() {
+  const user = useUser();
+  const isDefault = useStatus()?.default_password === true;
+  if (!isDefault || !isRoot(user)) return null;
+  return (
+    <div className="tg-danger-banner" role="alert">
+      <span>超级管理员仍在使用默认密码，任何人都可能登录此系统。</span>
+      <Link to="/user/edit">立即修改密码</Link>
+    </div>
+  );
+}
+
+function usePaletteKey(open: () => void): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      open();
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, [open]);
+}
+
+function CurrentPage() {
+  const page = pageAt(usePages(), useLocation().pathname);
+  const name = useSystemName();
+  return (
+    <Guard access={page?.access ?? "user"}>
+      <title>{page === undefined ? name : `${page.title} · ${name}`}</title>
+      <Outlet />
+    </Guard>
+  );
+}
+
+export function Shell() {
+  const isCompact = useMedia(COMPACT);
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const user = useUser();
+  useQuery({ ...selfQuery, enabled: user !== undefined });
+  usePaletteKey(() => setPaletteOpen(true));
+  return (
+    <AntdScope className="tg-shell">
+      <a className="tg-skip" href="#main">
+        跳到内容
+      </a>
+      {isCompact ? (
+        <Drawer
+          open={isDrawerOpen}
+          onClose={() => setDrawerOpen(false)}
+          placement="left"
+          closable={{ placement: "end" }}
+          size={260}
+          title={<Brand isCollapsed={false} />}
+          styles={{ body: { padding: "8px 0" } }}
+        >
+          <SideMenu isCollapsed={false} onChoose={() => setDrawerOpen(false)} />
+        </Drawer>
+      ) : (
+        <Side />
+      )}
+      <div className="tg-body">
+        <Header onMenu={() => setDrawerOpen(true)} onPalette={() => setPaletteOpen(true)} />
+        <DefaultPasswordBanner />
+        <main id="main" className="tg-main" tabIndex={-1}>
+          <CurrentPage />
+        </main>
+        <Footer />
+      </div>
+      <Suspense fallback={null}>
+        {isPaletteOpen ? <Palette onClose={() => setPaletteOpen(false)} /> : null}
+      </Suspense>
+      <ScrollRestoration />
+    </AntdScope>
+  );
+}

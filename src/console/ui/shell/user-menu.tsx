@@ -1,0 +1,56 @@
+// The signed-in user: balance, profile, logout.
+import { LogoutOutlined, UserOutlined } from "@ant-design/icons";
+import { useQueryClient } from "@tanstack/react-query";
+import { Avatar, Dropdown, type MenuProps, Tooltip } from "antd";
+import { useNavigate } from "react-router";
+import { useCall } from "#console/base/call.ts";
+import { formatCount } from "#console/base/format.ts";
+import { roleLabel, signOut } from "#console/base/session.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { toast } from "#console/base/toast.ts";
+import { authApi } from "#contract/auth.ts";
+import { formatQuota } from "#contract/quota.ts";
+import type { User } from "#contract/user.ts";
+
+/** The remaining quota of the user. */
+export function BalancePill({ user }: { readonly user: User }) {
+  const display = useQuotaDisplay();
+  return (
+    <Tooltip title={`剩余额度 ${formatCount(user.quota)} 点 · 已用 ${formatQuota(user.used_quota, display)}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the exact number in the tooltip must be reachable by keyboard */}
+      <span className="tg-balance" tabIndex={0}>
+        <span>余额</span>
+        <strong>{formatQuota(user.quota, display)}</strong>
+      </span>
+    </Tooltip>
+  );
+}
+
+export function UserMenu({ user }: { readonly user: User }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const logout = useCall(authApi.logout, {
+    onSuccess: () => {
+      toast.success("注销成功！");
+      signOut("left");
+      client.clear();
+    },
+  });
+  const name = user.display_name || user.username;
+  const items: NonNullable<MenuProps["items"]> = [
+    { key: "who", type: "group", label: `${name} · ${roleLabel(user.role)}` },
+    { key: "edit", icon: <UserOutlined />, label: "个人资料", onClick: () => void navigate("/user/edit") },
+    { type: "divider", key: "line" },
+    { key: "logout", icon: <LogoutOutlined />, label: "注销", onClick: () => logout.mutate({}) },
+  ];
+  return (
+    <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
+      <button type="button" className="tg-user" aria-label={`用户菜单：${name}`}>
+        <Avatar size={28} className="tg-avatar">
+          {[...name][0]?.toUpperCase()}
+        </Avatar>
+        <span className="tg-user-name">{name}</span>
+      </button>
+    </Dropdown>
+  );
+}

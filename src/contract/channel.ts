@@ -1,0 +1,158 @@
+// Upstream channels (渠道). The key is write-only: "" in every answer (contract 3.6, reliability K04).
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { Csv, IdParams, isMapping, ListBeside, ListQuery, Nothing, query, SearchQuery } from "./wire.ts";
+
+export const ChannelStatus = { unknown: 0, enabled: 1, disabled: 2, autoDisabled: 3 } as const;
+
+const Name = z.string().trim().min(1, "请填写渠道名称和渠道密钥").max(100, "名称最多 100 个字符");
+const Models = Csv.refine((list) => list.length > 0, "请至少选择一个模型");
+const Groups = Csv.refine((list) => list.length > 0, "请至少选择一个分组");
+/** JSON object text, requested name → upstream name; "" = none. */
+const ModelMapping = z.string().max(65_536).refine(isMapping, "模型映射必须是合法的 JSON 格式");
+/** Trailing slashes are cut off (spec §5). "" = the default of the type. */
+const BaseUrl = z
+  .string()
+  .trim()
+  .max(500)
+  .refine(
+    (text) => text === "" || /^(https?|wss?):\/\/[^\s@]+$/.test(text),
+    "Base URL 须以 http:// 或 https:// 开头",
+  );
+const Weight = z.int().min(0).max(1_000_000);
+const Priority = z.int().min(-1_000_000_000).max(1_000_000_000);
+
+export const Channel = z.object({
+  id: z.int(),
+  type: z.int(),
+  /** Always "" in answers. */
+  key: z.string(),
+  status: z.int(),
+  name: z.string(),
+  weight: z.int(),
+  created_time: z.int(),
+  test_time: z.int(),
+  /** Milliseconds; 0 = untested. */
+  response_time: z.int(),
+  base_url: z.string(),
+  other: z.string(),
+  balance: z.number(),
+  balance_updated_time: z.int(),
+  models: Csv,
+  group: Csv,
+  used_quota: z.int(),
+  model_mapping: z.string(),
+  priority: z.int(),
+  config: z.string(),
+  /** Why and when the status last changed by itself; "" and 0 otherwise. Our addition. */
+  status_reason: z.string().default(""),
+  status_time: z.int().default(0),
+});
+export type Channel = z.output<typeof Channel>;
+
+export const ChannelDraft = z.object({
+  type: z.int().min(1),
+  name: Name,
+  /** One key per line makes one channel per line (spec §5). */
+  key: z.string().max(1_000_000).default(""),
+  base_url: BaseUrl.nullish(),
+  other: z.string().trim().max(1_000).nullish(),
+  models: Models,
+  group: Groups,
+  model_mapping: ModelMapping.nullish(),
+  priority: Priority.nullish(),
+  weight: Weight.nullish(),
+  config: z.string().max(65_536).nullish(),
+  status: z.int().min(1).max(2).optional(),
+});
+export type ChannelDraft = z.output<typeof ChannelDraft>;
+
+/** `id` and any subset; every field present is applied, an empty key keeps the stored one. */
+export const ChannelUpdate = ChannelDraft.partial().extend({
+  id: z.int().min(1),
+  status: z.int().min(1).max(3).optional(),
+});
+export type ChannelUpdate = z.output<typeof ChannelUpdate>;
+
+/** A model as OpenAI lists it, with the family's permission block (contract 8.7). */
+export const ModelObject = z.object({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.int(),
+  owned_by: z.string(),
+  permission: z.array(z.record(z.string(), z.unknown())).optional(),
+  root: z.string().optional(),
+  parent: z.null().optional(),
+});
+
+export const channelApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/channel/",
+    level: "admin",
+    summary: "渠道列表（不含密钥）",
+    query: ListQuery,
+    data: z.array(Channel),
+    beside: ListBeside,
+  }),
+  search: endpoint({
+    method: "GET",
+    path: "/api/channel/search",
+    level: "admin",
+    summary: "按 ID、名称前缀或完整密钥搜索渠道",
+    query: SearchQuery,
+    data: z.array(Channel),
+    beside: ListBeside,
+  }),
+  models: endpoint({
+    method: "GET",
+    path: "/api/channel/models",
+    level: "admin",
+    summary: "所有内置模型，OpenAI 列表格式",
+    data: z.array(ModelObject),
+    beside: z.object({ object: z.literal("list") }),
+  }),
+  test: endpoint({
+    method: "GET",
+    path: "/api/channel/test/:id",
+    level: "admin",
+    mutates: true,
+    summary: "测试一个渠道；time 为用时（秒）",
+    params: IdParams,
+    query: z.object({ model: query.text }),
+    data: Nothing,
+    beside: z.object({ time: z.number(), modelName: z.string().optional() }),
+  }),
+  get: endpoint({
+    method: "GET",
+    path: "/api/channel/:id",
+    level: "admin",
+    summary: "一个渠道（不含密钥）",
+    params: IdParams,
+    data: Channel,
+  }),
+  create: endpoint({
+    method: "POST",
+    path: "/api/channel/",
+    level: "admin",
+    summary: "创建渠道；key 每行一个，逐行创建；data 为创建的数量",
+    body: ChannelDraft,
+    data: z.int(),
+  }),
+  update: endpoint({
+    method: "PUT",
+    path: "/api/channel/",
+    level: "admin",
+    summary: "修改渠道的任意字段；空密钥表示不变",
+    body: ChannelUpdate,
+    data: Channel,
+  }),
+  remove: endpoint({
+    method: "DELETE",
+    path: "/api/channel/:id",
+    level: "admin",
+    summary: "删除渠道",
+    params: IdParams,
+    data: Nothing,
+  }),
+};

@@ -1,0 +1,48 @@
+// The form of one management call. Security posture is data here, so that it can be read, mounted, documented and walked by tests.
+import type { z } from "zod";
+
+/** Who may call: anyone, a signed-in user, role ≥ 10, role ≥ 100 (contract 2.5). */
+export type Level = "public" | "user" | "admin" | "root";
+
+export interface Endpoint {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Canonical spelling, e.g. `/api/token/` or `/api/token/:id`; the other spelling of the trailing slash is served too. */
+  readonly path: string;
+  readonly level: Level;
+  /** One sentence for the API reference. */
+  readonly summary: string;
+  /** `critical`: the shared budget per address of contract 5. */
+  readonly limit?: "critical";
+  /** A Turnstile proof is asked for in the query when the check is on. */
+  readonly turnstile?: true;
+  /** A GET that changes state: refused across sites like any other write (reliability Q2). */
+  readonly mutates?: true;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly data: z.ZodType;
+  /** Fields beside `data` in the answer, e.g. `total`, `time`. */
+  readonly beside?: z.ZodObject;
+}
+
+/** Declares an endpoint; only fixes its literal types. */
+export function endpoint<const E extends Endpoint>(definition: E): E {
+  return definition;
+}
+
+type Decoded<T> = T extends z.ZodType ? z.output<T> : undefined;
+
+/** What a handler receives and a client passes: decoded params, query and body. */
+export interface InputOf<E extends Endpoint> {
+  readonly params: Decoded<E["params"]>;
+  readonly query: Decoded<E["query"]>;
+  readonly body: Decoded<E["body"]>;
+}
+
+/** The decoded `data` of an answer. */
+export type DataOf<E extends Endpoint> = z.output<E["data"]>;
+
+/** What a handler returns: `data` alone, or with its fields beside. */
+export type AnswerOf<E extends Endpoint> = E["beside"] extends z.ZodObject
+  ? { readonly data: DataOf<E> } & z.output<E["beside"]>
+  : DataOf<E>;

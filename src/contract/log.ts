@@ -1,0 +1,101 @@
+// The usage log (使用日志): what customers see of calls and of changes to their balance.
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { ListBeside, ListQuery, Quota, query } from "./wire.ts";
+
+export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5 } as const;
+
+export const LogEntry = z.object({
+  id: z.int(),
+  user_id: z.int(),
+  created_at: z.int(),
+  type: z.int(),
+  content: z.string(),
+  username: z.string(),
+  token_name: z.string(),
+  model_name: z.string(),
+  quota: Quota,
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  /** Channel id; 0 for non-admins and for entries without a channel. */
+  channel: z.int(),
+  /** Our additions. */
+  channel_name: z.string().default(""),
+  request_id: z.string().default(""),
+  /** Milliseconds from the request's arrival to its end. */
+  elapsed_time: z.int().default(0),
+  /** Milliseconds to the first byte of the answer; 0 = unknown. */
+  first_byte_time: z.int().default(0),
+  is_stream: z.boolean().default(false),
+  cached_tokens: z.int().default(0),
+  /** The token counts are our estimate because the upstream gave none. */
+  estimated: z.boolean().default(false),
+});
+export type LogEntry = z.output<typeof LogEntry>;
+
+/** Filters of the caller's own log; empty text and 0 mean "not filtered" (contract 3.9). */
+export const SelfLogFilter = z.object({
+  type: query.count,
+  token_name: query.text,
+  model_name: query.text,
+  start_timestamp: query.count,
+  end_timestamp: query.count,
+});
+
+/** Administrators filter by user and channel too. */
+export const LogFilter = SelfLogFilter.extend({ username: query.text, channel: query.count });
+export type LogFilter = z.output<typeof LogFilter>;
+
+/** Sums over consumption entries whatever `type` says (contract 3.9). */
+export const LogStat = z.object({
+  quota: Quota,
+  /** Prompt + completion tokens (D4). */
+  token: z.int().default(0),
+  /** Calls. Our addition. */
+  request: z.int().default(0),
+});
+export type LogStat = z.output<typeof LogStat>;
+
+export const logApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/log/",
+    level: "admin",
+    summary: "所有用户的日志",
+    query: ListQuery.extend(LogFilter.shape),
+    data: z.array(LogEntry),
+    beside: ListBeside,
+  }),
+  listSelf: endpoint({
+    method: "GET",
+    path: "/api/log/self/",
+    level: "user",
+    summary: "我的日志",
+    query: ListQuery.extend(SelfLogFilter.shape),
+    data: z.array(LogEntry),
+    beside: ListBeside,
+  }),
+  stat: endpoint({
+    method: "GET",
+    path: "/api/log/stat",
+    level: "admin",
+    summary: "按条件统计消费",
+    query: LogFilter,
+    data: LogStat,
+  }),
+  statSelf: endpoint({
+    method: "GET",
+    path: "/api/log/self/stat",
+    level: "user",
+    summary: "按条件统计我的消费",
+    query: SelfLogFilter,
+    data: LogStat,
+  }),
+  history: endpoint({
+    method: "GET",
+    path: "/api/log/self/history",
+    level: "user",
+    summary: "我的历史消费总额与请求次数",
+    data: z.object({ usage: Quota, request: z.int() }),
+  }),
+};

@@ -1,0 +1,262 @@
+// The option table (spec §3): one row drives storage, defaults, validation, masking, the settings page and /api/status.
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { Nothing } from "./wire.ts";
+
+export type OptionTab = "system" | "operation" | "other";
+
+/** `true` ⇄ boolean; anything but `true` is false (contract 6.1). */
+const flag = z.codec(z.string(), z.boolean(), {
+  decode: (text) => text === "true",
+  encode: (value) => String(value),
+});
+
+function number(message: string, check: (value: number) => boolean) {
+  return z.codec(
+    z.string().refine((text) => text.trim() !== "" && check(Number(text)), message),
+    z.number(),
+    { decode: Number, encode: String },
+  );
+}
+const whole = number("须为不小于 0 的整数", (value) => Number.isSafeInteger(value) && value >= 0);
+const amount = number("须为不小于 0 的数字", (value) => Number.isFinite(value) && value >= 0);
+const positive = number("须为大于 0 的数字", (value) => Number.isFinite(value) && value > 0);
+const port = number(
+  "须为 1 到 65535 的端口号",
+  (value) => Number.isInteger(value) && value >= 1 && value <= 65_535,
+);
+
+const text = z.string().trim().max(2_000);
+const longText = z.string().max(200_000);
+
+/** http(s) address without trailing slashes; "" allowed. */
+const url = z
+  .string()
+  .trim()
+  .max(2_000)
+  .refine((value) => value === "" || /^https?:\/\/[^\s@]+$/.test(value), "地址须以 http:// 或 https:// 开头")
+  .overwrite((value) => value.replace(/\/+$/, ""));
+
+/** http(s) address or a path of this site; keeps its trailing slash (reliability H06). */
+const link = z
+  .string()
+  .trim()
+  .max(2_000)
+  .refine(
+    (value) => value === "" || /^(https?:\/\/|\/(?![/\\]))\S*$/.test(value),
+    "链接须以 http(s):// 或 / 开头",
+  );
+
+/** Comma list without empty and repeated entries (spec §5). */
+const domains = z.codec(
+  z.string().refine((value) => {
+    const parts = value.split(",").map((part) => part.trim());
+    return (
+      value.trim() === "" || (parts.every((part) => part !== "") && new Set(parts).size === parts.length)
+    );
+  }, "邮箱域名白名单不能有空项或重复项"),
+  z.array(z.string()),
+  {
+    decode: (value) => (value.trim() === "" ? [] : value.split(",").map((part) => part.trim().toLowerCase())),
+    encode: (list) => list.join(","),
+  },
+);
+
+function readRatios(value: string): Record<string, number> | undefined {
+  try {
+    const table: unknown = JSON.parse(value);
+    if (typeof table !== "object" || table === null || Array.isArray(table)) return undefined;
+    for (const ratio of Object.values(table)) {
+      if (typeof ratio !== "number" || !Number.isFinite(ratio) || ratio < 0) return undefined;
+    }
+    // Every value was just found to be a number.
+    return table as Record<string, number>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** JSON text of name → ratio, finite and ≥ 0; broken JSON is refused before it is stored (contract 6.3). */
+function ratios(label: string) {
+  return z.codec(
+    z.string().refine((value) => readRatios(value) !== undefined, `${label}不是合法的 JSON 字符串`),
+    z.record(z.string(), z.number()),
+    { decode: (value) => readRatios(value) ?? {}, encode: (table) => JSON.stringify(table, null, 2) },
+  );
+}
+const groupRatios = ratios("分组倍率").refine((table) => "default" in table, "分组倍率必须包含 default 分组");
+
+/** Empty text ⇄ null: no ratio at all. */
+const maybeAmount = z.codec(
+  z
+    .string()
+    .refine(
+      (value) => value.trim() === "" || (Number.isFinite(Number(value)) && Number(value) >= 0),
+      "须留空或为不小于 0 的数字",
+    ),
+  z.number().nullable(),
+  {
+    decode: (value) => (value.trim() === "" ? null : Number(value)),
+    encode: (value) => (value === null ? "" : String(value)),
+  },
+);
+
+export interface OptionRow {
+  /** Stored text ⇄ value. */
+  readonly schema: z.ZodType;
+  /** Stored text that stands when the database has none. */
+  readonly fallback: string;
+  readonly tab: OptionTab;
+  readonly label: string;
+  /** Never sent to a browser, sealed at rest; only written when non-empty (spec §5). */
+  readonly secret?: true;
+  /** Only role 100 may write it: a super session could be won through it (design 1.3 #4). */
+  readonly root?: true;
+}
+
+/** Fixes the literal types of a row. */
+function row<const R extends OptionRow>(definition: R): R {
+  return definition;
+}
+
+const off = { schema: flag, fallback: "false" } as const;
+const on = { schema: flag, fallback: "true" } as const;
+const secret = { schema: text, fallback: "", secret: true, root: true } as const;
+
+export const optionTable = {
+  PasswordLoginEnabled: row({ ...on, tab: "system", label: "允许通过密码进行登录" }),
+  PasswordRegisterEnabled: row({ ...on, tab: "system", label: "允许通过密码进行注册" }),
+  RegisterEnabled: row({ ...on, tab: "system", label: "允许新用户注册" }),
+  EmailVerificationEnabled: row({ ...off, tab: "system", label: "通过密码注册时需要进行邮箱验证" }),
+  EmailDomainRestrictionEnabled: row({ ...off, tab: "system", label: "启用邮箱域名白名单" }),
+  EmailDomainWhitelist: row({
+    schema: domains,
+    fallback: "gmail.com,163.com,126.com,qq.com,outlook.com,hotmail.com,icloud.com,yahoo.com,foxmail.com",
+    tab: "system",
+    label: "邮箱域名白名单",
+  }),
+  GitHubOAuthEnabled: row({ ...off, tab: "system", label: "允许通过 GitHub 账户登录 & 注册" }),
+  GitHubClientId: row({ schema: text, fallback: "", tab: "system", label: "GitHub Client ID", root: true }),
+  GitHubClientSecret: row({ ...secret, tab: "system", label: "GitHub Client Secret" }),
+  WeChatAuthEnabled: row({ ...off, tab: "system", label: "允许通过微信登录 & 注册" }),
+  WeChatServerAddress: row({
+    schema: url,
+    fallback: "",
+    tab: "system",
+    label: "WeChat Server 服务器地址",
+    root: true,
+  }),
+  WeChatServerToken: row({ ...secret, tab: "system", label: "WeChat Server 访问凭证" }),
+  WeChatAccountQRCodeImageURL: row({
+    schema: link,
+    fallback: "",
+    tab: "system",
+    label: "微信公众号二维码图片链接",
+  }),
+  MessagePusherAddress: row({ schema: url, fallback: "", tab: "system", label: "Message Pusher 推送地址" }),
+  MessagePusherToken: row({ ...secret, tab: "system", label: "Message Pusher 访问凭证" }),
+  TurnstileCheckEnabled: row({ ...off, tab: "system", label: "启用 Turnstile 用户校验", root: true }),
+  TurnstileSiteKey: row({
+    schema: text,
+    fallback: "",
+    tab: "system",
+    label: "Turnstile Site Key",
+    root: true,
+  }),
+  TurnstileSecretKey: row({ ...secret, tab: "system", label: "Turnstile Secret Key" }),
+  SMTPServer: row({ schema: text, fallback: "", tab: "system", label: "SMTP 服务器地址", root: true }),
+  SMTPPort: row({ schema: port, fallback: "587", tab: "system", label: "SMTP 端口", root: true }),
+  SMTPAccount: row({ schema: text, fallback: "", tab: "system", label: "SMTP 账户", root: true }),
+  SMTPFrom: row({ schema: text, fallback: "", tab: "system", label: "SMTP 发送者邮箱", root: true }),
+  SMTPToken: row({ ...secret, tab: "system", label: "SMTP 访问凭证" }),
+  ServerAddress: row({ schema: url, fallback: "", tab: "system", label: "服务器地址", root: true }),
+
+  Notice: row({ schema: longText, fallback: "", tab: "other", label: "公告" }),
+  SystemName: row({ schema: text, fallback: "Tollgate", tab: "other", label: "系统名称" }),
+  Logo: row({ schema: link, fallback: "", tab: "other", label: "Logo 图片地址" }),
+  Footer: row({ schema: longText, fallback: "", tab: "other", label: "页脚" }),
+  HomePageContent: row({ schema: longText, fallback: "", tab: "other", label: "首页内容" }),
+  About: row({ schema: longText, fallback: "", tab: "other", label: "关于" }),
+  Theme: row({
+    schema: z.string().refine((name) => ["default", "berry", "air"].includes(name), "无效的主题"),
+    fallback: "default",
+    tab: "other",
+    label: "主题",
+  }),
+
+  QuotaForNewUser: row({ schema: whole, fallback: "0", tab: "operation", label: "新用户初始额度" }),
+  QuotaForInviter: row({ schema: whole, fallback: "0", tab: "operation", label: "邀请新用户奖励额度" }),
+  QuotaForInvitee: row({ schema: whole, fallback: "0", tab: "operation", label: "新用户使用邀请码奖励额度" }),
+  QuotaRemindThreshold: row({ schema: whole, fallback: "1000", tab: "operation", label: "额度提醒阈值" }),
+  PreConsumedQuota: row({ schema: whole, fallback: "500", tab: "operation", label: "请求预扣费额度" }),
+  ModelRatio: row({ schema: ratios("模型倍率"), fallback: "{}", tab: "operation", label: "模型倍率" }),
+  CompletionRatio: row({ schema: ratios("补全倍率"), fallback: "{}", tab: "operation", label: "补全倍率" }),
+  CacheRatio: row({ schema: ratios("缓存倍率"), fallback: "{}", tab: "operation", label: "缓存倍率" }),
+  GroupRatio: row({
+    schema: groupRatios,
+    fallback: '{"default":1,"vip":1,"svip":1}',
+    tab: "operation",
+    label: "分组倍率",
+  }),
+  FallbackModelRatio: row({
+    schema: maybeAmount,
+    fallback: "",
+    tab: "operation",
+    label: "未定价模型的倍率（留空则拒绝）",
+  }),
+  TopUpLink: row({ schema: link, fallback: "", tab: "operation", label: "充值链接" }),
+  ChatLink: row({ schema: link, fallback: "", tab: "operation", label: "聊天页面链接" }),
+  QuotaPerUnit: row({ schema: positive, fallback: "500000", tab: "operation", label: "单位美元额度" }),
+  RetryTimes: row({ schema: whole, fallback: "0", tab: "operation", label: "失败重试次数" }),
+  ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
+  AutomaticDisableChannelEnabled: row({ ...off, tab: "operation", label: "失败时自动禁用渠道" }),
+  AutomaticEnableChannelEnabled: row({ ...off, tab: "operation", label: "成功时自动启用渠道" }),
+  LogConsumeEnabled: row({ ...on, tab: "operation", label: "启用额度消费日志记录" }),
+  DisplayInCurrencyEnabled: row({ ...on, tab: "operation", label: "以货币形式显示额度" }),
+  DisplayTokenStatEnabled: row({
+    ...on,
+    tab: "operation",
+    label: "Billing 相关 API 显示令牌额度而非用户额度",
+  }),
+  ApproximateTokenEnabled: row({
+    ...off,
+    tab: "operation",
+    label: "使用近似的方式估算 token 数以减少计算量",
+  }),
+} as const;
+
+export type OptionKey = keyof typeof optionTable;
+export type OptionValue<K extends OptionKey> = z.output<(typeof optionTable)[K]["schema"]>;
+
+/** Whether a text is the key of an option. */
+export function isOptionKey(key: string): key is OptionKey {
+  return Object.hasOwn(optionTable, key);
+}
+
+/** One option as it crosses the wire: always text. Secrets are absent; `<key>Configured` says whether one is set. */
+export const Option = z.object({ key: z.string(), value: z.string() });
+export type Option = z.output<typeof Option>;
+
+/** Booleans and numbers are accepted and turned into text (contract 3.10). */
+export const OptionWrite = z.object({
+  key: z.string().min(1),
+  value: z.union([z.string(), z.boolean(), z.number()]).overwrite((value) => String(value)),
+});
+
+export const optionApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/option/",
+    level: "admin",
+    summary: "所有选项（不含敏感信息）",
+    data: z.array(Option),
+  }),
+  update: endpoint({
+    method: "PUT",
+    path: "/api/option/",
+    level: "admin",
+    summary: "保存一个选项",
+    body: OptionWrite,
+    data: Nothing,
+  }),
+};

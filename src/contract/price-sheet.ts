@@ -1,0 +1,84 @@
+// Vendor price lists as they are printed, and how they become ratios. Pure; it knows no model.
+
+/** What one unit of a model's ratio is charged for; models without an entry are charged by LLM tokens. */
+export type ChargeUnit =
+  /** Per image: quota = ratio × size factor × 1000 × n (contract 12.1). */
+  | "image"
+  /** Per input character of a speech request (contract 12.2). */
+  | "character"
+  /** Per LLM token of the spoken text; by duration, 200 of them make a minute (whisper-1: 15 × 200 = 3,000 quota = $0.006). */
+  | "spoken";
+
+/**
+ * Models with one price, names separated by spaces, then prices per million LLM tokens: input, output, cache read, cache write.
+ * Without an output price the completion ratio comes from the family rule.
+ * Example: `["gpt-5.4", 2.5, 15, 0.25]`.
+ */
+export type PriceRow = readonly [
+  names: string,
+  input: number,
+  output?: number | undefined,
+  cacheRead?: number | undefined,
+  cacheWrite?: number | undefined,
+];
+
+export interface PriceSheet {
+  /** Input price that makes a model ratio of 1. */
+  readonly unitPrice: number;
+  readonly unit?: ChargeUnit;
+  readonly rows: readonly PriceRow[];
+}
+
+/** Prices per million that make ratio 1: $0.002 per thousand, and the same at 7 yuan to the dollar (providers 22.1). */
+export const usd = 2;
+export const cny = 14;
+/** Price of one image that makes ratio 1: 1000 quota of 500,000 to the dollar. */
+export const usdPerImage = 0.002;
+export const cnyPerImage = 0.014;
+/** For rows that give the ratio itself. */
+export const asRatio = 1;
+
+export interface Ratios {
+  readonly model: Record<string, number>;
+  readonly completion: Record<string, number>;
+  readonly cache: Record<string, number>;
+  readonly cacheWrite: Record<string, number>;
+  readonly unit: Record<string, ChargeUnit>;
+}
+
+/** Turns sheets into ratio tables. Every name stands in one row only. */
+export function ratiosOf(sheets: readonly PriceSheet[]): Ratios {
+  const ratios: Ratios = {
+    model: table(),
+    completion: table(),
+    cache: table(),
+    cacheWrite: table(),
+    unit: table(),
+  };
+  for (const sheet of sheets) {
+    for (const row of sheet.rows) {
+      for (const name of row[0].split(" ")) enter(ratios, name, row, sheet);
+    }
+  }
+  return ratios;
+}
+
+/** Makes a table without a prototype: names come from requests, and `constructor` must not be found. */
+export function table<T>(): Record<string, T> {
+  return Object.create(null);
+}
+
+function enter(ratios: Ratios, name: string, row: PriceRow, sheet: PriceSheet): void {
+  const [, input, output, cacheRead, cacheWrite] = row;
+  ratios.model[name] = sixDecimals(input / sheet.unitPrice);
+  if (sheet.unit !== undefined) ratios.unit[name] = sheet.unit;
+  if (input === 0) return;
+  if (output !== undefined) ratios.completion[name] = sixDecimals(output / input);
+  if (cacheRead !== undefined) ratios.cache[name] = sixDecimals(cacheRead / input);
+  if (cacheWrite !== undefined) ratios.cacheWrite[name] = sixDecimals(cacheWrite / input);
+}
+
+/** Ratios are read back from their decimal text, so they carry no more than six decimals. */
+function sixDecimals(value: number): number {
+  return Math.round(value * 1_000_000) / 1_000_000;
+}

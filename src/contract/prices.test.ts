@@ -1,0 +1,165 @@
+// Promises of the default price table: exact, complete for the default models, true to contract 14 and 21.1.
+import { describe, expect, it } from "vitest";
+import {
+  chargeUnit,
+  completionRatioRule,
+  defaultCacheRatio,
+  defaultCacheWriteRatio,
+  defaultCompletionRatio,
+  defaultModelRatio,
+  pricedName,
+  unpriced,
+} from "./prices.ts";
+import { chinaPrices } from "./prices-china.ts";
+import { globalPrices } from "./prices-global.ts";
+import { openaiPrices } from "./prices-openai.ts";
+import { providerModels } from "./provider-models.ts";
+
+/** The completion ratio the bank reads: the table, then the family rule. */
+function completionOf(model: string): string {
+  return String(defaultCompletionRatio[model] ?? completionRatioRule(model));
+}
+
+describe("the default tables", () => {
+  it("hold finite ratios of at least 0 and at most six decimals", () => {
+    for (const table of [
+      defaultModelRatio,
+      defaultCompletionRatio,
+      defaultCacheRatio,
+      defaultCacheWriteRatio,
+    ]) {
+      for (const [name, ratio] of Object.entries(table)) {
+        expect(String(ratio), name).toMatch(/^\d+(\.\d{1,6})?$/);
+        expect(name).toMatch(/^\S+$/);
+      }
+    }
+  });
+
+  it("list every name once", () => {
+    const sheets = [...openaiPrices, ...globalPrices, ...chinaPrices];
+    const names = sheets.flatMap(({ rows }) => rows.flatMap(([text]) => text.split(" ")));
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    expect(Object.keys(defaultModelRatio).length).toBe(names.length);
+  });
+
+  it("price a completion, a cache or a unit only where there is a model ratio", () => {
+    for (const table of [defaultCompletionRatio, defaultCacheRatio, defaultCacheWriteRatio, chargeUnit]) {
+      for (const name of Object.keys(table)) expect(defaultModelRatio[name], name).toBeDefined();
+    }
+  });
+
+  it("never make cached input dearer than fresh input", () => {
+    for (const [name, ratio] of Object.entries(defaultCacheRatio)) expect(ratio, name).toBeLessThanOrEqual(1);
+    for (const [name, ratio] of Object.entries(defaultCacheWriteRatio))
+      expect(ratio, name).toBeGreaterThanOrEqual(1);
+  });
+
+  it("find nothing for names of object members", () => {
+    for (const member of ["constructor", "toString", "__proto__"]) {
+      expect(defaultModelRatio[member]).toBeUndefined();
+      expect(unpriced[member]).toBeUndefined();
+    }
+  });
+
+  it("price every default model, or say why not", () => {
+    const offered = new Set(Object.values(providerModels).flat());
+    for (const model of offered) {
+      expect([defaultModelRatio[model] !== undefined, unpriced[model] !== undefined], model).toContain(true);
+      expect(defaultModelRatio[model] !== undefined && unpriced[model] !== undefined, model).toBe(false);
+    }
+    for (const model of Object.keys(unpriced)) expect(offered, model).toContain(model);
+  });
+
+  it.each([
+    ["gpt-3.5-turbo", 0.25, "3"],
+    ["gpt-3.5-turbo-0613", 0.75, "4/3"],
+    ["gpt-3.5-turbo-1106", 0.5, "2"],
+    ["gpt-3.5-turbo-16k", 1.5, "4/3"],
+    ["gpt-4", 15, "2"],
+    ["gpt-4-32k-0314", 30, "2"],
+    ["gpt-4-turbo-preview", 5, "3"],
+    ["gpt-4o", 1.25, "4"],
+    ["gpt-4o-mini", 0.075, "4"],
+    ["chatgpt-4o-latest", 2.5, "3"],
+    ["o1", 7.5, "4"],
+    ["davinci-002", 1, "1"],
+    ["text-davinci-003", 10, "1"],
+    ["text-embedding-3-small", 0.01, "0"],
+    ["text-embedding-ada-002", 0.05, "0"],
+    ["dall-e-2", 8, "1"],
+    ["dall-e-3", 20, "1"],
+    ["tts-1", 7.5, "1"],
+    ["tts-1-hd-1106", 15, "1"],
+    ["whisper-1", 15, "0"],
+    ["claude-instant-1.2", 0.4, "3"],
+    ["claude-2.1", 4, "3"],
+    ["claude-3-haiku-20240307", 0.125, "5"],
+    ["claude-3-opus-20240229", 7.5, "5"],
+    ["claude-sonnet-4-6", 1.5, "5"],
+    ["gemini-2.5-flash", 0.15, "8.333333"],
+    ["moonshot-v1-8k", 0.142857, "5"],
+    ["llama2-70b-4096", 0.35, "8/7"],
+    ["mistral-embed", 0.05, "0"],
+    ["PaLM-2", 1, "1"],
+    ["glm-4-flash", 0, "1"],
+  ])("%s has ratio %d and completion ratio %s", (model, ratio, completion) => {
+    expect(defaultModelRatio[model]).toBe(ratio);
+    expect(completionOf(model)).toBe(completion);
+  });
+
+  it("give cache ratios by family", () => {
+    expect(defaultCacheRatio["gpt-4o"]).toBe(0.5);
+    expect(defaultCacheRatio["gpt-5.4"]).toBe(0.1);
+    expect(defaultCacheRatio["claude-sonnet-4-6"]).toBe(0.1);
+    expect(defaultCacheWriteRatio["claude-sonnet-4-6"]).toBe(1.25);
+    expect(defaultCacheWriteRatio["gpt-5.6"]).toBe(1.25);
+    expect(defaultCacheRatio["deepseek-v4-flash"]).toBe(0.02);
+  });
+
+  it("say which ratios count images, characters or spoken text", () => {
+    expect(chargeUnit["dall-e-3"]).toBe("image");
+    expect(chargeUnit["tts-1"]).toBe("character");
+    expect(chargeUnit["whisper-1"]).toBe("spoken");
+    expect(chargeUnit["gpt-image-1"]).toBeUndefined();
+  });
+});
+
+describe("the family rule", () => {
+  it.each([
+    ["gpt-3.5-turbo-x-0125", "3"],
+    ["gpt-3.5-anything", "4/3"],
+    ["gpt-4.1-2025-04-14", "4"],
+    ["gpt-4o-2024-05-13", "3"],
+    ["gpt-4o-audio", "4"],
+    ["gpt-4-turbo-x", "3"],
+    ["gpt-4-x-preview", "3"],
+    ["gpt-4-x", "2"],
+    ["gpt-5-2025-08-07", "8"],
+    ["gpt-5.3-x", "8"],
+    ["gpt-5.4-2026", "6"],
+    ["gpt-5.10", "6"],
+    ["o3-2025-04-16", "4"],
+    ["o4-mini-x", "4"],
+    ["claude-3-x", "5"],
+    ["claude-opus-6", "5"],
+    ["claude-x", "3"],
+    ["mistral-x", "3"],
+    ["gemini-2.5-flash-lite-x", "4"],
+    ["gemini-2.5-flash-x", "25/3"],
+    ["gemini-3-x", "6"],
+    ["gemini-x", "3"],
+    ["deepseek-x", "2"],
+    ["llama3-70b-8192", "79/59"],
+    ["command-r-plus", "5"],
+    ["command-x", "2"],
+    ["anything", "1"],
+  ])("%s → %s", (model, ratio) => {
+    expect(completionRatioRule(model)).toBe(ratio);
+  });
+
+  it("looks -internet names up without the suffix, for qwen and command only", () => {
+    expect(pricedName("qwen-plus-internet")).toBe("qwen-plus");
+    expect(pricedName("command-r-internet")).toBe("command-r");
+    expect(pricedName("gpt-4-internet")).toBe("gpt-4-internet");
+  });
+});

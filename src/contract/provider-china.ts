@@ -1,0 +1,243 @@
+// Provider rows: vendors in China. Data only. Facts: providers 2, 8–13; contract 13.
+import type { Provider, Quirks } from "./provider.ts";
+import { openaiPaths, plainKey } from "./provider-paths.ts";
+
+const { chat, completions, embeddings, models } = openaiPaths;
+
+/** Source: MiniMax error codes, providers 13.4. 1008 = balance used up, 1026 and 1027 = content filter. */
+const minimaxQuirks: Quirks = {
+  clampTemperature: [0, 1],
+  zeroAs: 0.01,
+  errorIn200: "base-resp",
+  faultStatus: {
+    "1002": 429,
+    "1004": 401,
+    "1008": 402,
+    "1026": 400,
+    "1027": 400,
+    "1039": 429,
+    "1041": 429,
+    "1042": 400,
+    "2013": 400,
+    "2049": 401,
+    "2056": 429,
+  },
+};
+
+export const chinaVendors: readonly Provider[] = [
+  {
+    type: 15,
+    slug: "baidu",
+    label: "百度文心千帆",
+    kind: "vendor",
+    color: "blue",
+    baseUrl: "https://aip.baidubce.com",
+    keyHint: "按照如下格式输入：APIKey|SecretKey",
+    keyParts: ["APIKey", "SecretKey"],
+    dialect: "baidu",
+    signer: "baidu-token",
+    paths: {
+      chat: "/rpc/2.0/ai_custom/v1/wenxinworkshop/chat/{slug}",
+      embeddings: "/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings/{slug}",
+      images: "/rpc/2.0/ai_custom/v1/wenxinworkshop/text2image/{slug}",
+      rerank: "/rpc/2.0/ai_custom/v1/wenxinworkshop/reranker/{slug}",
+    },
+    // Qianfan v2 speaks OpenAI's wire: a bce-v3 key has no bar. Source: providers 8.1, 8.7.
+    alternates: [{ baseHas: ["qianfan.baidubce.com"] }, { keyBars: 0 }].map((when) => ({
+      when,
+      baseUrl: "https://qianfan.baidubce.com",
+      dialect: "openai",
+      signer: "bearer",
+      paths: {
+        chat: "/v2/chat/completions",
+        embeddings: "/v2/embeddings",
+        images: "/v2/images/generations",
+        rerank: "/v2/rerank",
+        models: "/v2/models",
+      },
+    })),
+  },
+  {
+    type: 17,
+    slug: "ali",
+    label: "阿里通义千问",
+    kind: "vendor",
+    color: "orange",
+    baseUrl: "https://dashscope.aliyuncs.com",
+    keyHint: plainKey,
+    other: { label: "插件参数", fallback: "", hint: "可选，即 X-DashScope-Plugin 请求头的取值" },
+    dialect: "ali",
+    signer: "bearer",
+    paths: {
+      chat: "/api/v1/services/aigc/text-generation/generation",
+      embeddings: "/api/v1/services/embeddings/text-embedding/text-embedding",
+      images: "/api/v1/services/aigc/text2image/image-synthesis",
+      speech: "/api/v1/services/aigc/multimodal-generation/generation",
+      rerank: "/api/v1/services/rerank/text-rerank/text-rerank",
+    },
+    alternates: [
+      // Source: providers 10.1, 10.2.
+      {
+        when: { baseHas: ["/compatible-mode"] },
+        dialect: "openai",
+        paths: { chat, completions, embeddings, models },
+      },
+    ],
+  },
+  {
+    type: 18,
+    slug: "xunfei",
+    label: "讯飞星火认知",
+    kind: "vendor",
+    color: "teal",
+    baseUrl: "wss://spark-api.xf-yun.com",
+    keyHint: "按照如下格式输入：APPID|APISecret|APIKey",
+    keyParts: ["APPID", "APISecret", "APIKey"],
+    other: {
+      label: "模型版本",
+      fallback: "v2.1",
+      hint: "星火大模型版本，注意是接口地址中的版本号，例如：v2.1",
+    },
+    dialect: "xunfei",
+    signer: "xunfei-url",
+    paths: { chat: "/{other}/chat" },
+    // An APIPassword has no bar and belongs to the HTTP service. Source: providers 11.1.
+    alternates: [
+      {
+        when: { keyBars: 0 },
+        baseUrl: "https://spark-api-open.xf-yun.com",
+        dialect: "openai",
+        signer: "bearer",
+        paths: { chat },
+      },
+    ],
+  },
+  {
+    type: 16,
+    slug: "zhipu",
+    label: "智谱 ChatGLM",
+    kind: "vendor",
+    color: "violet",
+    baseUrl: "https://open.bigmodel.cn",
+    keyHint: plainKey,
+    dialect: "zhipu",
+    signer: "zhipu-jwt",
+    paths: {
+      chat: "/api/paas/v4/chat/completions",
+      embeddings: "/api/paas/v4/embeddings",
+      images: "/api/paas/v4/images/generations",
+      speech: "/api/paas/v4/audio/speech",
+      transcription: "/api/paas/v4/audio/transcriptions",
+      moderation: "/api/paas/v4/moderations",
+      rerank: "/api/paas/v4/rerank",
+    },
+  },
+  {
+    type: 19,
+    slug: "360",
+    label: "360 智脑",
+    kind: "vendor",
+    color: "green",
+    baseUrl: "https://ai.360.cn",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat, embeddings },
+    // Source: providers 13.1.
+    quirks: { clampTemperature: [0, 1] },
+  },
+  {
+    type: 25,
+    slug: "moonshot",
+    label: "Moonshot AI",
+    kind: "vendor",
+    color: "black",
+    baseUrl: "https://api.moonshot.cn",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat, models },
+    // From k2.5 on both sampling fields are fixed by the vendor. Source: providers 13.2.
+    quirks: {
+      clampTemperature: [0, 1],
+      forModels: [
+        {
+          prefixes: ["kimi-k2.5", "kimi-k2.6", "kimi-k2.7", "kimi-k3"],
+          dropFields: ["temperature", "top_p"],
+        },
+      ],
+      usageIn: "choices[0].usage",
+      cachedTokensIn: "cached_tokens",
+    },
+  },
+  {
+    type: 23,
+    slug: "tencent",
+    label: "腾讯混元",
+    kind: "vendor",
+    color: "blue",
+    baseUrl: "https://hunyuan.tencentcloudapi.com",
+    keyHint: "按照如下格式输入：AppId|SecretId|SecretKey",
+    keyParts: ["AppId", "SecretId", "SecretKey"],
+    dialect: "tencent",
+    signer: "tencent-tc3",
+    paths: { chat: "/", embeddings: "/" },
+    // TokenHub keys have no bar. Source: providers 12.1.
+    alternates: [
+      {
+        when: { keyBars: 0 },
+        baseUrl: "https://tokenhub.tencentcloudmaas.com",
+        dialect: "openai",
+        signer: "bearer",
+        paths: { chat, embeddings },
+      },
+    ],
+  },
+  {
+    type: 26,
+    slug: "baichuan",
+    label: "百川大模型",
+    kind: "vendor",
+    color: "brown",
+    baseUrl: "https://api.baichuan-ai.com",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat, embeddings },
+    // Source: providers 13.3, contract 13.1.
+    quirks: { noStreamOptions: true, rejectsZeroPenalties: true, clampTemperature: [0, 1] },
+  },
+  {
+    type: 27,
+    slug: "minimax",
+    label: "MiniMax",
+    kind: "vendor",
+    color: "red",
+    baseUrl: "https://api.minimax.chat",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    // Speech, images and embeddings of this vendor have shapes of their own.
+    paths: { chat: "/v1/text/chatcompletion_v2" },
+    alternates: [{ baseHas: ["minimaxi.com", "minimax.io"] }, { modelPrefixes: ["MiniMax-M"] }].map(
+      (when) => ({
+        when,
+        paths: { chat },
+        quirks: minimaxQuirks,
+      }),
+    ),
+    quirks: { ...minimaxQuirks, endsWithWholeReply: true },
+  },
+  {
+    type: 31,
+    slug: "lingyiwanwu",
+    label: "零一万物",
+    kind: "vendor",
+    color: "teal",
+    baseUrl: "https://api.lingyiwanwu.com",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat },
+  },
+];

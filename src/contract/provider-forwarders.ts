@@ -1,0 +1,180 @@
+// Provider rows: custom bases, knowledge bases and resellers, nearly all plain forwarders of OpenAI's wire. Data only.
+// Facts: providers 2, 15, 16, 20; contract 13.
+import type { Paths, Provider } from "./provider.ts";
+import { openaiPaths, plainKey } from "./provider-paths.ts";
+
+const { chat, completions, embeddings, models } = openaiPaths;
+
+/** Resellers and custom bases forward everything; some of them also rerank. */
+const forwarderPaths: Paths = { ...openaiPaths, rerank: "/v1/rerank" };
+
+/** What all plain forwarders share: OpenAI's wire, no deviation (providers 16). */
+const forwarder = {
+  kind: "proxy",
+  keyHint: plainKey,
+  dialect: "openai",
+  signer: "bearer",
+  paths: forwarderPaths,
+} as const;
+
+export const forwarders: readonly Provider[] = [
+  {
+    ...forwarder,
+    type: 8,
+    slug: "custom",
+    label: "自定义渠道",
+    kind: "custom",
+    color: "pink",
+    baseUrl: "",
+    baseUrlHint: "任何兼容 OpenAI 接口的地址，例如：https://example.com",
+    balance: { probe: "openai-billing", unit: "usd" },
+  },
+  {
+    type: 22,
+    slug: "fastgpt",
+    label: "知识库：FastGPT",
+    kind: "knowledge",
+    color: "blue",
+    baseUrl: "https://fastgpt.run/api/openapi",
+    baseUrlHint: "现用地址 https://cloud.fastgpt.cn/api，私有部署为 {地址}/api",
+    keyHint: "按照如下格式输入：APIKey-AppId，例如：fastgpt-xxxxxxxx-64f335d84283f05518e9e041",
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat },
+    // Usage is 1/1/1 or zeros; errors come as {code, statusText, message} with 200 or 500. Source: providers 15.3.
+    quirks: { usageUnreliable: true, errorIn200: "status-text" },
+  },
+  {
+    type: 21,
+    slug: "aiproxy-library",
+    label: "知识库：AI Proxy",
+    kind: "knowledge",
+    color: "purple",
+    baseUrl: "https://api.aiproxy.io",
+    keyHint: plainKey,
+    other: { label: "知识库 ID", fallback: "", hint: "请输入知识库 ID，例如：123456", required: true },
+    dialect: "aiproxy",
+    signer: "bearer",
+    paths: { chat: "/api/library/ask" },
+    quirks: { usageUnreliable: true },
+  },
+  {
+    type: 20,
+    slug: "openrouter",
+    label: "代理：OpenRouter",
+    kind: "proxy",
+    color: "black",
+    baseUrl: "https://openrouter.ai/api",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat, completions, embeddings, models },
+    // Attribution headers. Source: providers 15.1.
+    quirks: { headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" } },
+  },
+  {
+    ...forwarder,
+    type: 2,
+    slug: "api2d",
+    label: "代理：API2D",
+    color: "blue",
+    baseUrl: "https://oa.api2d.net",
+  },
+  {
+    ...forwarder,
+    type: 5,
+    slug: "openai-sb",
+    label: "代理：OpenAI-SB",
+    color: "brown",
+    baseUrl: "https://api.openai-sb.com",
+    balance: {
+      probe: "field",
+      unit: "cny/10000",
+      url: "/sb-api/user/status",
+      field: "data.credit",
+      key: "query:api_key",
+    },
+  },
+  {
+    ...forwarder,
+    type: 7,
+    slug: "ohmygpt",
+    label: "代理：OhMyGPT",
+    color: "violet",
+    baseUrl: "https://api.ohmygpt.com",
+  },
+  {
+    ...forwarder,
+    type: 10,
+    slug: "aiproxy",
+    label: "代理：AI Proxy",
+    color: "purple",
+    baseUrl: "https://api.aiproxy.io",
+    balance: {
+      probe: "field",
+      unit: "quota",
+      url: "https://aiproxy.io/api/report/getUserOverview",
+      field: "data.totalPoints",
+      key: "header:Api-Key",
+    },
+  },
+  {
+    ...forwarder,
+    type: 4,
+    slug: "closeai",
+    label: "代理：CloseAI",
+    color: "teal",
+    baseUrl: "https://api.closeai-proxy.xyz",
+    baseUrlHint: "现用地址 https://api.openai-proxy.org",
+    balance: {
+      probe: "field",
+      unit: "cny",
+      url: "/dashboard/billing/credit_grants",
+      field: "total_available",
+    },
+  },
+  {
+    ...forwarder,
+    type: 6,
+    slug: "openai-max",
+    label: "代理：OpenAI Max",
+    color: "green",
+    baseUrl: "https://api.openaimax.com",
+  },
+  {
+    ...forwarder,
+    type: 9,
+    slug: "ails",
+    label: "代理：AI.LS",
+    color: "yellow",
+    baseUrl: "https://api.caipacity.com",
+  },
+  {
+    ...forwarder,
+    type: 12,
+    slug: "api2gpt",
+    label: "代理：API2GPT",
+    color: "orange",
+    baseUrl: "https://api.api2gpt.com",
+    balance: {
+      probe: "field",
+      unit: "cny",
+      url: "/dashboard/billing/credit_grants",
+      field: "total_remaining",
+    },
+  },
+  {
+    ...forwarder,
+    type: 13,
+    slug: "aigc2d",
+    label: "代理：AIGC2D",
+    color: "red",
+    baseUrl: "https://api.aigc2d.com",
+    balance: {
+      probe: "field",
+      unit: "quota",
+      url: "/dashboard/billing/credit_grants",
+      field: "total_available",
+    },
+  },
+];

@@ -1,0 +1,193 @@
+// Provider rows: vendors outside China. Data only. Facts: providers 2, 5, 7, 13, 14; contract 13.
+import type { Paths, Provider, Quirks } from "./provider.ts";
+import { openaiPaths, plainKey } from "./provider-paths.ts";
+
+const { chat, completions, embeddings, images, speech, transcription, translation, moderation, models } =
+  openaiPaths;
+
+/** Deployments live under {base}/openai/deployments/{deployment}/ + the path after /v1/ (contract 13.3). */
+const azurePaths: Paths = {
+  chat,
+  completions,
+  embeddings,
+  images,
+  "image-edits": openaiPaths["image-edits"],
+  speech,
+  transcription,
+  translation,
+};
+
+/** The same under /openai, for the v1 surface. Source: providers 5.1. */
+const azureV1Paths: Paths = Object.fromEntries(
+  Object.entries(azurePaths).map(([name, path]) => [name, `/openai${path}`]),
+);
+
+const geminiPaths: Paths = {
+  chat: "/{other}/models/{model}:generateContent",
+  embeddings: "/{other}/models/{model}:batchEmbedContents",
+  images: "/{other}/models/{model}:predict",
+  models: "/{other}/models",
+};
+
+/** Reasoning models refuse `max_tokens`. Nothing else is edited: the upstream itself tells what it refuses. Source: providers 4.6. */
+const reasoningModels: Quirks["forModels"] = [
+  { prefixes: ["o1", "o3", "o4", "gpt-5"], renameFields: { max_tokens: "max_completion_tokens" } },
+];
+
+export const globalVendors: readonly Provider[] = [
+  {
+    type: 1,
+    slug: "openai",
+    label: "OpenAI",
+    kind: "vendor",
+    color: "green",
+    baseUrl: "https://api.openai.com",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: openaiPaths,
+    balance: { probe: "openai-billing", unit: "usd" },
+    quirks: { forModels: reasoningModels },
+  },
+  {
+    type: 14,
+    slug: "anthropic",
+    label: "Anthropic Claude",
+    kind: "vendor",
+    color: "black",
+    baseUrl: "https://api.anthropic.com",
+    keyHint: plainKey,
+    dialect: "anthropic",
+    signer: "x-api-key",
+    paths: { chat: "/v1/messages", models: "/v1/models" },
+  },
+  {
+    type: 3,
+    slug: "azure",
+    label: "Azure OpenAI",
+    kind: "vendor",
+    color: "olive",
+    baseUrl: "",
+    baseUrlHint: "https://{资源名}.openai.azure.com",
+    keyHint: plainKey,
+    other: {
+      label: "默认 API 版本",
+      fallback: "2023-06-01-preview",
+      hint: "请求没有带 api-version 参数时使用；建议 2024-10-21 或更新的版本，填写 v1 则使用 v1 接口",
+    },
+    dialect: "azure",
+    signer: "azure-key",
+    paths: azurePaths,
+    alternates: [
+      // The v1 surface names the deployment in the body. Source: providers 5.1, 24.
+      { when: { baseEnds: ["/openai/v1"] }, dialect: "openai", paths: azurePaths },
+      {
+        when: { otherIs: ["v1", "preview"] },
+        dialect: "openai",
+        paths: azureV1Paths,
+      },
+    ],
+    quirks: {
+      forModels: reasoningModels,
+      streamOptionsSince: "2024-09-01-preview",
+      deploymentDropsDots: ["gpt-3.5"],
+      dropsEmptyChunks: true,
+    },
+  },
+  {
+    type: 11,
+    slug: "palm",
+    label: "Google PaLM2",
+    kind: "vendor",
+    color: "yellow",
+    baseUrl: "https://generativelanguage.googleapis.com",
+    keyHint: plainKey,
+    // Switched off by Google in October 2024; a channel of this type still reaches Gemini models.
+    dialect: "palm",
+    signer: "goog-key",
+    paths: { chat: "/v1beta2/models/{model}:generateMessage" },
+    alternates: [
+      {
+        when: { modelPrefixes: ["gemini", "gemma"] },
+        dialect: "gemini",
+        paths: geminiPaths,
+      },
+    ],
+  },
+  {
+    type: 24,
+    slug: "gemini",
+    label: "Google Gemini",
+    kind: "vendor",
+    color: "purple",
+    baseUrl: "https://generativelanguage.googleapis.com",
+    keyHint: plainKey,
+    other: { label: "API 版本", fallback: "v1beta", hint: "留空使用 v1beta" },
+    dialect: "gemini",
+    signer: "goog-key",
+    paths: geminiPaths,
+    alternates: [
+      {
+        when: { baseEnds: ["/openai"] },
+        dialect: "openai",
+        signer: "bearer",
+        paths: { chat, embeddings, images, models },
+      },
+    ],
+  },
+  {
+    type: 28,
+    slug: "mistral",
+    label: "Mistral AI",
+    kind: "vendor",
+    color: "red",
+    baseUrl: "https://api.mistral.ai",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    // /v1/fim/completions answers in the chat shape, so it cannot stand in for /v1/completions.
+    paths: { chat, embeddings, speech, transcription, moderation, models },
+    // Unknown fields are refused with 422. Source: providers 13.5.
+    quirks: {
+      noStreamOptions: true,
+      renameFields: { seed: "random_seed", max_completion_tokens: "max_tokens" },
+      dropFields: ["logit_bias", "logprobs", "top_logprobs", "user"],
+      clampTemperature: [0, 1.5],
+      toolIdLength: 9,
+      cachedTokensIn: "num_cached_tokens",
+    },
+  },
+  {
+    type: 29,
+    slug: "groq",
+    label: "Groq",
+    kind: "vendor",
+    color: "orange",
+    baseUrl: "https://api.groq.com/openai",
+    keyHint: plainKey,
+    dialect: "openai",
+    signer: "bearer",
+    paths: { chat, speech, transcription, translation, models },
+    // Source: providers 13.6.
+    quirks: {
+      dropFields: ["logprobs", "logit_bias", "top_logprobs", "messages[].name"],
+      usageIn: "x_groq.usage",
+    },
+  },
+  {
+    type: 30,
+    slug: "ollama",
+    label: "Ollama",
+    kind: "vendor",
+    color: "olive",
+    baseUrl: "http://localhost:11434",
+    keyHint: "可留空；上游需要鉴权时填写其密钥",
+    keyOptional: true,
+    dialect: "ollama",
+    signer: "bearer",
+    paths: { chat: "/api/chat", completions: "/api/generate", embeddings: "/api/embed", models: "/api/tags" },
+    alternates: [
+      { when: { baseEnds: ["/v1"] }, dialect: "openai", paths: { chat, completions, embeddings, models } },
+    ],
+  },
+];

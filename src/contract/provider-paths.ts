@@ -1,0 +1,19 @@
+// Request paths that several provider rows share. Source: providers 2.5, 4.1.
+import type { Paths } from "./provider.ts";
+
+/** Placeholder of the key field for types without a format of their own. */
+export const plainKey = "请输入渠道对应的鉴权密钥";
+
+/** What api.openai.com serves. */
+export const openaiPaths = {
+  chat: "/v1/chat/completions",
+  completions: "/v1/completions",
+  embeddings: "/v1/embeddings",
+  images: "/v1/images/generations",
+  "image-edits": "/v1/images/edits",
+  speech: "/v1/audio/speech",
+  transcription: "/v1/audio/transcriptions",
+  translation: "/v1/audio/translations",
+  moderation: "/v1/moderations",
+  models: "/v1/models",
+} as const satisfies Paths;

@@ -1,0 +1,249 @@
+// The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
+
+/** What a client can ask an upstream for. Not listed here = not relayed. */
+export type EndpointName =
+  | "chat"
+  | "completions"
+  | "embeddings"
+  | "images"
+  | "image-edits"
+  | "speech"
+  | "transcription"
+  | "translation"
+  | "moderation"
+  | "rerank"
+  | "models";
+
+/** Path under the base URL per endpoint; an absent endpoint is one this upstream does not have. */
+export type Paths = Readonly<Partial<Record<EndpointName, string>>>;
+
+/** The wire an upstream speaks; one file of `upstream/dialects` each. */
+export type DialectName =
+  | "openai"
+  | "azure"
+  | "anthropic"
+  | "gemini"
+  | "palm"
+  | "baidu"
+  | "zhipu"
+  | "ali"
+  | "xunfei"
+  | "tencent"
+  | "ollama"
+  | "aiproxy";
+
+/** How the channel's key becomes a credential; one function of `upstream/signers` each. */
+export type SignerName =
+  | "bearer"
+  | "azure-key"
+  | "x-api-key"
+  | "goog-key"
+  | "baidu-token"
+  | "zhipu-jwt"
+  | "xunfei-url"
+  | "tencent-tc3";
+
+/** The twelve tag colours of spec §3. */
+export type ProviderColor =
+  | "green"
+  | "black"
+  | "olive"
+  | "orange"
+  | "blue"
+  | "violet"
+  | "teal"
+  | "red"
+  | "pink"
+  | "purple"
+  | "brown"
+  | "yellow";
+
+/** How a channel's stored balance number reads (spec §9): dollars, yuan, yuan × 10000, or quota points. */
+export type BalanceUnit = "usd" | "cny" | "cny/10000" | "quota";
+
+/**
+ * How the balance is asked for. `openai-billing`: GET {base}/v1/dashboard/billing/subscription and …/usage; balance =
+ * hard_limit_usd − total_usage / 100. `field`: one GET of `url`, the balance is the number (or numeric string) at `field`.
+ */
+export type Balance =
+  | { readonly probe: "openai-billing"; readonly unit: BalanceUnit }
+  | {
+      readonly probe: "field";
+      readonly unit: BalanceUnit;
+      /** Absolute, or a path under the channel's base URL. */
+      readonly url: string;
+      /** Dotted path in the JSON answer, e.g. `data.credit`. */
+      readonly field: string;
+      /** Where the key goes besides `Authorization: Bearer`: the query name `api_key`, or the header `Api-Key` instead of it. */
+      readonly key?: "query:api_key" | "header:Api-Key";
+    };
+
+/** The meaning of the channel field `other` for this type (providers 2.1, contract 13.1). */
+interface OtherField {
+  readonly label: string;
+  /** Stands when the field is empty; the form shows it as the default. */
+  readonly fallback: string;
+  readonly hint: string;
+  readonly required?: true;
+}
+
+/** Changes made to an OpenAI-shaped JSON body before it is sent. Order: rename, drop, clamp, zeros. */
+export interface BodyEdits {
+  /** Old name → new name at the top level. When both are present the new one stays as it is and the old one goes. */
+  readonly renameFields?: Readonly<Record<string, string>>;
+  /** Top-level fields removed; `messages[].name` removes `name` from every message. */
+  readonly dropFields?: readonly string[];
+  /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
+  readonly clampTemperature?: readonly [min: number, max: number];
+  /** `temperature` and `top_p` equal to 0 become this number. */
+  readonly zeroAs?: number;
+  /** `frequency_penalty` and `presence_penalty` equal to 0 are removed. */
+  readonly rejectsZeroPenalties?: true;
+}
+
+/** Body edits for models whose upstream name starts with one of the prefixes; added to the edits of the row. */
+interface ModelEdits extends BodyEdits {
+  readonly prefixes: readonly string[];
+}
+
+/**
+ * Where an upstream deviates from the wire of its dialect. Every field defaults to "no". Fields that change the request
+ * come first; a row without an applicable one lets the client's bytes pass.
+ */
+export interface Quirks extends BodyEdits {
+  readonly forModels?: readonly ModelEdits[];
+  /** `stream_options` is removed and never added: the upstream rejects the field. Usage comes in its last chunk. */
+  readonly noStreamOptions?: true;
+  /**
+   * Azure: `stream_options` is removed when the api-version in use is older than this one. Versions compare by their first ten
+   * characters (a date); `v1` and `preview` are newer than every date.
+   */
+  readonly streamOptionsSince?: string;
+  /** Azure: dots are removed from a deployment name that starts with one of these (gpt-3.5-turbo → gpt-35-turbo). */
+  readonly deploymentDropsDots?: readonly string[];
+  /** Request headers filled from an option; left out while that option is empty. */
+  readonly headers?: Readonly<Record<string, "ServerAddress" | "SystemName">>;
+  /**
+   * `tool_calls[].id` and `tool_call_id` in the history that are not exactly this many letters and digits are replaced by a stable
+   * hash of that length, the same for the same id.
+   */
+  readonly toolIdLength?: number;
+
+  /**
+   * A reply with status 200 can be a refusal. `minimax`: `base_resp.status_code` is not 0, message in `base_resp.status_msg`.
+   * `fastgpt`: `code` and `statusText` at the top level and no `choices`. An OpenAI `error` object is looked for everywhere anyway.
+   */
+  readonly errorIn200?: "base-resp" | "status-text";
+  /** HTTP status that a code found in a 200 body stands for; a code between 400 and 599 stands for itself, others for 500. */
+  readonly faultStatus?: Readonly<Record<string, number>>;
+  /** The reply's usage is a placeholder (1/1/1 or zeros): ignore it and count locally, marked as estimated. */
+  readonly usageUnreliable?: true;
+  /** A second place of a stream chunk where usage may stand; the last non-null one seen wins. */
+  readonly usageIn?: "choices[0].usage" | "x_groq.usage";
+  /** The field of `usage` with the cached prompt tokens, read when `prompt_tokens_details.cached_tokens` is absent. */
+  readonly cachedTokensIn?: "cached_tokens" | "num_cached_tokens";
+  /** The last stream event may be a whole `chat.completion`: take its usage and finish reason, never its text again. */
+  readonly endsWithWholeReply?: true;
+  /** Stream chunks without choices and without usage (Azure's prompt filter results) are not passed on: clients crash on them. */
+  readonly dropsEmptyChunks?: true;
+}
+
+/** What is known of a channel when the wire is chosen. */
+export interface WireTarget {
+  readonly key: string;
+  /** As stored: "" = the default of the type. */
+  readonly baseUrl: string;
+  readonly other: string;
+  /** Upstream name, after the model mapping. */
+  readonly model: string;
+}
+
+/** Holds when every given test holds; a list holds when one of its entries does. */
+interface WireTest {
+  /** Exact number of `|` in the key. */
+  readonly keyBars?: number;
+  readonly baseHas?: readonly string[];
+  readonly baseEnds?: readonly string[];
+  readonly modelPrefixes?: readonly string[];
+  readonly otherIs?: readonly string[];
+}
+
+/** Everything needed to speak to an upstream. */
+export interface Wire {
+  /** "" = the operator must give one. Used when the channel has none. */
+  readonly baseUrl: string;
+  readonly dialect: DialectName;
+  readonly signer: SignerName;
+  readonly paths: Paths;
+  readonly quirks?: Quirks;
+}
+
+/** Another wire of the same vendor, chosen by the look of the channel; what it leaves out is taken from the row. */
+interface Alternate extends Partial<Wire> {
+  readonly when: WireTest;
+}
+
+/** One channel type. */
+export interface Provider extends Wire {
+  /** Number on the wire and in the database (spec §3). */
+  readonly type: number;
+  readonly slug: string;
+  readonly label: string;
+  readonly kind: "vendor" | "custom" | "knowledge" | "proxy";
+  readonly color: ProviderColor;
+  /** Placeholder of the address field; only where the default is missing or has moved. */
+  readonly baseUrlHint?: string;
+  readonly keyHint: string;
+  /** Names of the `|`-separated parts that the row's own signer needs; a key without `|` may select an alternate. */
+  readonly keyParts?: readonly string[];
+  readonly keyOptional?: true;
+  readonly other?: OtherField;
+  /** First match wins; none = the row itself (providers 24). */
+  readonly alternates?: readonly Alternate[];
+  /** Absent = the balance of this type cannot be asked for. */
+  readonly balance?: Balance;
+}
+
+/** Tells which wire a channel of this provider speaks for this model. */
+export function wireOf(provider: Provider, target: WireTarget): Wire {
+  const alternate = provider.alternates?.find(({ when }) => holds(when, target));
+  if (alternate === undefined) return provider;
+  const { when: _, ...changes } = alternate;
+  return { ...wireParts(provider), ...changes };
+}
+
+/** Collects the body edits that apply to a model; undefined = none, the body may pass as it is. */
+export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits | undefined {
+  if (quirks === undefined) return undefined;
+  const special = quirks.forModels?.find(({ prefixes }) => startsWithOne(model, prefixes));
+  const renameFields = { ...quirks.renameFields, ...special?.renameFields };
+  const dropFields = [...(quirks.dropFields ?? []), ...(special?.dropFields ?? [])];
+  const clampTemperature = special?.clampTemperature ?? quirks.clampTemperature;
+  const zeroAs = special?.zeroAs ?? quirks.zeroAs;
+  const rejectsZeroPenalties = special?.rejectsZeroPenalties ?? quirks.rejectsZeroPenalties;
+  const edits: BodyEdits = {
+    ...(Object.keys(renameFields).length > 0 && { renameFields }),
+    ...(dropFields.length > 0 && { dropFields }),
+    ...(clampTemperature !== undefined && { clampTemperature }),
+    ...(zeroAs !== undefined && { zeroAs }),
+    ...(rejectsZeroPenalties !== undefined && { rejectsZeroPenalties }),
+  };
+  return Object.keys(edits).length > 0 ? edits : undefined;
+}
+
+function wireParts({ baseUrl, dialect, signer, paths, quirks }: Provider): Wire {
+  return { baseUrl, dialect, signer, paths, ...(quirks !== undefined && { quirks }) };
+}
+
+function holds(when: WireTest, target: WireTarget): boolean {
+  const base = target.baseUrl.replace(/\/+$/, "");
+  if (when.keyBars !== undefined && target.key.split("|").length - 1 !== when.keyBars) return false;
+  if (when.baseHas !== undefined && !when.baseHas.some((part) => base.includes(part))) return false;
+  if (when.baseEnds !== undefined && !when.baseEnds.some((end) => base.endsWith(end))) return false;
+  if (when.modelPrefixes !== undefined && !startsWithOne(target.model, when.modelPrefixes)) return false;
+  return when.otherIs === undefined || when.otherIs.includes(target.other);
+}
+
+function startsWithOne(text: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => text.startsWith(prefix));
+}

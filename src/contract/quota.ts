@@ -1,0 +1,37 @@
+// Quota ⇄ display text, and the thresholds of badges (spec §9). Used by both sides.
+
+/** How quota is shown: the two start-up fields of /api/status. */
+export interface QuotaDisplay {
+  /** Quota units per $1. */
+  readonly quotaPerUnit: number;
+  readonly inCurrency: boolean;
+}
+
+/** Abbreviates with k at 10,000 or more, then M and B (spec §9). */
+export function abbreviate(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1_000_000_000) return `${(value / 1_000_000_000).toFixed(1)}B`;
+  if (size >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`;
+  if (size >= 10_000) return `${(value / 1_000).toFixed(1)}k`;
+  return String(value);
+}
+
+/** Quota as people read it: `$` and `digits` decimals in currency mode, abbreviated otherwise (spec §9). */
+export function formatQuota(quota: number, display: QuotaDisplay, digits = 2): string {
+  if (!display.inCurrency) return abbreviate(quota);
+  const value = quota / display.quotaPerUnit;
+  return value < 0 ? `-$${(-value).toFixed(digits)}` : `$${value.toFixed(digits)}`;
+}
+
+/** The hint beside a quota field: its worth in dollars (glossary, "等价金额"). */
+export function quotaHint(quota: number, display: QuotaDisplay): string {
+  return display.inCurrency ? `（等价金额：$${(quota / display.quotaPerUnit).toFixed(2)}）` : "";
+}
+
+/** Grade of a response time in ms: 0 untested, then the thresholds 1000, 3000, 5000 (spec §4). */
+export function responseGrade(ms: number): "untested" | "good" | "fair" | "slow" | "bad" {
+  if (ms <= 0) return "untested";
+  if (ms <= 1000) return "good";
+  if (ms <= 3000) return "fair";
+  return ms <= 5000 ? "slow" : "bad";
+}

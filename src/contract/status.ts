@@ -1,0 +1,70 @@
+// What everybody may know about this installation, and the model lists.
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+
+export const Status = z.object({
+  version: z.string(),
+  start_time: z.int(),
+  email_verification: z.boolean(),
+  github_oauth: z.boolean(),
+  github_client_id: z.string(),
+  system_name: z.string(),
+  logo: z.string(),
+  footer_html: z.string(),
+  wechat_qrcode: z.string(),
+  wechat_login: z.boolean(),
+  server_address: z.string(),
+  turnstile_check: z.boolean(),
+  turnstile_site_key: z.string(),
+  top_up_link: z.string(),
+  chat_link: z.string(),
+  quota_per_unit: z.number(),
+  display_in_currency: z.boolean(),
+  /** Our additions. */
+  password_login: z.boolean().default(true),
+  register: z.boolean().default(true),
+  default_password: z.boolean().default(false),
+});
+export type Status = z.output<typeof Status>;
+
+const text = { data: z.string() };
+
+export const statusApi = {
+  status: endpoint({
+    method: "GET",
+    path: "/api/status",
+    level: "public",
+    summary: "公开状态",
+    data: Status,
+  }),
+  notice: endpoint({ method: "GET", path: "/api/notice", level: "public", summary: "公告", ...text }),
+  about: endpoint({ method: "GET", path: "/api/about", level: "public", summary: "关于", ...text }),
+  homePage: endpoint({
+    method: "GET",
+    path: "/api/home_page_content",
+    level: "public",
+    summary: "首页内容",
+    ...text,
+  }),
+  models: endpoint({
+    method: "GET",
+    path: "/api/models",
+    level: "user",
+    summary: "渠道类型 → 默认模型名",
+    data: z.record(z.string(), z.array(z.string())),
+  }),
+  availableModels: endpoint({
+    method: "GET",
+    path: "/api/user/available_models",
+    level: "user",
+    summary: "我的分组可用的模型",
+    data: z.array(z.string()),
+  }),
+  groups: endpoint({
+    method: "GET",
+    path: "/api/group/",
+    level: "admin",
+    summary: "分组名称",
+    data: z.array(z.string()),
+  }),
+};

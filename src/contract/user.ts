@@ -1,0 +1,63 @@
+// Users as they cross the wire. Secrets are always empty here (contract 3.4, reliability A25).
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { Nothing, Quota } from "./wire.ts";
+
+export const Role = { guest: 0, user: 1, admin: 10, root: 100 } as const;
+export const UserStatus = { enabled: 1, disabled: 2, deleted: 3 } as const;
+
+export const User = z.object({
+  id: z.int(),
+  username: z.string(),
+  /** Always "" in answers. */
+  password: z.string().default(""),
+  display_name: z.string(),
+  role: z.int(),
+  status: z.int(),
+  email: z.string().default(""),
+  github_id: z.string().default(""),
+  wechat_id: z.string().default(""),
+  verification_code: z.string().default(""),
+  /** Always "" in answers. */
+  access_token: z.string().default(""),
+  quota: Quota.default(0),
+  used_quota: Quota.default(0),
+  request_count: z.int().default(0),
+  group: z.string().default("default"),
+  aff_code: z.string().default(""),
+  inviter_id: z.int().default(0),
+  /** Yuan as decimal text; "0" means none (spec §3). */
+  invite_commission_balance: z.string().default("0"),
+});
+export type User = z.output<typeof User>;
+
+/** Password rule of the server: 8–128 characters (design 1.3 #11; the console's placeholder says 8–20). */
+export const Password = z.string().min(8, "密码长度不得小于 8 位").max(128, "密码长度不得大于 128 位");
+export const Username = z.string().trim().min(1, "请输入用户名").max(12, "用户名最多 12 个字符");
+
+/** Own profile: absent fields stay as they are; a new password needs the current one (reliability A09). */
+export const SelfUpdate = z.object({
+  username: Username.optional(),
+  display_name: z.string().trim().max(20, "显示名称最多 20 个字符").optional(),
+  password: z.union([z.literal(""), Password]).optional(),
+  original_password: z.string().max(512).optional(),
+});
+export type SelfUpdate = z.output<typeof SelfUpdate>;
+
+export const userApi = {
+  self: endpoint({
+    method: "GET",
+    path: "/api/user/self",
+    level: "user",
+    summary: "当前用户",
+    data: User,
+  }),
+  updateSelf: endpoint({
+    method: "PUT",
+    path: "/api/user/self",
+    level: "user",
+    summary: "修改自己的用户名、显示名称或密码；修改密码须带 original_password",
+    body: SelfUpdate,
+    data: Nothing,
+  }),
+};

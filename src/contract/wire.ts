@@ -1,0 +1,107 @@
+// The envelope and the odd codecs of the management wire. No resource knowledge here.
+import { z } from "zod";
+
+/** Quota units as a safe integer; 500,000 = $1 unless QuotaPerUnit says otherwise. */
+export const Quota = z.int();
+
+/** `"a,b,c"` ⇄ `["a","b","c"]`; blanks trimmed, empties and repeats dropped (contract 7.5). */
+export const Csv = z.codec(z.string(), z.array(z.string()), {
+  decode: (text) => [
+    ...new Set(
+      text
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== ""),
+    ),
+  ],
+  encode: (list) => list.join(","),
+});
+
+/** Query text ⇄ whole number; missing, negative and non-numeric text count as `fallback` (contract 1.5). */
+function lenientInt(fallback: number, max: number) {
+  return z.codec(z.string().optional(), z.int(), {
+    decode: (text) => {
+      const value = Number(text ?? "");
+      if (text === undefined || text === "" || !Number.isInteger(value) || value < 0) return fallback;
+      return Math.min(value, max);
+    },
+    encode: (value) => String(value),
+  });
+}
+
+/** Text ⇄ optional text: an empty query value means "not filtered" (contract 3.9). */
+const filterText = z.codec(z.string().optional(), z.string(), {
+  decode: (text) => (text ?? "").trim().slice(0, 200),
+  encode: (text) => (text === "" ? undefined : text),
+});
+
+/** `true`, `1` ⇄ boolean in a query. */
+const queryFlag = z.codec(z.string().optional(), z.boolean(), {
+  decode: (text) => text === "true" || text === "1",
+  encode: (flag) => (flag ? "true" : undefined),
+});
+
+export const query = {
+  /** Whole number ≥ 0, 0 when absent or unreadable. */
+  count: lenientInt(0, Number.MAX_SAFE_INTEGER),
+  /** 0-based page; at most a million (reliability D04). */
+  page: lenientInt(0, 1_000_000),
+  /** Page size 1–100, default 10 (design 1.3 #3). 0 counts as absent. */
+  size: z.codec(z.string().optional(), z.int(), {
+    decode: (text) => {
+      const value = Number(text ?? "");
+      return Number.isInteger(value) && value >= 1 ? Math.min(value, 100) : 10;
+    },
+    encode: (value) => String(value),
+  }),
+  text: filterText,
+  flag: queryFlag,
+};
+
+/** Query of every list: page, size and a sort column of the table; unknown columns are ignored by the server. */
+export const ListQuery = z.object({
+  p: query.page,
+  size: query.size,
+  order: query.text,
+  desc: query.flag,
+});
+
+/** Query of every search: like a list, with a keyword. */
+export const SearchQuery = ListQuery.extend({ keyword: query.text });
+
+/** Our addition beside `data` of every list: rows in all, for paging. */
+export const ListBeside = z.object({ total: z.int().min(0).optional() });
+
+/** `:id` in a path. */
+export const IdParams = z.object({
+  id: z.codec(z.string(), z.int().min(1), { decode: Number, encode: String }),
+});
+
+/** Endpoints that answer nothing. */
+export const Nothing = z.null();
+
+/** Whether a text is valid JSON (spec §5, "a helper checks whether text is valid JSON"). */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text is a JSON object whose values are all texts: the form of model_mapping. Empty text counts as none. */
+export function isMapping(text: string): boolean {
+  if (text.trim() === "") return true;
+  try {
+    const value: unknown = JSON.parse(text);
+    return (
+      typeof value === "object" &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Object.values(value).every((name) => typeof name === "string" && name !== "")
+    );
+  } catch {
+    return false;
+  }
+}

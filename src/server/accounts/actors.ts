@@ -1,0 +1,72 @@
+// Who is calling: session or access token → user with the role and status of this moment (reliability A02).
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Clock } from "#server/clock.ts";
+import type { Coord } from "#server/coord/coord.ts";
+import type { Secrets } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { findUserById, findUserIdByAccessToken } from "#server/store/users.ts";
+
+/** A signed-in user, as far as rules need to know. */
+export interface Actor {
+  readonly id: number;
+  readonly username: string;
+  readonly role: number;
+  readonly status: number;
+  readonly group: string;
+}
+
+export interface Actors {
+  /** The user as stored at most a second ago; undefined when there is none or it was deleted. */
+  byId(id: number): Promise<Actor | undefined>;
+  /** The user whose system access token this is. */
+  byAccessToken(token: string): Promise<Actor | undefined>;
+  /** Stops listening for changes. */
+  close(): void;
+}
+
+const CACHE_MS = 1000;
+const CACHE_SIZE = 10_000;
+
+/** Builds the look-up; `users` messages empty its short cache. */
+export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coord: Coord }): Actors {
+  const cache = new Map<number, { actor: Actor; untilMs: number }>();
+  const close = deps.coord.subscribe("users", (payload) => {
+    if (payload === "") cache.clear();
+    else cache.delete(Number(payload));
+  });
+
+  async function byId(id: number): Promise<Actor | undefined> {
+    const nowMs = deps.clock.now();
+    const cached = cache.get(id);
+    if (cached && cached.untilMs > nowMs) return cached.actor;
+    const user = await findUserById(deps.db, id);
+    if (!user || user.status === UserStatus.deleted) return undefined;
+    const { username, role, status, group } = user;
+    const actor = { id, username, role, status, group };
+    if (cache.size >= CACHE_SIZE) cache.clear();
+    cache.set(id, { actor, untilMs: nowMs + CACHE_MS });
+    return actor;
+  }
+
+  return {
+    byId,
+    async byAccessToken(token) {
+      const id = await findUserIdByAccessToken(deps.db, deps.secrets.hash(token));
+      return id === undefined ? undefined : byId(id);
+    },
+    close,
+  };
+}
+
+/** The token of an Authorization header: raw or after `Bearer ` (contract 2.4). */
+export function accessTokenOf(header: string): string {
+  return header.replace(/^Bearer\s+/i, "").trim();
+}
+
+/** The least role that a level asks for. */
+export const LEVEL_ROLE = {
+  public: Role.guest,
+  user: Role.user,
+  admin: Role.admin,
+  root: Role.root,
+} as const;

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { identifyCaller, isCidr, isInRanges, limitKey } from "./address.ts";
+
+const headers = (map: Record<string, string>) => (name: string) => map[name];
+
+test.each([
+  ["10.1.2.3", "10.0.0.0/8", true],
+  ["11.1.2.3", "10.0.0.0/8", false],
+  ["::ffff:10.1.2.3", "10.0.0.0/8", true],
+  ["127.0.0.1", "127.0.0.1", true],
+  ["127.0.0.2", "127.0.0.1", false],
+  ["2001:db8::1", "2001:db8::/32", true],
+  ["2001:db9::1", "2001:db8::/32", false],
+  ["10.1.2.3", "2001:db8::/32", false],
+  ["1.2.3.4", "0.0.0.0/0", true],
+  ["garbage", "0.0.0.0/0", false],
+  ["fe80::1%eth0", "fe80::/10", true],
+])("%s in %s is %s", (address, cidr, isInside) => {
+  expect(isInRanges(address, [cidr])).toBe(isInside);
+});
+
+test.each(["10.0.0.0/33", "300.1.1.1", "::1::2", "1:2:3", "", "10.0.0/8", "::/129"])(
+  "refuses the CIDR %j",
+  (cidr) => {
+    expect(isCidr(cidr)).toBe(false);
+  },
+);
+
+test("does not believe forwarding headers of an untrusted peer", () => {
+  const header = headers({ "x-forwarded-for": "1.1.1.1", "x-forwarded-proto": "https", host: "a.example" });
+  expect(identifyCaller("9.9.9.9", header, ["10.0.0.0/8"])).toEqual({
+    address: "9.9.9.9",
+    isHttps: false,
+    host: "a.example",
+  });
+});
+
+test("takes the right-most hop that is no trusted proxy", () => {
+  const header = headers({
+    "x-forwarded-for": "6.6.6.6, 1.1.1.1, 10.0.0.7",
+    "x-forwarded-proto": "https",
+    host: "h",
+  });
+  expect(identifyCaller("::ffff:10.0.0.1", header, ["10.0.0.0/8"])).toMatchObject({
+    address: "1.1.1.1",
+    isHttps: true,
+  });
+});
+
+test("counts a whole IPv6 /64 as one caller", () => {
+  expect(limitKey("2001:db8:1:2::1")).toBe(limitKey("2001:db8:1:2:ffff::9"));
+  expect(limitKey("2001:db8:1:2::1")).not.toBe(limitKey("2001:db8:1:3::1"));
+  expect(limitKey("1.2.3.4")).toBe("1.2.3.4");
+});

@@ -1,0 +1,30 @@
+// Knows whether the super administrator still has the password that ships, without hashing on every question.
+import { Role } from "#contract/user.ts";
+import type { Coord } from "#server/coord/coord.ts";
+import { verifyPassword } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { findRootPassword } from "#server/store/users.ts";
+import { DEFAULT_PASSWORD } from "./password.ts";
+
+export interface DefaultPassword {
+  /** As of the last check. */
+  isInUse(): boolean;
+  /** Verifies again when the stored hash has changed since the last check. */
+  check(): Promise<void>;
+  close(): void;
+}
+
+/** Builds the watch; it checks again whenever a user changes. */
+export function createDefaultPassword(deps: { db: Db; coord: Coord }): DefaultPassword {
+  let checkedHash = "";
+  let isInUse = false;
+  async function check(): Promise<void> {
+    const hash = (await findRootPassword(deps.db, Role.root)) ?? "";
+    if (hash === checkedHash) return;
+    isInUse = await verifyPassword(DEFAULT_PASSWORD, hash);
+    checkedHash = hash;
+  }
+  // A failed look-up leaves the last answer; the next change or start looks again.
+  const close = deps.coord.subscribe("users", () => void check().catch(() => undefined));
+  return { isInUse: () => isInUse, check, close };
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakeClock } from "#server/clock.ts";
+import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
+import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { seedPassword, seedPeople, seedUser } from "#test/seed.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+describe.each(databases)("login and sessions on $name", (database) => {
+  const clock = fakeClock();
+  let app: TestApp;
+  let drop: () => Promise<void>;
+  let people: Awaited<ReturnType<typeof seedPeople>>;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url, clock });
+    people = await seedPeople(app.ctx);
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  const logIn = (username: string, password: string) =>
+    app.call(asGuest, "POST", "/api/user/login", { username, password });
+
+  test("a fresh local server lets root in with the documented password and says so", async () => {
+    const answer = await logIn("root", "123456");
+    expect(answer).toMatchObject({
+      success: true,
+      message: "",
+      data: { id: 1, username: "root", role: 100, status: 1 },
+    });
+    expect(answer.data).toMatchObject({ password: "", quota: 0, email: "", invite_commission_balance: "0" });
+    await app.ctx.defaultPassword.check();
+    expect((await app.call(asGuest, "GET", "/api/status")).data.default_password).toBe(true);
+  });
+
+  test("root starts with the ledger's grant", async () => {
+    expect((await app.call(asRoot, "GET", "/api/user/self")).data.quota).toBe(100_000_000);
+  });
+
+  test("the e-mail address is as good as the name", async () => {
+    expect((await logIn("alice@example.com", seedPassword)).data.username).toBe("alice");
+  });
+
+  test("the cookie is HttpOnly, Lax and worth nothing in the database", async () => {
+    const response = await app.request("/api/user/login", {
+      method: "POST",
+      body: JSON.stringify({ username: "alice", password: seedPassword }),
+    });
+    const header = response.headers.get("set-cookie") ?? "";
+    expect(header).toMatch(/^session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const id = /session=([\w-]+)/.exec(header)?.[1] ?? "";
+    const stored = await app.ctx.db.selectFrom("sessions").selectAll().execute();
+    expect(JSON.stringify(stored)).not.toContain(id);
+  });
+
+  test("unknown name, wrong password and banned account get the same answer", async () => {
+    const unknown = await logIn("nobody", "some password");
+    expect(unknown).toEqual({
+      status: 200,
+      success: false,
+      message: "账号或密码不正确，或账户已停用",
+      data: null,
+    });
+    expect(await logIn("bob", "some password")).toEqual(unknown);
+    expect(await logIn("banned", seedPassword)).toEqual(unknown);
+  });
+
+  test("empty fields are told apart", async () => {
+    expect((await logIn("", "x")).message).toBe("请输入用户名");
+    expect((await logIn("x", "")).message).toBe("请输入密码");
+  });
+
+  test("logging out ends the session on the server", async () => {
+    const session = await app.login("alice", seedPassword);
+    expect((await app.call(session, "GET", "/api/user/self")).data.username).toBe("alice");
+    expect((await app.call(session, "GET", "/api/user/logout")).success).toBe(true);
+    expect((await app.call(session, "GET", "/api/user/self")).status).toBe(401);
+  });
+
+  test("a login does not carry on the session that was there before", async () => {
+    const first = await app.login("alice", seedPassword);
+    const response = await app.request("/api/user/login", {
+      method: "POST",
+      headers: first,
+      body: JSON.stringify({ username: "alice", password: seedPassword }),
+    });
+    expect(response.headers.get("set-cookie")).not.toContain(first["cookie"]);
+    expect((await app.call(first, "GET", "/api/user/self")).status).toBe(401);
+  });
+
+  test("sessions end after 7 idle days, and after 30 days in any case", async () => {
+    const idle = await app.login("alice", seedPassword);
+    clock.advance(8 * DAY_MS);
+    expect((await app.call(idle, "GET", "/api/user/self")).status).toBe(401);
+    const used = await app.login("alice", seedPassword);
+    for (let day = 0; day < 29; day += 1) {
+      clock.advance(DAY_MS);
+      expect((await app.call(used, "GET", "/api/user/self")).status).toBe(200);
+    }
+    clock.advance(DAY_MS);
+    expect((await app.call(used, "GET", "/api/user/self")).status).toBe(401);
+  });
+
+  test("a ban is felt at the next call within a second, once as a message, then as 401", async () => {
+    const carol = await seedUser(app.ctx, "carol");
+    const session = await app.login("carol", seedPassword);
+    expect((await app.call(session, "GET", "/api/user/self")).success).toBe(true);
+    await setUserStatus(app.ctx.db, carol.id, 1, 2);
+    clock.advance(1001);
+    expect(await app.call(session, "GET", "/api/user/self")).toMatchObject({
+      status: 200,
+      success: false,
+      message: "该账户已停用，请联系管理员",
+    });
+    expect((await app.call(session, "GET", "/api/user/self")).status).toBe(401);
+  });
+
+  test("a demotion is felt at once when it is announced", async () => {
+    const dave = await seedUser(app.ctx, "dave", { role: 10 });
+    expect((await app.call(dave.who, "GET", "/api/option/")).success).toBe(true);
+    await updateUserProfile(app.ctx.db, dave.id, { role: 1 });
+    await app.ctx.coord.publish("users", String(dave.id));
+    expect((await app.call(dave.who, "GET", "/api/option/")).message).toBe("权限不够，无法执行该操作");
+  });
+
+  test("an access token works raw and after Bearer, an unknown one is refused with 200", async () => {
+    const token = people.alice.who["authorization"] ?? "";
+    for (const authorization of [token, `Bearer ${token}`]) {
+      expect((await app.call({ authorization }, "GET", "/api/user/self")).data.username).toBe("alice");
+    }
+    const wrong = { authorization: "ffffffffffffffffffffffffffffffff" };
+    expect(await app.call(wrong, "GET", "/api/user/self")).toMatchObject({ status: 200, success: false });
+  });
+
+  test("too many failures stop further tries on the account, whoever makes them", async () => {
+    await seedUser(app.ctx, "erin");
+    const statuses: number[] = [];
+    for (let index = 0; index < 8; index += 1) statuses.push((await logIn("erin", `guess ${index}`)).status);
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(9);
+    expect(statuses.at(-1)).toBe(429);
+    // Even with the right password, until the time is over.
+    expect((await logIn("erin", seedPassword)).status).toBe(429);
+    clock.advance(20 * 60_000);
+    expect((await logIn("erin", seedPassword)).success).toBe(true);
+  });
+
+  test("closing password login closes it", async () => {
+    await app.ctx.options.set("PasswordLoginEnabled", "false");
+    expect((await logIn("alice", seedPassword)).message).toBe("当前未开放密码登录");
+    await app.ctx.options.set("PasswordLoginEnabled", "true");
+    expect((await logIn("alice", seedPassword)).success).toBe(true);
+  });
+});
+
+test("behind a trusted https proxy the cookie has the __Host- prefix and the plain one does not count", async () => {
+  const app = await createTestApp({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  const https = { "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9" };
+  const response = await app.request("/api/user/login", {
+    method: "POST",
+    headers: https,
+    body: JSON.stringify({ username: "root", password: "123456" }),
+  });
+  const header = response.headers.get("set-cookie") ?? "";
+  expect(header).toMatch(/^__Host-session=[\w-]{43}; .*Secure/);
+  expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000");
+  const value = /=([\w-]+)/.exec(header)?.[1];
+  expect(
+    (await app.call({ ...https, cookie: `__Host-session=${value}` }, "GET", "/api/user/self")).success,
+  ).toBe(true);
+  expect((await app.call({ ...https, cookie: `session=${value}` }, "GET", "/api/user/self")).status).toBe(
+    401,
+  );
+  await app.close();
+});

@@ -1,0 +1,206 @@
+// Handlers: upstream channels (contract 3.6). The key goes in and never comes out.
+import { type Channel, ChannelStatus, type ChannelUpdate, type channelApi } from "#contract/channel.ts";
+import { LogType } from "#contract/log.ts";
+import { providerModels } from "#contract/provider-models.ts";
+import { providers } from "#contract/providers.ts";
+import { testChannel } from "#server/channels/probe.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import {
+  type ChannelChange,
+  type ChannelRow,
+  countChannels,
+  findChannel,
+  insertChannels,
+  listChannels,
+  removeChannel,
+  setChannelTest,
+  updateChannel,
+} from "#server/store/channels.ts";
+import { insertLog } from "#server/store/logs.ts";
+import type { Handlers } from "./call.ts";
+import { checkChannel, keyLines } from "./channel-rules.ts";
+import { manageLog } from "./manage-log.ts";
+import { sortedPage } from "./page.ts";
+
+export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
+  async list(ctx, { query }) {
+    const rows = await listChannels(ctx.db, sortedPage(query));
+    return { data: rows.map(present), total: await countChannels(ctx.db, {}) };
+  },
+
+  async search(ctx, { query }) {
+    const filter = { keyword: query.keyword, keyHash: ctx.secrets.hash(query.keyword) };
+    const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
+    return { data: rows.map(present), total: await countChannels(ctx.db, filter) };
+  },
+
+  models() {
+    const owners = providers.flatMap((row) =>
+      (providerModels[row.type] ?? []).map((id) => [id, row.slug] as const),
+    );
+    // The first provider that offers a model is its owner.
+    const owned = new Map(owners.toReversed());
+    return { object: "list", data: [...owned].map(([id, owner]) => modelObject(id, owner)).reverse() };
+  },
+
+  async get(ctx, { params }) {
+    return present(await getChannel(ctx, params.id));
+  },
+
+  async create(ctx, { body }) {
+    const { key, base_url, other, model_mapping, priority, weight, config, status, ...draft } = body;
+    const baseUrl = (base_url ?? "").replace(/\/+$/, "");
+    const keys = keyLines(key, draft.type);
+    for (const line of keys)
+      checkChannel(ctx.egress, { ...draft, key: line, base_url: baseUrl, other, config });
+    const nowSec = ctx.clock.seconds();
+    const rows = keys.map((line) => ({
+      type: draft.type,
+      ...sealedKey(ctx, line),
+      status: status ?? ChannelStatus.enabled,
+      status_reason: "",
+      status_time: 0,
+      name: draft.name,
+      weight: weight ?? 0,
+      priority: priority ?? 0,
+      created_time: nowSec,
+      test_time: 0,
+      response_time: 0,
+      base_url: baseUrl,
+      other: other ?? "",
+      balance: 0,
+      balance_updated_time: 0,
+      models: draft.models.join(","),
+      group: draft.group.join(","),
+      model_mapping: model_mapping ?? "",
+      config: config ?? "",
+    }));
+    const ids = await insertChannels(ctx.db, rows);
+    await announce(ctx, "");
+    return ids.length;
+  },
+
+  async update(ctx, { body }) {
+    const current = await getChannel(ctx, body.id);
+    const key = body.key?.trim() ?? "";
+    if (key.includes("\n")) throw faults.refused("修改渠道时只能填写一个密钥");
+    checkEdit(ctx, body, current);
+    const change = changeOf(ctx, body, current);
+    await updateChannel(ctx.db, body.id, { ...change, ...(key === "" ? {} : sealedKey(ctx, key)) });
+    await announce(ctx, String(body.id));
+    return present(await getChannel(ctx, body.id));
+  },
+
+  async remove(ctx, { params }) {
+    const isGone = await removeChannel(ctx.db, params.id, ctx.clock.seconds());
+    if (!isGone) throw faults.notFound("找不到该渠道");
+    await announce(ctx, String(params.id));
+    return null;
+  },
+
+  async test(ctx, { actor, params, query }) {
+    const row = await getChannel(ctx, params.id);
+    await ctx.candidates.pending;
+    const live = ctx.candidates.byId(row.id);
+    if (!live) throw faults.refused("该渠道的类型或密钥无法使用");
+    const outcome = await testChannel(ctx, live, query.model);
+    if (outcome.ok)
+      await setChannelTest(ctx.db, row.id, { responseTimeMs: outcome.ms, now: ctx.clock.seconds() });
+    const said = outcome.ok ? "成功" : `失败：${outcome.message}`;
+    await insertLog(ctx.db, {
+      ...manageLog(ctx, actor, `测试渠道 ${row.name}（${said}）`),
+      type: LogType.test,
+      channel_id: row.id,
+      model_name: outcome.model,
+      elapsed_time: outcome.ms,
+    });
+    if (!outcome.ok) throw faults.refused(outcome.message);
+    return { data: null, time: outcome.ms / 1000, modelName: outcome.model };
+  },
+};
+
+async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
+  const row = await findChannel(ctx.db, id);
+  if (!row) throw faults.notFound("找不到该渠道");
+  return row;
+}
+
+function present(row: ChannelRow): Channel {
+  return { ...row, key: "", models: splitCsv(row.models), group: splitCsv(row.group) };
+}
+
+function splitCsv(text: string): string[] {
+  return text.split(",").filter((part) => part !== "");
+}
+
+function sealedKey(ctx: Context, key: string) {
+  return { key_hash: ctx.secrets.hash(key), key_sealed: ctx.secrets.seal(key, "channels.key") };
+}
+
+/** Every field present in the body, in the words of the table; null empties a text and zeroes a number. */
+function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): ChannelChange {
+  const isMoved = body.status !== undefined && body.status !== current.status;
+  return {
+    type: body.type,
+    name: body.name,
+    models: body.models?.join(","),
+    group: body.group?.join(","),
+    base_url: body.base_url === null ? "" : body.base_url?.replace(/\/+$/, ""),
+    other: body.other === null ? "" : body.other,
+    model_mapping: body.model_mapping === null ? "" : body.model_mapping,
+    config: body.config === null ? "" : body.config,
+    weight: body.weight === null ? 0 : body.weight,
+    priority: body.priority === null ? 0 : body.priority,
+    ...(isMoved ? { status: body.status, status_reason: "", status_time: ctx.clock.seconds() } : {}),
+  };
+}
+
+/** Fields whose change is judged; switching a channel off or moving it up must always work. */
+const JUDGED = ["type", "key", "base_url", "other", "config"] as const;
+
+/** Throws: a refusal when the edited channel would break a rule. */
+function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void {
+  if (!JUDGED.some((field) => body[field] !== undefined)) return;
+  const change = changeOf(ctx, body, current);
+  checkChannel(ctx.egress, {
+    type: change.type ?? current.type,
+    key: body.key ? body.key.trim() : undefined,
+    base_url: change.base_url ?? current.base_url,
+    other: change.other ?? current.other,
+    config: change.config ?? current.config,
+  });
+}
+
+/** Tells everybody and waits until this process serves by the change. */
+async function announce(ctx: Context, payload: string): Promise<void> {
+  await ctx.coord.publish("channels", payload);
+  await ctx.candidates.pending;
+}
+
+const PERMISSION = {
+  object: "model_permission",
+  created: 1626777600,
+  allow_create_engine: true,
+  allow_sampling: true,
+  allow_logprobs: true,
+  allow_search_indices: false,
+  allow_view: true,
+  allow_fine_tuning: false,
+  organization: "*",
+  group: null,
+  is_blocking: false,
+};
+
+/** A built-in model in OpenAI's shape with the family's constants (contract 3.6, 8.7). */
+function modelObject(id: string, owner: string) {
+  return {
+    id,
+    object: "model" as const,
+    created: 1626777600,
+    owned_by: owner,
+    permission: [{ id: "modelperm-LwHkVFn8AcMItP432fKKDIKJ", ...PERMISSION }],
+    root: id,
+    parent: null,
+  };
+}

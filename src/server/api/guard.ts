@@ -1,0 +1,68 @@
+// The checks before a call is understood: where it comes from, how often, how large. No resource knowledge.
+import type { Endpoint } from "#contract/endpoint.ts";
+import { type Caller, limitKey } from "#server/accounts/address.ts";
+import type { RateLimit } from "#server/config.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+
+const BODY_BYTES = 1024 * 1024;
+const ANONYMOUS_BODY_BYTES = 64 * 1024;
+
+/** Whether a call changes something, so that other sites must not be able to cause it. */
+function changesState(endpoint: Endpoint): boolean {
+  return endpoint.method !== "GET" || endpoint.mutates === true;
+}
+
+function hostOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).host : undefined;
+}
+
+/**
+ * Refuses calls that another site made a browser send (reliability Q2, Z09). A call with an Authorization header is no
+ * browser's ambient authority; a call without any of the browser's own headers is no browser at all.
+ * Throws: 403.
+ */
+export function refuseCrossSite(endpoint: Endpoint, headers: Headers, caller: Caller): void {
+  if (!changesState(endpoint) || headers.has("authorization")) return;
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) {
+    if (site !== "same-origin") throw faults.crossSite(`sec-fetch-site: ${site}`);
+    if (headers.get("sec-fetch-mode") === "navigate") throw faults.crossSite("navigation");
+    return;
+  }
+  const source = headers.get("origin") ?? headers.get("referer");
+  if (source !== null && hostOf(source) !== caller.host)
+    throw faults.crossSite("origin or referer of another host");
+}
+
+/** Counts a call of an address against one of the budgets of contract 5. Throws: 429. */
+export async function limitRate(
+  ctx: Context,
+  name: string,
+  limit: RateLimit,
+  address: string,
+): Promise<void> {
+  if (limit.limit === 0) return;
+  const counted = await ctx.coord.count(`rate:${name}:${limitKey(address)}`, limit.windowMs, limit.limit);
+  if (counted.allowed) return;
+  ctx.events.rateLimited({ limit: name, address });
+  throw faults.tooMany(counted.retryAfterMs);
+}
+
+/**
+ * Reads a body of at most 1 MiB, 64 KiB from callers who are not signed in, and stops reading beyond (reliability D01).
+ * Throws: 413.
+ */
+export async function readBody(request: Request, isSignedIn: boolean): Promise<string> {
+  const limit = isSignedIn ? BODY_BYTES : ANONYMOUS_BODY_BYTES;
+  if (Number(request.headers.get("content-length") ?? 0) > limit) throw faults.bodyTooLarge();
+  if (!request.body) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.length;
+    if (size > limit) throw faults.bodyTooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,225 @@
+// The endpoint table becomes routes: limits, cross-site protection, sign-in, level, decoding, handler, encoding, envelope.
+// One order for every call; resources know nothing of it.
+import { Hono, type Context as HonoContext } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { z } from "zod";
+import type { Endpoint } from "#contract/endpoint.ts";
+import { api } from "#contract/index.ts";
+import { UserStatus } from "#contract/user.ts";
+import { type Actor, accessTokenOf, LEVEL_ROLE } from "#server/accounts/actors.ts";
+import { type Caller, identifyCaller } from "#server/accounts/address.ts";
+import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
+import type { Context } from "#server/context.ts";
+import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { newRequestId } from "#server/secrets.ts";
+import type { SessionHandle } from "./call.ts";
+import { limitRate, readBody, refuseCrossSite } from "./guard.ts";
+import { handlers } from "./handlers.ts";
+
+/** Set on every answer of the server, API or not (contract 1.4, reliability H09). */
+export const BASE_HEADERS = {
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "strict-origin-when-cross-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+} as const;
+
+/** What the node listener hands over; absent when a test calls without a socket. */
+interface Env {
+  Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
+  Variables: { requestId: string; caller: Caller };
+}
+type Http = HonoContext<Env>;
+
+/** A handler as the mount sees it; its types were checked against the endpoint in handlers.ts. */
+type AnyHandler = (ctx: Context, call: unknown) => unknown;
+
+interface Route {
+  readonly endpoint: Endpoint;
+  readonly handler: AnyHandler;
+}
+
+/** Builds the management API as an app of its own; it answers everything below /api. */
+export function createApi(ctx: Context): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use("*", async (http, next) => {
+    introduce(ctx, http);
+    await next();
+  });
+  for (const route of routes()) {
+    const path = route.endpoint.path.replace(/\/$/, "");
+    app.on(route.endpoint.method, [path, `${path}/`], (http) => serve(ctx, http, route));
+  }
+  app.notFound(async (http) => {
+    const { caller } = http.var;
+    try {
+      await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
+    } catch (error) {
+      return renderFailure(http, asAppError(error));
+    }
+    return http.json(unknownPathError(http.req.method, http.req.path), 404);
+  });
+  return app;
+}
+
+/** Every endpoint with its handler; fixed paths before those with parameters. */
+function routes(): Route[] {
+  const found = Object.entries(api).flatMap(([resource, endpoints]) =>
+    Object.entries(endpoints).map(([verb, endpoint]: [string, Endpoint]) => {
+      if (endpoint.turnstile)
+        throw new Error(`${endpoint.path} asks for a Turnstile check, which is not there`);
+      // `handlers` satisfies Handlers<typeof api>: the same keys lead to the endpoint's own handler.
+      const table = handlers as unknown as Record<string, Record<string, AnyHandler>>;
+      const handler = table[resource]?.[verb];
+      if (!handler) throw new Error(`no handler for ${resource}.${verb}`);
+      return { endpoint, handler };
+    }),
+  );
+  const parameters = (route: Route) => route.endpoint.path.split(":").length;
+  return found.sort((a, b) => parameters(a) - parameters(b));
+}
+
+/** Names the request and its caller, and sets the headers that every answer has. */
+function introduce(ctx: Context, http: Http): void {
+  const requestId = newRequestId(ctx.clock.now());
+  const peer = http.env?.incoming?.socket?.remoteAddress ?? "127.0.0.1";
+  const caller = identifyCaller(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
+  http.set("requestId", requestId);
+  http.set("caller", caller);
+  http.header("X-Oneapi-Request-Id", requestId);
+  http.header("Cache-Control", "no-store");
+  for (const [name, value] of Object.entries(BASE_HEADERS)) http.header(name, value);
+  if (caller.isHttps) http.header("Strict-Transport-Security", "max-age=31536000");
+}
+
+async function serve(ctx: Context, http: Http, route: Route): Promise<Response> {
+  const startMs = ctx.clock.now();
+  let actorId = 0;
+  let code = "";
+  let response: Response;
+  try {
+    const actor = await enter(ctx, http, route.endpoint);
+    actorId = actor?.id ?? 0;
+    response = await answer(ctx, http, route, actor);
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    code = error.code;
+    if (error.status === 500) ctx.logger.error({ err: thrown, requestId: http.var.requestId }, "api failed");
+    else if (error.detail)
+      ctx.logger.debug({ requestId: http.var.requestId, detail: error.detail }, error.code);
+    response = renderFailure(http, error);
+  }
+  ctx.events.apiDone({
+    requestId: http.var.requestId,
+    route: `${route.endpoint.method} ${route.endpoint.path}`,
+    status: response.status,
+    fault: code,
+    elapsedMs: ctx.clock.now() - startMs,
+    userId: actorId,
+  });
+  return response;
+}
+
+/** The door: budgets, cross-site protection, sign-in and level, in this order. */
+async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
+  const { caller } = http.var;
+  await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
+  refuseCrossSite(endpoint, http.req.raw.headers, caller);
+  if (endpoint.limit)
+    await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
+  if (endpoint.level === "public") return undefined;
+  const actor = await signedIn(ctx, http);
+  if (actor.status !== UserStatus.enabled) {
+    const sessionId = sessionHandle(http).id;
+    if (sessionId !== undefined) await ctx.sessions.end(sessionId);
+    sessionHandle(http).clear();
+    throw faults.accountDisabled();
+  }
+  if (actor.role < LEVEL_ROLE[endpoint.level]) throw faults.roleTooLow();
+  return actor;
+}
+
+/** Session first, then access token (contract 2.5). Throws: 401 without either, 200 for an unknown access token. */
+async function signedIn(ctx: Context, http: Http): Promise<Actor> {
+  const sessionId = sessionHandle(http).id;
+  if (sessionId !== undefined) {
+    const userId = await ctx.sessions.find(sessionId);
+    const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
+    if (actor) return actor;
+  }
+  const authorization = http.req.header("authorization");
+  if (authorization === undefined) throw faults.notSignedIn();
+  const actor = await ctx.actors.byAccessToken(accessTokenOf(authorization));
+  if (!actor) throw faults.accessTokenUnknown();
+  return actor;
+}
+
+/** Decodes, calls the handler, encodes. */
+async function answer(ctx: Context, http: Http, route: Route, actor: Actor | undefined): Promise<Response> {
+  const { endpoint } = route;
+  const result: unknown = await route.handler(ctx, {
+    actor,
+    requestId: http.var.requestId,
+    address: http.var.caller.address,
+    session: sessionHandle(http),
+    params: endpoint.params && decode(endpoint.params, http.req.param()),
+    query: endpoint.query && decode(endpoint.query, queryOf(http)),
+    body: endpoint.body && decode(endpoint.body, await jsonBody(http.req.raw, endpoint, actor !== undefined)),
+  });
+  if (!endpoint.beside)
+    return send(http, { success: true, message: "", data: z.encode(endpoint.data, result) });
+  // An endpoint with `beside` answers `{ data, … }`: AnswerOf in the contract, checked in handlers.ts.
+  const { data, ...beside } = result as { data: unknown };
+  // An encoded object schema is a record.
+  const siblings = z.encode(endpoint.beside, beside) as Record<string, unknown>;
+  return send(http, { success: true, message: "", data: z.encode(endpoint.data, data), ...siblings });
+}
+
+/** The query by name; `page_size` is the other family name of `size` (contract 1.5). */
+function queryOf(http: Http): Record<string, string> {
+  const query = http.req.query();
+  return query["page_size"] === undefined ? query : { size: query["page_size"], ...query };
+}
+
+/** Decodes with a schema. Throws: the schema's own sentence, or a general one for a wrong type. */
+function decode(schema: z.ZodType, value: unknown): unknown {
+  const read = schema.safeDecode(value as never, { error: () => "请求参数有误" });
+  if (read.success) return read.data;
+  const issue = read.error.issues[0];
+  throw faults.invalid(issue?.message, issue?.path.join("."));
+}
+
+async function jsonBody(request: Request, endpoint: Endpoint, isSignedIn: boolean): Promise<unknown> {
+  const text = await readBody(request, isSignedIn);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The family answers 400 to an undecodable option only (contract 1.2).
+    throw endpoint === api.option.update
+      ? faults.undecodable()
+      : faults.invalid(undefined, "body is not JSON");
+  }
+}
+
+/** Plain http and https have different cookies: `__Host-` needs Secure (reliability A01). */
+function sessionHandle(http: Http): SessionHandle {
+  const { isHttps } = http.var.caller;
+  const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;
+  const name = isHttps ? "__Host-session" : "session";
+  return {
+    id: getCookie(http, name),
+    set: (id) => setCookie(http, name, id, { ...options, maxAge: SESSION_MAX_SEC }),
+    clear: () => void deleteCookie(http, name, options),
+  };
+}
+
+function send(http: Http, body: object, status: 200 | 400 | 401 | 403 | 413 | 500 | 503 = 200): Response {
+  return http.body(JSON.stringify(body), status, { "Content-Type": "application/json; charset=utf-8" });
+}
+
+function renderFailure(http: Http, error: AppError): Response {
+  if (error.status === 429) {
+    return http.body(null, 429, { "Retry-After": String(error.retryAfterSec ?? 1) });
+  }
+  // Every constructor in errors.ts uses one of these.
+  return send(http, renderEnvelope(error), error.status as 200 | 400 | 401 | 403 | 413 | 500 | 503);
+}

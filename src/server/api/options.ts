@@ -1,0 +1,91 @@
+// Handlers: the options, and the guards on writing them (contract 3.10, 6.3).
+import {
+  isOptionKey,
+  type OptionKey,
+  type OptionRow,
+  type optionApi,
+  optionTable,
+} from "#contract/option.ts";
+import { Role } from "#contract/user.ts";
+import type { Actor } from "#server/accounts/actors.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { OptionError, type Options } from "#server/options.ts";
+import type { Db } from "#server/store/db.ts";
+import { insertLog } from "#server/store/logs.ts";
+import type { Handlers } from "./call.ts";
+import { manageLog } from "./manage-log.ts";
+
+export const option: Handlers<{ option: typeof optionApi }>["option"] = {
+  list: ({ options }) => options.list(),
+
+  async update(ctx, { actor, body }) {
+    const { key } = body;
+    if (!isOptionKey(key)) throw faults.refused("没有这个选项", key);
+    const text = String(body.value);
+    const row: OptionRow = optionTable[key];
+    if (row.root && actor.role < Role.root) throw faults.refused("只有超级管理员可以修改这个选项");
+    // A secret is only written when something was typed (spec §5).
+    if (row.secret && text.trim() === "") return null;
+    guard(ctx.options, key, text);
+    try {
+      await ctx.db.transaction().execute((tx) => write(ctx, tx, { actor, key, text }));
+    } catch (error) {
+      throw error instanceof OptionError ? faults.invalid(error.message) : error;
+    }
+    await ctx.options.announce();
+    ctx.events.optionChanged({ option: key, actorId: actor.id });
+    return null;
+  },
+};
+
+/** A server that gets another address must not be sent the secret of the old one (reliability S06). */
+const SECRET_OF_ADDRESS: Partial<Record<OptionKey, OptionKey>> = {
+  WeChatServerAddress: "WeChatServerToken",
+  MessagePusherAddress: "MessagePusherToken",
+  SMTPServer: "SMTPToken",
+};
+
+/** Writes the option, the management log entry that says so, and clears a secret that belonged to the old value. */
+async function write(
+  ctx: Context,
+  tx: Db,
+  change: { actor: Actor; key: OptionKey; text: string },
+): Promise<void> {
+  const { actor, key, text } = change;
+  const row: OptionRow = optionTable[key];
+  await ctx.options.write(tx, key, text);
+  const secret = SECRET_OF_ADDRESS[key];
+  const before = ctx.options.get(key);
+  if (secret && before !== "" && before !== text.trim().replace(/\/+$/, ""))
+    await ctx.options.write(tx, secret, "");
+  const said = text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  await insertLog(tx, manageLog(ctx, actor, row.secret ? `修改选项 ${key}` : `修改选项 ${key}：${said}`));
+}
+
+/** What must be filled in before a switch may be turned on. */
+const NEEDS: Partial<Record<OptionKey, readonly OptionKey[]>> = {
+  GitHubOAuthEnabled: ["GitHubClientId", "GitHubClientSecret"],
+  WeChatAuthEnabled: ["WeChatServerAddress", "WeChatServerToken"],
+  TurnstileCheckEnabled: ["TurnstileSiteKey", "TurnstileSecretKey"],
+  EmailDomainRestrictionEnabled: ["EmailDomainWhitelist"],
+};
+const LOGINS: readonly OptionKey[] = ["PasswordLoginEnabled", "GitHubOAuthEnabled", "WeChatAuthEnabled"];
+
+/** Throws: a refusal when the change would leave a switch without what it needs, or nobody a way in. */
+function guard(options: Options, key: OptionKey, text: string): void {
+  if (text === "true") {
+    const missing = (NEEDS[key] ?? []).find((needed) => String(options.get(needed)) === "");
+    if (missing) throw faults.refused(`请先填写“${optionTable[missing].label}”`);
+    return;
+  }
+  if (LOGINS.includes(key)) {
+    const isWayLeft = LOGINS.some((other) => other !== key && options.get(other) === true);
+    if (!isWayLeft) throw faults.refused("至少要保留一种登录方式");
+  }
+  const isBlank = text.trim() === "";
+  const switches = Object.entries(NEEDS).filter(([, needed]) => needed?.includes(key));
+  // The keys of NEEDS are option keys.
+  const used = isBlank && switches.find(([name]) => options.get(name as OptionKey) === true);
+  if (used) throw faults.refused(`请先关闭“${optionTable[used[0] as OptionKey].label}”`);
+}

@@ -1,0 +1,48 @@
+// Handlers: what everybody may know, the model lists and the groups (contract 3.2).
+import { providerModels } from "#contract/provider-models.ts";
+import type { statusApi } from "#contract/status.ts";
+import type { Handlers } from "./call.ts";
+
+export const status: Handlers<{ status: typeof statusApi }>["status"] = {
+  status({ options, version, startedAt, defaultPassword }) {
+    return {
+      version,
+      start_time: startedAt,
+      email_verification: options.get("EmailVerificationEnabled"),
+      github_oauth: options.get("GitHubOAuthEnabled"),
+      github_client_id: options.get("GitHubClientId"),
+      system_name: options.get("SystemName"),
+      logo: options.get("Logo"),
+      footer_html: options.get("Footer"),
+      wechat_qrcode: options.get("WeChatAccountQRCodeImageURL"),
+      wechat_login: options.get("WeChatAuthEnabled"),
+      server_address: options.get("ServerAddress"),
+      turnstile_check: options.get("TurnstileCheckEnabled"),
+      turnstile_site_key: options.get("TurnstileSiteKey"),
+      top_up_link: options.get("TopUpLink"),
+      chat_link: options.get("ChatLink"),
+      quota_per_unit: options.get("QuotaPerUnit"),
+      display_in_currency: options.get("DisplayInCurrencyEnabled"),
+      password_login: options.get("PasswordLoginEnabled"),
+      register: options.get("RegisterEnabled"),
+      default_password: defaultPassword.isInUse(),
+    };
+  },
+
+  notice: ({ options }) => options.get("Notice"),
+  about: ({ options }) => options.get("About"),
+  homePage: ({ options }) => options.get("HomePageContent"),
+
+  models() {
+    const lists: Record<string, string[]> = {};
+    for (const [type, names] of Object.entries(providerModels)) lists[type] = [...names];
+    return lists;
+  },
+
+  availableModels: ({ candidates }, { actor }) => [...candidates.models(actor.group)],
+
+  groups({ options }) {
+    const names = Object.keys(options.get("GroupRatio")).filter((name) => name !== "default");
+    return ["default", ...names.sort()];
+  },
+};

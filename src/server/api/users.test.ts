@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { seedPassword, seedUser } from "#test/seed.ts";
+
+describe.each(databases)("the own account on $name", (database) => {
+  let app: TestApp;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  test("shows everything but secrets", async () => {
+    const alice = await seedUser(app.ctx, "alice");
+    const { data } = await app.call(alice.who, "GET", "/api/user/self");
+    expect(data).toMatchObject({
+      id: alice.id,
+      username: "alice",
+      password: "",
+      access_token: "",
+      email: "alice@example.com",
+      quota: 500_000,
+      used_quota: 0,
+      request_count: 0,
+      group: "default",
+      inviter_id: 0,
+    });
+    expect(data).not.toHaveProperty("access_token_hash");
+  });
+
+  test("changes names; empty ones are skipped, taken ones refused", async () => {
+    const bob = await seedUser(app.ctx, "bob");
+    expect((await app.call(bob.who, "PUT", "/api/user/self", { display_name: "鲍勃" })).success).toBe(true);
+    await app.call(bob.who, "PUT", "/api/user/self", { username: "robert", display_name: "" });
+    expect((await app.call(bob.who, "GET", "/api/user/self")).data).toMatchObject({
+      username: "robert",
+      display_name: "鲍勃",
+    });
+    expect((await app.call(bob.who, "PUT", "/api/user/self", { username: "root" })).message).toBe(
+      "用户名已被使用",
+    );
+    expect((await app.call(bob.who, "PUT", "/api/user/self", { username: "x".repeat(13) })).message).toBe(
+      "用户名最多 12 个字符",
+    );
+  });
+
+  test("fields of others' making are ignored", async () => {
+    const mallory = await seedUser(app.ctx, "mallory");
+    const stolen = {
+      display_name: "m",
+      id: 1,
+      role: 100,
+      status: 1,
+      quota: 9e9,
+      used_quota: 5,
+      request_count: 5,
+      group: "vip",
+      inviter_id: 1,
+      aff_code: "ROOT",
+      github_id: "1",
+      wechat_id: "1",
+      access_token: "f".repeat(32),
+    };
+    expect((await app.call(mallory.who, "PUT", "/api/user/self", stolen)).success).toBe(true);
+    expect((await app.call(mallory.who, "GET", "/api/user/self")).data).toMatchObject({
+      id: mallory.id,
+      role: 1,
+      quota: 500_000,
+      used_quota: 0,
+      group: "default",
+      inviter_id: 0,
+      github_id: "",
+    });
+  });
+
+  test("a new password needs the current one, a length, and some thought", async () => {
+    const carol = await seedUser(app.ctx, "carol");
+    const change = (body: object) => app.call(carol.who, "PUT", "/api/user/self", body);
+    expect((await change({ password: "harbour-lamp-9" })).message).toBe("修改密码需要填写当前密码");
+    expect((await change({ password: "harbour-lamp-9", original_password: "wrong" })).message).toBe(
+      "当前密码不正确",
+    );
+    const original_password = seedPassword;
+    expect((await change({ password: "short", original_password })).message).toBe("密码长度不得小于 8 位");
+    expect((await change({ password: "12345678", original_password })).message).toBe(
+      "这个密码太容易被猜到，请换一个",
+    );
+    expect((await change({ password: "", display_name: "c" })).success).toBe(true);
+  });
+
+  test("a new password ends the other sessions and the access token, and keeps this session", async () => {
+    const dave = await seedUser(app.ctx, "dave");
+    const [mine, other] = [await app.login("dave", seedPassword), await app.login("dave", seedPassword)];
+    const body = { password: "harbour-lamp-9", original_password: seedPassword };
+    expect((await app.call(mine, "PUT", "/api/user/self", body)).success).toBe(true);
+    expect((await app.call(mine, "GET", "/api/user/self")).status).toBe(200);
+    expect((await app.call(other, "GET", "/api/user/self")).status).toBe(401);
+    expect((await app.call(dave.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
+    await app.login("dave", "harbour-lamp-9");
+    await expect(app.login("dave", seedPassword)).rejects.toThrow("账号或密码不正确");
+  });
+
+  test("root's own password change ends the default-password warning", async () => {
+    await app.ctx.defaultPassword.check();
+    const root = await app.login("root", "123456");
+    const body = { password: "harbour-lamp-9", original_password: "123456" };
+    expect((await app.call(root, "PUT", "/api/user/self", body)).success).toBe(true);
+    await expect
+      .poll(async () => (await app.call(asGuest, "GET", "/api/status")).data.default_password)
+      .toBe(false);
+    expect((await app.call(asRoot, "GET", "/api/user/self")).message).toBe("访问凭证无效");
+  });
+});

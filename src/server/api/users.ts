@@ -1,0 +1,82 @@
+// Handlers: the caller's own account.
+import type { SelfUpdate, User, userApi } from "#contract/user.ts";
+import { isTooCommon } from "#server/accounts/password.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { hashPassword, verifyPassword } from "#server/secrets.ts";
+import { isTaken } from "#server/store/fault.ts";
+import { findPasswordByUserId, getUser, type UserChange, updateUserProfile } from "#server/store/users.ts";
+import type { Call, Handlers } from "./call.ts";
+
+/** A user object with the zero value in every field (contract 3.3, login). */
+export const blankUser: User = {
+  id: 0,
+  username: "",
+  password: "",
+  display_name: "",
+  role: 0,
+  status: 0,
+  email: "",
+  github_id: "",
+  wechat_id: "",
+  verification_code: "",
+  access_token: "",
+  quota: 0,
+  used_quota: 0,
+  request_count: 0,
+  group: "",
+  aff_code: "",
+  inviter_id: 0,
+  invite_commission_balance: "0",
+};
+
+export const user: Handlers<{ user: typeof userApi }>["user"] = {
+  async self(ctx, { actor }) {
+    return { ...blankUser, ...(await getUser(ctx.db, actor.id)) };
+  },
+
+  async updateSelf(ctx, call) {
+    const { actor, body, session } = call;
+    const password = body.password === "" ? undefined : body.password;
+    const change: UserChange = {
+      // Empty names are skipped, not cleared (contract 3.3).
+      ...(body.username ? { username: body.username } : {}),
+      ...(body.display_name ? { display_name: body.display_name } : {}),
+      ...(password === undefined ? {} : await newPassword(ctx, call, password)),
+    };
+    try {
+      await updateUserProfile(ctx.db, actor.id, change);
+    } catch (error) {
+      throw isTaken(error) ? faults.refused("用户名已被使用") : error;
+    }
+    if (password !== undefined) await ctx.sessions.endAll(actor.id, session.id);
+    await ctx.coord.publish("users", String(actor.id));
+    return null;
+  },
+};
+
+/** The columns of a new password, which ends the access token too (reliability A06). Throws: refusals. */
+async function newPassword(
+  ctx: Context,
+  { actor, body, address }: Pick<Call<typeof userApi.updateSelf>, "actor" | "body" | "address">,
+  password: string,
+): Promise<UserChange> {
+  const stored = (await findPasswordByUserId(ctx.db, actor.id)) ?? "";
+  // Who has no password yet, having come in through GitHub, sets a first one.
+  if (stored !== "") await confirmPassword(ctx, { actor, body, address }, stored);
+  const names = [actor.username, body.username ?? "", ctx.options.get("SystemName")];
+  if (isTooCommon(password, names)) throw faults.refused("这个密码太容易被猜到，请换一个");
+  return { password: await hashPassword(password), access_token_hash: null };
+}
+
+async function confirmPassword(
+  ctx: Context,
+  { actor, body, address }: { actor: { username: string }; body: SelfUpdate; address: string },
+  stored: string,
+): Promise<void> {
+  if (!body.original_password) throw faults.refused("修改密码需要填写当前密码");
+  ctx.logins.refuseLocked(actor.username, address);
+  if (await verifyPassword(body.original_password, stored)) return;
+  await ctx.logins.countFailure(actor.username, address);
+  throw faults.refused("当前密码不正确");
+}

@@ -1,0 +1,165 @@
+// The whole server behind one listener: relay paths go straight to relay/, everything else to Hono (api, ops, console).
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { fileURLToPath } from "node:url";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { identifyCaller } from "#server/accounts/address.ts";
+import { limitRate } from "#server/api/guard.ts";
+import { BASE_HEADERS, createApi } from "#server/api/mount.ts";
+import { createConsoleFiles } from "#server/app/console-files.ts";
+import type { Context } from "#server/context.ts";
+import { asAppError, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { createOps } from "#server/ops.ts";
+import { createRelay } from "#server/relay/relay.ts";
+import { newRequestId } from "#server/secrets.ts";
+
+export interface App {
+  readonly listener: RequestListener;
+  /** Answers without a socket, for tests: management API, ops and console, not the relay. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** From now on: not ready, and connections end with their answer. */
+  drain(): void;
+}
+
+interface Env {
+  Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
+}
+
+const CONSOLE_ROOT = fileURLToPath(new URL("../../dist/console/", import.meta.url));
+const RELAY_PATH = /^\/(v1|dashboard\/billing)(\/|\?|$)/;
+/** A body of a management call must be here by then. */
+const BODY_TIMEOUT_MS = 30_000;
+
+/** Builds the application over a context. */
+export function createApp(ctx: Context): App {
+  let isDraining = false;
+  const relay = createRelay(ctx);
+  const site = createSite(ctx, () => isDraining);
+  const serveSite = getRequestListener((request, env) => site.fetch(request, env), {
+    overrideGlobalObjects: false,
+  });
+  return {
+    listener(req, res) {
+      if (isDraining) res.setHeader("Connection", "close");
+      if (RELAY_PATH.test(req.url ?? "")) {
+        relay(req, res);
+        return;
+      }
+      limitBodyTime(req, res);
+      void serveSite(req, res);
+    },
+    request: async (path, init) => site.request(path, init),
+    drain() {
+      isDraining = true;
+    },
+  };
+}
+
+/** The server around the listener. Bodies of relayed calls have no time limit here: the relay has its own. */
+export function createHttpServer(app: App): Server {
+  return createServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: 10_000,
+      requestTimeout: 0,
+      keepAliveTimeout: 65_000,
+      // Else a header timeout of 10 s could take 40 s (Node sweeps every 30 s by default).
+      connectionsCheckingInterval: 1_000,
+      noDelay: true,
+    },
+    app.listener,
+  );
+}
+
+/** Ends a connection whose management call does not finish sending its body. */
+function limitBodyTime(req: IncomingMessage, res: ServerResponse): void {
+  if (req.method === "GET" || req.method === "HEAD") return;
+  const timer = setTimeout(() => {
+    if (!req.complete) req.destroy();
+  }, BODY_TIMEOUT_MS);
+  res.on("close", () => clearTimeout(timer));
+}
+
+function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
+  const site = new Hono<Env>();
+  const api = createApi(ctx);
+  const consoleFiles = createConsoleFiles(CONSOLE_ROOT, ctx.clock.now);
+  site.all("/api", (http) => api.fetch(http.req.raw, http.env));
+  site.all("/api/*", (http) => api.fetch(http.req.raw, http.env));
+  site.route("/", createOps(ctx, isDraining));
+  site.get("*", async (http) => {
+    const headers = new Headers(consoleHeaders(ctx));
+    const peer = http.env?.incoming?.socket?.remoteAddress ?? "127.0.0.1";
+    const { address } = identifyCaller(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
+    try {
+      await limitRate(ctx, "web", ctx.config.rateLimits.web, address);
+    } catch (thrown) {
+      headers.set("Retry-After", String(asAppError(thrown).retryAfterSec ?? 1));
+      return new Response(null, { status: 429, headers });
+    }
+    const file = await consoleFiles.answer(http.req.path, {
+      acceptEncoding: http.req.header("accept-encoding") ?? "",
+      ifNoneMatch: http.req.header("if-none-match") ?? "",
+    });
+    if (!file) return new Response(NOT_BUILT, { status: 200, headers: { ...NOT_BUILT_HEADERS } });
+    for (const [name, value] of Object.entries(file.headers)) headers.set(name, value);
+    return new Response(file.body, { status: file.status, headers });
+  });
+  site.onError((error, http) => {
+    ctx.logger.error({ err: error, path: http.req.path }, "site failed");
+    return http.json(renderEnvelope(asAppError(error)), 500, { ...BASE_HEADERS });
+  });
+  site.notFound((http) => {
+    const { method, path } = http.req;
+    return http.json(unknownPathError(method, path), 404, { ...BASE_HEADERS });
+  });
+  return site;
+}
+
+const NOT_BUILT = "The console has not been built yet: run `npm start`, which builds it.\n";
+const NOT_BUILT_HEADERS = {
+  "Content-Type": "text/plain; charset=utf-8",
+  "Cache-Control": "no-cache",
+} as const;
+
+/**
+ * Headers of the console (reliability H03, H09). Styles may be inline because antd writes them at run time; scripts may
+ * not. Frames may show what the operator linked to.
+ */
+function consoleHeaders(ctx: Context): Record<string, string> {
+  const turnstile = ctx.options.get("TurnstileCheckEnabled") ? " https://challenges.cloudflare.com" : "";
+  const policy = [
+    "default-src 'self'",
+    `script-src 'self'${turnstile}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' https: data:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    `frame-src 'self' https:${framedOrigins(ctx)}`,
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    ...BASE_HEADERS,
+    "X-Oneapi-Request-Id": newRequestId(ctx.clock.now()),
+    "Content-Security-Policy": policy.join("; "),
+    "X-Frame-Options": "DENY",
+  };
+}
+
+/** Plain http pages that the operator linked to as chat, about or home page. */
+function framedOrigins({ options }: Context): string {
+  const links = [options.get("ChatLink"), options.get("About"), options.get("HomePageContent")];
+  const origins = links
+    .filter((link) => /^http:\/\/\S+$/.test(link) && URL.canParse(link))
+    .map((link) => new URL(link).origin);
+  return origins.map((origin) => ` ${origin}`).join("");
+}

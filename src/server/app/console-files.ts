@@ -1,0 +1,125 @@
+// The built console as answers: which file, compressed how, cached how long. Knows no routes and no users.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname, join, sep } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+export interface FileAnswer {
+  readonly status: 200 | 304 | 404;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array<ArrayBuffer> | null;
+}
+
+export interface ConsoleFiles {
+  /** The file at a path, else index.html; undefined when the console was never built. */
+  answer(
+    path: string,
+    request: { acceptEncoding: string; ifNoneMatch: string },
+  ): Promise<FileAnswer | undefined>;
+}
+
+interface Entry {
+  readonly path: string;
+  readonly etag: string;
+}
+
+type Encoding = "br" | "gzip" | "identity";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+};
+const COMPRESSIBLE = /^(text\/|application\/(json|manifest)|image\/svg)/;
+const RESCAN_MS = 1000;
+
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+/** Opens a folder of built files. They are listed at the first question, and again when the build has changed. */
+export function createConsoleFiles(root: string, now: () => number): ConsoleFiles {
+  let entries = new Map<string, Entry>();
+  let scannedMs = Number.NEGATIVE_INFINITY;
+  /** Bodies by ETag and encoding: each file is read and compressed once. */
+  const bodies = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+
+  async function scan(): Promise<void> {
+    scannedMs = now();
+    const found = await list(root);
+    if ([...found.values()].some((entry) => entries.get(entry.path)?.etag !== entry.etag)) bodies.clear();
+    entries = found;
+  }
+
+  function body(entry: Entry, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> {
+    const key = `${entry.etag} ${entry.path} ${encoding}`;
+    const known = bodies.get(key);
+    if (known !== undefined) return known;
+    const reading = readEncoded(join(root, entry.path), encoding);
+    bodies.set(key, reading);
+    reading.catch(() => bodies.delete(key));
+    return reading;
+  }
+
+  return {
+    async answer(path, request) {
+      if (now() - scannedMs > RESCAN_MS) await scan();
+      const wanted = entries.get(path);
+      // A chunk of an older build is gone; the console then offers to reload.
+      if (!wanted && path.startsWith("/assets/")) return { status: 404, headers: {}, body: null };
+      const entry = wanted ?? entries.get("/index.html");
+      if (!entry) return undefined;
+      const type = TYPES[extname(entry.path)] ?? "application/octet-stream";
+      const headers = {
+        "Content-Type": type,
+        "Cache-Control": cacheRule(entry.path),
+        ETag: entry.etag,
+        Vary: "Accept-Encoding",
+      };
+      if (request.ifNoneMatch === entry.etag) return { status: 304, headers, body: null };
+      const encoding = COMPRESSIBLE.test(type) ? pickEncoding(request.acceptEncoding) : "identity";
+      const bytes = await body(entry, encoding);
+      const encoded = encoding === "identity" ? headers : { ...headers, "Content-Encoding": encoding };
+      return { status: 200, headers: encoded, body: bytes };
+    },
+  };
+}
+
+/** Hashed names never change their content; index.html names them and is asked for again each time. */
+function cacheRule(path: string): string {
+  if (path.startsWith("/assets/")) return "public, max-age=31536000, immutable";
+  return path === "/index.html" ? "no-cache" : "public, max-age=604800";
+}
+
+function pickEncoding(acceptEncoding: string): Encoding {
+  if (/\bbr\b/.test(acceptEncoding)) return "br";
+  return /\bgzip\b/.test(acceptEncoding) ? "gzip" : "identity";
+}
+
+async function readEncoded(file: string, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readFile(file);
+  if (encoding === "br") {
+    return Uint8Array.from(await compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }));
+  }
+  return Uint8Array.from(encoding === "gzip" ? await compressGzip(bytes) : bytes);
+}
+
+/** Every file below the folder by its URL path; hidden files are not served. Empty when the folder is not there. */
+async function list(root: string): Promise<Map<string, Entry>> {
+  const names = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
+  const found = new Map<string, Entry>();
+  for (const name of names) {
+    if (!name.isFile() || name.name.startsWith(".")) continue;
+    const file = join(name.parentPath, name.name);
+    const { size, mtimeMs } = await stat(file);
+    const path = `/${file.slice(root.length).split(sep).filter(Boolean).join("/")}`;
+    found.set(path, { path, etag: `W/"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"` });
+  }
+  return found;
+}

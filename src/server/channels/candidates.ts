@@ -1,0 +1,167 @@
+// Which channels can serve a model for a group: an in-memory snapshot of the table, rebuilt when a channel changes. It
+// never chooses among them and never calls one.
+import { ChannelStatus } from "#contract/channel.ts";
+import { type Provider, providerOf } from "#contract/providers.ts";
+import type { Coord } from "#server/coord/coord.ts";
+import type { Events } from "#server/events.ts";
+import type { Secrets } from "#server/secrets.ts";
+import { type ChannelRow, listLiveChannels } from "#server/store/channels.ts";
+import type { Db } from "#server/store/db.ts";
+
+/** A channel as the relay uses it: the key is open, lists are sets. */
+export interface LiveChannel {
+  readonly id: number;
+  readonly type: number;
+  readonly name: string;
+  readonly status: number;
+  readonly provider: Provider;
+  readonly key: string;
+  /** As stored: "" = the default of the type. No slash at the end. */
+  readonly baseUrl: string;
+  readonly other: string;
+  readonly priority: number;
+  readonly weight: number;
+  /** Requested name → upstream name, one step. */
+  readonly mapping: ReadonlyMap<string, string>;
+  readonly models: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+  /** JSON text of further settings; "" = none. */
+  readonly config: string;
+}
+
+export interface Candidates {
+  /** Enabled channels that serve the model (by list or by mapping) for the group. Order: priority, highest first. */
+  find(group: string, model: string): readonly LiveChannel[];
+  /** Any channel that is not deleted, enabled or not. */
+  byId(id: number): LiveChannel | undefined;
+  /** All models an enabled channel serves for the group. Order: by name. */
+  models(group: string): readonly string[];
+  /** A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. */
+  readonly pending: Promise<void> | undefined;
+  reload(): Promise<void>;
+  close(): void;
+}
+
+export interface CandidatesParts {
+  readonly db: Db;
+  readonly secrets: Secrets;
+  readonly coord: Coord;
+  readonly events: Events;
+}
+
+interface Snapshot {
+  readonly byId: ReadonlyMap<number, LiveChannel>;
+  readonly byGroup: ReadonlyMap<string, ReadonlyMap<string, readonly LiveChannel[]>>;
+}
+
+const NONE: readonly LiveChannel[] = [];
+
+/** Reads the table once and keeps the snapshot current. */
+export async function createCandidates({ db, secrets, coord, events }: CandidatesParts): Promise<Candidates> {
+  const opened = new Map<string, string>();
+  let snapshot: Snapshot = { byId: new Map(), byGroup: new Map() };
+  let running: Promise<void> | undefined;
+  let isStale = false;
+
+  async function load(): Promise<void> {
+    do {
+      isStale = false;
+      const rows = await listLiveChannels(db);
+      snapshot = build(rows.flatMap((row) => openChannel(row) ?? []));
+    } while (isStale);
+  }
+  /** The channel of a row; undefined = its type is unknown or its key cannot be opened, so that nothing can call it. */
+  function openChannel(row: ChannelRow & { key_sealed: string }): LiveChannel | undefined {
+    const provider = providerOf(row.type);
+    if (provider === undefined) return undefined;
+    try {
+      const key = opened.get(row.key_sealed) ?? secrets.open(row.key_sealed, "channels.key");
+      opened.set(row.key_sealed, key);
+      return liveChannel(row, provider, key);
+    } catch (error) {
+      events.backgroundFailed({ task: `open the key of channel ${row.id}`, error });
+      return undefined;
+    }
+  }
+  function reload(): Promise<void> {
+    isStale = true;
+    running ??= load().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  await reload();
+  const stop = coord.subscribe("channels", () => {
+    reload().catch((error: unknown) => events.backgroundFailed({ task: "reload channels", error }));
+  });
+  return {
+    find: (group, model) => snapshot.byGroup.get(group)?.get(model) ?? NONE,
+    byId: (id) => snapshot.byId.get(id),
+    models: (group) => [...(snapshot.byGroup.get(group)?.keys() ?? [])].toSorted(),
+    get pending() {
+      return running;
+    },
+    reload,
+    close: stop,
+  };
+}
+
+function liveChannel(row: ChannelRow, provider: Provider, key: string): LiveChannel {
+  return {
+    id: row.id,
+    type: row.type,
+    name: row.name,
+    status: row.status,
+    provider,
+    key,
+    baseUrl: row.base_url.trim().replace(/\/+$/, ""),
+    other: row.other.trim(),
+    priority: row.priority,
+    weight: row.weight,
+    mapping: readMapping(row.model_mapping),
+    models: new Set(splitCsv(row.models)),
+    groups: new Set(splitCsv(row.group)),
+    config: row.config,
+  };
+}
+
+function build(channels: readonly LiveChannel[]): Snapshot {
+  const byGroup = new Map<string, Map<string, LiveChannel[]>>();
+  const enabled = channels.filter((channel) => channel.status === ChannelStatus.enabled);
+  for (const channel of enabled.toSorted((a, b) => b.priority - a.priority)) {
+    for (const group of channel.groups) {
+      const models = byGroup.get(group) ?? new Map<string, LiveChannel[]>();
+      byGroup.set(group, models);
+      for (const model of new Set([...channel.models, ...channel.mapping.keys()])) {
+        const list = models.get(model);
+        if (list) list.push(channel);
+        else models.set(model, [channel]);
+      }
+    }
+  }
+  return { byId: new Map(channels.map((channel) => [channel.id, channel])), byGroup };
+}
+
+function splitCsv(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/** The mapping of a JSON object text; whatever is no name → name pair is left out. */
+function readMapping(text: string): ReadonlyMap<string, string> {
+  if (text.trim() === "") return new Map();
+  try {
+    const table: unknown = JSON.parse(text);
+    if (typeof table !== "object" || table === null) return new Map();
+    return new Map(
+      Object.entries(table).flatMap(([from, to]): [string, string][] =>
+        typeof to === "string" && to !== "" ? [[from, to]] : [],
+      ),
+    );
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,79 @@
+// The channel test (contract 9.6, providers 21.5): one tiny request through the very same code as every relayed call. Costs the operator,
+// never a user; changes no status.
+import type { EndpointName } from "#contract/providers.ts";
+import type { Context } from "#server/context.ts";
+import { type AttemptTools, attempt, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
+import type { ClientBody } from "#server/upstream/body.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import { Cancellation } from "#server/upstream/hub.ts";
+import { wholeObject } from "#server/upstream/json.ts";
+import type { LiveChannel } from "./candidates.ts";
+
+export type Probe =
+  | { readonly ok: true; readonly ms: number; readonly model: string }
+  | { readonly ok: false; readonly ms: number; readonly model: string; readonly message: string };
+
+const TIMEOUT_MS = 30_000;
+const EMBEDDING_MODEL = /embed|bge|m3e/i;
+
+/** Tests a channel with a model; "" = its first. A failure is a short sentence for admins, without the upstream's body. */
+export async function testChannel(
+  ctx: Pick<Context, "egress" | "clock" | "options">,
+  channel: LiveChannel,
+  model = "",
+): Promise<Probe> {
+  const requested = model || ([...channel.models][0] ?? "");
+  if (requested === "") return { ok: false, ms: 0, model, message: "该渠道没有配置模型" };
+  const startedMs = ctx.clock.now();
+  const fault = await probe(ctx, channel, requested);
+  const ms = Math.max(1, ctx.clock.now() - startedMs);
+  if (fault === undefined) return { ok: true, ms, model: requested };
+  return { ok: false, ms, model: requested, message: describe(fault) };
+}
+
+async function probe(
+  { egress, clock, options }: Pick<Context, "egress" | "clock" | "options">,
+  channel: LiveChannel,
+  requested: string,
+): Promise<RelayFault | undefined> {
+  const model = channel.mapping.get(requested) ?? requested;
+  const isEmbedding = EMBEDDING_MODEL.test(model);
+  const endpoint: EndpointName = isEmbedding ? "embeddings" : "chat";
+  const tools: AttemptTools = {
+    egress,
+    now: clock.now,
+    optionText: (name) => options.get(name),
+    limits: { ...DEFAULT_LIMITS, idleMs: TIMEOUT_MS, totalMs: TIMEOUT_MS },
+  };
+  const result = await attempt(tools, {
+    target: channel,
+    endpoint,
+    body: bodyOf(isEmbedding ? { model, input: ["hello world"] } : chatBody(model)),
+    model,
+    isStream: false,
+    apiVersion: "",
+    cancellation: new Cancellation(),
+    trace: { firstByteMs: 0, isSent: false },
+  });
+  return result.kind === "fault" ? result : undefined;
+}
+
+/** Reasoning models need room to think even for one word. */
+function chatBody(model: string) {
+  const maxTokens = /^(o\d|gpt-5)/.test(model) ? 16 : 2;
+  return { model, messages: [{ role: "user", content: "hi" }], max_tokens: maxTokens };
+}
+
+function bodyOf(values: Readonly<Record<string, unknown>>): ClientBody {
+  const bytes = Buffer.from(JSON.stringify(values));
+  const object = wholeObject(bytes);
+  if (object === undefined) throw new Error("JSON.stringify did not make an object");
+  return { bytes, object, model: values["model"] };
+}
+
+/** Admins are told the redacted words of the upstream where there are any (reliability S07). */
+function describe(fault: RelayFault): string {
+  return fault.detail === ""
+    ? fault.publicMessage
+    : `${fault.publicMessage}（${fault.detail}）`.slice(0, 400);
+}

@@ -1,0 +1,25 @@
+// The only reader of the time. Everything else takes a Clock, so that tests can move it.
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Whole seconds since 1970. */
+  seconds(): number;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  seconds: () => Math.floor(Date.now() / 1000),
+};
+
+/** A clock that stands still until it is moved. Unit: ms. */
+export function fakeClock(startMs = 1_800_000_000_000): Clock & { advance(ms: number): void } {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    seconds: () => Math.floor(nowMs / 1000),
+    advance: (ms) => {
+      nowMs += ms;
+    },
+  };
+}

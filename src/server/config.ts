@@ -1,0 +1,198 @@
+// The only reader of the process environment (design 1.2). Reads once, refuses what it does not understand, and says so.
+import { z } from "zod";
+
+/** One private destination that upstreams may have: a CIDR or address, and a port when only one is meant. */
+export interface EgressRule {
+  readonly cidr: string;
+  readonly port: number | undefined;
+}
+
+/** So many calls per window and address; 0 = no limit. */
+export interface RateLimit {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  /** Listens on loopback only: nobody else can reach it (design 1.3 #2). */
+  readonly isLocal: boolean;
+  readonly dataDir: string;
+  /** `postgres://…`; undefined = SQLite in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly workers: number;
+  readonly masterKey: string | undefined;
+  readonly initialRootPassword: string | undefined;
+  readonly initialRootToken: string | undefined;
+  readonly initialRootAccessToken: string | undefined;
+  readonly egressAllow: readonly EgressRule[];
+  /** CIDRs whose X-Forwarded-For and X-Forwarded-Proto count. */
+  readonly trustedProxies: readonly string[];
+  readonly rateLimits: { readonly api: RateLimit; readonly web: RateLimit; readonly critical: RateLimit };
+  /** Time limit of a relayed call that is no stream; 0 = none. */
+  readonly relayTimeoutMs: number;
+  /** How often options and channels are read again besides being told of changes. */
+  readonly syncFrequencyMs: number;
+  /** How often all channels are tested; 0 = never. */
+  readonly channelTestFrequencyMs: number;
+  /** How long running requests may finish after SIGTERM. */
+  readonly drainTimeoutMs: number;
+  readonly logLevel: string;
+}
+
+/** The environment asks for something impossible; the message names the variable and what it should be. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+const MINUTE_MS = 60_000;
+
+/** Whole number between two bounds; empty text counts as absent. */
+function count(min: number, max: number, fallback: number) {
+  return z
+    .string()
+    .trim()
+    .refine((text) => text === "" || (/^\d+$/.test(text) && Number(text) >= min && Number(text) <= max), {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
+    .optional()
+    .transform((text) => (text === undefined || text === "" ? fallback : Number(text)));
+}
+
+const text = z
+  .string()
+  .trim()
+  .optional()
+  .transform((value) => (value === "" ? undefined : value));
+
+const CIDR = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/;
+
+function list(value: string | undefined): string[] {
+  return (value ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+const cidrs = z
+  .string()
+  .optional()
+  .refine((value) => list(value).every((part) => CIDR.test(part)), {
+    error: "must be a comma list of addresses or CIDRs, such as 10.0.0.0/8",
+  })
+  .transform(list);
+
+/** `10.0.0.0/8`, `10.0.0.0/8:8000`, `[fd00::]/8:8000`, `::1/128`. */
+const EGRESS_RULE =
+  /^(?:\[([0-9a-fA-F:.]+)\](\/\d{1,3})?|([0-9.]+(?:\/\d{1,2})?)|([0-9a-fA-F:]+(?:\/\d{1,3})?))(?::(\d{1,5}))?$/;
+
+function parseEgressRule(part: string): EgressRule | undefined {
+  const found = EGRESS_RULE.exec(part);
+  if (!found) return undefined;
+  const [, bracketed, bracketedPrefix = "", v4, v6, port] = found;
+  const cidr = bracketed === undefined ? (v4 ?? v6 ?? "") : bracketed + bracketedPrefix;
+  return { cidr, port: port === undefined ? undefined : Number(port) };
+}
+
+const egressRules = z
+  .string()
+  .optional()
+  .refine((value) => list(value).every((part) => parseEgressRule(part) !== undefined), {
+    error: "must be a comma list of CIDR[:port], such as 127.0.0.0/8,10.0.0.0/8:8000,[fd00::]/8:8000",
+  })
+  .transform((value) => list(value).map((part) => parseEgressRule(part) ?? { cidr: part, port: undefined }));
+
+const databaseUrl = text.refine((value) => value === undefined || /^postgres(ql)?:\/\//.test(value), {
+  error:
+    "must begin with postgres:// — Tollgate keeps its data in PostgreSQL, or in SQLite when this is unset; MySQL is not supported",
+});
+
+const Environment = z.object({
+  PORT: count(0, 65_535, 3000),
+  HOST: text.transform((value) => value ?? "127.0.0.1"),
+  DATA_DIR: text.transform((value) => value ?? "./data"),
+  DATABASE_URL: databaseUrl,
+  SQL_DSN: databaseUrl,
+  WORKERS: count(1, 256, 1),
+  MASTER_KEY: text.refine((value) => value === undefined || value.length >= 32, {
+    error: "must have at least 32 characters; `openssl rand -hex 32` makes a good one",
+  }),
+  INITIAL_ROOT_PASSWORD: text.refine(
+    (value) => value === undefined || (value.length >= 8 && value.length <= 128),
+    {
+      error: "must have 8 to 128 characters",
+    },
+  ),
+  INITIAL_ROOT_TOKEN: text
+    .transform((value) => value?.replace(/^sk-/, ""))
+    .refine((value) => value === undefined || /^[0-9A-Za-z]{16,128}$/.test(value), {
+      error: "must be 16 to 128 letters and digits, with or without sk-",
+    }),
+  INITIAL_ROOT_ACCESS_TOKEN: text.refine(
+    (value) => value === undefined || /^[0-9A-Za-z]{32,128}$/.test(value),
+    {
+      error: "must be 32 to 128 letters and digits",
+    },
+  ),
+  EGRESS_ALLOW: egressRules,
+  TRUSTED_PROXIES: cidrs,
+  GLOBAL_API_RATE_LIMIT: count(0, 1_000_000_000, 480),
+  GLOBAL_WEB_RATE_LIMIT: count(0, 1_000_000_000, 240),
+  CRITICAL_RATE_LIMIT: count(0, 1_000_000_000, 20),
+  RELAY_TIMEOUT: count(0, 86_400, 300),
+  SYNC_FREQUENCY: count(1, 86_400, 60),
+  CHANNEL_TEST_FREQUENCY: count(0, 525_600, 0),
+  DRAIN_TIMEOUT: count(0, 86_400, 120),
+  LOG_LEVEL: text
+    .transform((value) => value ?? "info")
+    .refine((value) => ["fatal", "error", "warn", "info", "debug", "trace", "silent"].includes(value), {
+      error: "must be one of fatal, error, warn, info, debug, trace, silent",
+    }),
+});
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** Reads the environment. Throws: ConfigError that names every variable that is wrong. */
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const read = Environment.safeParse(environment);
+  if (!read.success) {
+    // The values stay out of the message: several of these variables are secrets.
+    throw new ConfigError(
+      read.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("\n"),
+    );
+  }
+  const env = read.data;
+  const database = env.DATABASE_URL ?? env.SQL_DSN;
+  if (env.WORKERS > 1 && database === undefined) {
+    throw new ConfigError(
+      "WORKERS above 1 needs PostgreSQL: set DATABASE_URL, or leave WORKERS at 1 with SQLite",
+    );
+  }
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    isLocal: isLoopback(env.HOST),
+    dataDir: env.DATA_DIR,
+    databaseUrl: database,
+    workers: env.WORKERS,
+    masterKey: env.MASTER_KEY,
+    initialRootPassword: env.INITIAL_ROOT_PASSWORD,
+    initialRootToken: env.INITIAL_ROOT_TOKEN,
+    initialRootAccessToken: env.INITIAL_ROOT_ACCESS_TOKEN,
+    egressAllow: env.EGRESS_ALLOW,
+    trustedProxies: env.TRUSTED_PROXIES,
+    rateLimits: {
+      api: { limit: env.GLOBAL_API_RATE_LIMIT, windowMs: 3 * MINUTE_MS },
+      web: { limit: env.GLOBAL_WEB_RATE_LIMIT, windowMs: 3 * MINUTE_MS },
+      critical: { limit: env.CRITICAL_RATE_LIMIT, windowMs: 20 * MINUTE_MS },
+    },
+    relayTimeoutMs: env.RELAY_TIMEOUT * 1000,
+    syncFrequencyMs: env.SYNC_FREQUENCY * 1000,
+    channelTestFrequencyMs: env.CHANNEL_TEST_FREQUENCY * MINUTE_MS,
+    drainTimeoutMs: env.DRAIN_TIMEOUT * 1000,
+    logLevel: env.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,173 @@
+// Builds every long-lived object once, in order, and takes them down in reverse. Imported as a type everywhere else.
+import { readFileSync } from "node:fs";
+
+import { type Actors, createActors } from "./accounts/actors.ts";
+import { createDefaultPassword, type DefaultPassword } from "./accounts/default-password.ts";
+import { ensureRoot, type FirstStart } from "./accounts/first-start.ts";
+import { createLogins, type Logins } from "./accounts/login.ts";
+import { confirmMasterKey, type MasterKey, readMasterKey } from "./accounts/master-key.ts";
+import { createSessions, type Sessions } from "./accounts/sessions.ts";
+import { type Candidates, createCandidates } from "./channels/candidates.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Coord } from "./coord/coord.ts";
+import { openCoord } from "./coord/open.ts";
+import { createEgress, type Egress } from "./egress/dispatcher.ts";
+import { createEvents, type Events } from "./events.ts";
+import { createLogger, type Logger } from "./log.ts";
+import { createLedger, type Ledger } from "./money/ledger.ts";
+import { createPriceBook, type PriceBook } from "./money/price.ts";
+import { createOptions, type Options } from "./options.ts";
+import { createSecrets, randomHex, type Secrets } from "./secrets.ts";
+import { type Db, openStore, type Store } from "./store/db.ts";
+
+export interface Context {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: Events;
+  readonly secrets: Secrets;
+  readonly store: Store;
+  readonly db: Db;
+  readonly coord: Coord;
+  readonly options: Options;
+  /** The prices of this moment; rebuilt when an option changes. */
+  prices(): PriceBook;
+  readonly ledger: Ledger;
+  readonly egress: Egress;
+  readonly candidates: Candidates;
+  readonly sessions: Sessions;
+  readonly actors: Actors;
+  readonly logins: Logins;
+  readonly defaultPassword: DefaultPassword;
+  /** Seconds. */
+  readonly startedAt: number;
+  /** Id of this boot of this process; marks the reservations it holds. */
+  readonly node: string;
+  readonly version: string;
+  /** What the first start made; undefined on every later one. */
+  readonly firstStart: FirstStart | undefined;
+  readonly masterKey: MasterKey;
+  /** Takes everything down in reverse order. */
+  dispose(): Promise<void>;
+}
+
+export interface ContextParts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Told when the database is gone for good in this process: end it. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+/** Reads the version of the package; the file stands beside `src` in every installation. */
+function readVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  // Our own package.json.
+  const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
+  return version;
+}
+
+/** A stack of what must be taken down, last built first. */
+function createCleanup() {
+  const steps: (() => unknown)[] = [];
+  return {
+    /** Remembers how to take an object down and returns it. */
+    keep<T>(built: T, takeDown: (built: T) => unknown): T {
+      steps.push(() => takeDown(built));
+      return built;
+    },
+    async run(): Promise<void> {
+      for (let step = steps.pop(); step; step = steps.pop()) await step();
+    },
+  };
+}
+
+type Cleanup = ReturnType<typeof createCleanup>;
+
+/**
+ * Builds everything a process needs from its configuration, creates the first user on an empty database and closes the
+ * reservations of processes that ended. Throws: what the operator has to put right, e.g. MasterKeyError, StoreError.
+ */
+export async function createContext(config: Config, parts: ContextParts = {}): Promise<Context> {
+  const cleanup = createCleanup();
+  try {
+    return await build(config, parts, cleanup);
+  } catch (error) {
+    await cleanup.run();
+    throw error;
+  }
+}
+
+async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Promise<Context> {
+  const clock = parts.clock ?? systemClock;
+  const logger = parts.logger ?? createLogger({ logLevel: config.logLevel, pretty: process.stdout.isTTY });
+  const events = createEvents(logger);
+  const node = randomHex(16);
+
+  const masterKey = await readMasterKey(config);
+  const secrets = createSecrets(masterKey.bytes);
+  const store = cleanup.keep(await openStore({ ...config, onFatal: parts.onFatal }), (it) => it.close());
+  const { db } = store;
+  await confirmMasterKey(db, secrets, masterKey);
+  const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
+  const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
+
+  const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
+  const prices = livePrices(options);
+  const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
+  const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: [config.port] }), (it) =>
+    it.close(),
+  );
+  const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
+  const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
+  const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
+
+  if (store.dialect === "postgres") {
+    const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
+    cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
+  }
+  const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });
+  events.ledgerRecovered(await ledger.recover());
+  return {
+    config,
+    clock,
+    logger,
+    events,
+    secrets,
+    store,
+    db,
+    coord,
+    options,
+    prices,
+    ledger,
+    egress,
+    candidates,
+    sessions: createSessions({ db, clock, secrets }),
+    actors,
+    logins: createLogins({ db, clock, secrets, coord, events }),
+    defaultPassword,
+    startedAt: clock.seconds(),
+    node,
+    version: readVersion(),
+    firstStart,
+    masterKey,
+    dispose: () => cleanup.run(),
+  };
+}
+
+/** The price book of the options, built again after each change of them. */
+function livePrices(options: Options): () => PriceBook {
+  const read = () =>
+    createPriceBook({
+      modelRatio: options.get("ModelRatio"),
+      completionRatio: options.get("CompletionRatio"),
+      cacheRatio: options.get("CacheRatio"),
+      groupRatio: options.get("GroupRatio"),
+      fallbackModelRatio: options.get("FallbackModelRatio"),
+    });
+  let book = read();
+  options.onChange(() => {
+    book = read();
+  });
+  return () => book;
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { systemClock } from "#server/clock.ts";
+import type { Store } from "#server/store/db.ts";
+import { createTestDatabase, engines, type TestDatabase } from "#test/stores.ts";
+import type { Coord } from "./coord.ts";
+import { openCoord } from "./open.ts";
+
+// SQLite has the engine for one process: both nodes are the same one then.
+describe.each(engines)("coord for %s", (engine) => {
+  let database: TestDatabase;
+  let store: Store;
+  let here: Coord;
+  let there: Coord;
+  const errors: unknown[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase(engine);
+    store = await database.open();
+    const onError = (error: unknown) => errors.push(error);
+    here = await openCoord({ store, clock: systemClock, node: "here", onError });
+    there =
+      engine === "sqlite" ? here : await openCoord({ store, clock: systemClock, node: "there", onError });
+  });
+
+  afterAll(async () => {
+    await here.close();
+    await there.close();
+    await store.close();
+    await database.drop();
+  });
+
+  test("tells everybody once, the sender at once, and nobody who stopped listening", async () => {
+    const heard: string[] = [];
+    const listen = (name: string) => (payload: string) => heard.push(`${name} ${payload}`);
+    const stops = [here.subscribe("tokens", listen("here")), there.subscribe("tokens", listen("there"))];
+    here.subscribe("users", listen("users"));
+    const published = here.publish("tokens", "7");
+    expect(heard).toContain("here 7");
+    await published;
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual(["here 7", "there 7"]));
+    for (const stop of stops) stop();
+    await here.publish("tokens", "8");
+    await sleep(50);
+    expect(heard).toHaveLength(2);
+  });
+
+  test("one who fails does not keep the others from hearing", async () => {
+    const heard: string[] = [];
+    const stops = [
+      here.subscribe("channels", () => {
+        throw new Error("broken handler");
+      }),
+      here.subscribe("channels", (payload) => heard.push(payload)),
+    ];
+    await here.publish("channels", "");
+    expect(heard).toEqual([""]);
+    expect(errors.splice(0)).toMatchObject([{ message: "broken handler" }]);
+    for (const stop of stops) stop();
+  });
+
+  test("lets one at a time work, and the next one after a failure", async () => {
+    let release = () => {};
+    const first = here.lock("job", () => new Promise<string>((resolve) => (release = () => resolve("done"))));
+    await sleep(50);
+    expect(await there.lock("job", () => Promise.resolve("twice"))).toBeUndefined();
+    expect(await here.lock("job", () => Promise.resolve("twice"))).toBeUndefined();
+    expect(await there.lock("other job", () => Promise.resolve("other"))).toBe("other");
+    release();
+    expect(await first).toBe("done");
+    await expect(there.lock("job", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+    expect(await there.lock("job", () => Promise.resolve("next"))).toBe("next");
+  });
+
+  test("counts a burst over all nodes, then refills evenly", async () => {
+    const all = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => (index % 2 ? here : there).count("burst", 300_000, 3)),
+    );
+    const refused = all.filter((counted) => !counted.allowed);
+    expect(refused).toHaveLength(7);
+    for (const { retryAfterMs } of refused) {
+      expect(retryAfterMs).toBeGreaterThan(90_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(100_000);
+    }
+    expect(await here.count("someone else", 300_000, 3)).toEqual({ allowed: true, retryAfterMs: 0 });
+    expect((await here.count("quick", 100, 1)).allowed).toBe(true);
+    expect((await there.count("quick", 100, 1)).allowed).toBe(false);
+    await sleep(120);
+    expect((await there.count("quick", 100, 1)).allowed).toBe(true);
+  });
+
+  test("a limit of 0 is none", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      expect(await here.count("unlimited", 1_000, 0)).toEqual({ allowed: true, retryAfterMs: 0 });
+    }
+  });
+
+  test("remembers until the time is over", async () => {
+    expect(await here.remember("code", 100)).toBe(true);
+    expect(await there.remember("code", 100)).toBe(false);
+    expect(await there.remember("other code", 100)).toBe(true);
+    await sleep(120);
+    expect(await there.remember("code", 100)).toBe(true);
+    const tries = await Promise.all(Array.from({ length: 20 }, () => here.remember("race", 60_000)));
+    expect(tries.filter(Boolean)).toHaveLength(1);
+  });
+
+  test.runIf(engine === "postgres")(
+    "comes back after a lost connection and says that all may have changed",
+    async () => {
+      const heard: string[] = [];
+      const stop = there.subscribe("options", (payload) => heard.push(payload));
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'tollgate coord'`.execute(store.db);
+      await vi.waitFor(() => expect(heard).toContain(""), 3_000);
+      heard.length = 0;
+      await vi.waitFor(async () => {
+        await here.publish("options", "again");
+        expect(heard).toContain("again");
+      }, 3_000);
+      stop();
+      errors.length = 0;
+    },
+  );
+
+  test.runIf(engine === "postgres")("hears nothing in what is not ours", async () => {
+    const heard: string[] = [];
+    const stop = here.subscribe("options", (payload) => heard.push(payload));
+    for (const text of ["", "not json", "{}", "null", '{"node":"x"}']) {
+      await sql`SELECT pg_notify('tollgate', ${text})`.execute(store.db);
+    }
+    await there.publish("options", "real");
+    await vi.waitFor(() => expect(heard).toEqual(["real"]));
+    stop();
+  });
+});

@@ -1,0 +1,30 @@
+// What several processes must agree on, in five verbs. Implementations: memory.ts (one process), postgres.ts (several).
+
+/** What can change for everybody. */
+export type Topic = "options" | "channels" | "tokens" | "users";
+
+export interface Coord {
+  /** Tells every process, this one included and at once. Payload: an id, or "" for everything. */
+  publish(topic: Topic, payload: string): Promise<void>;
+  /**
+   * Calls back for each message. After a lost connection it calls once with "", because messages may have been missed.
+   * Returns the way to stop.
+   */
+  subscribe(topic: Topic, handler: (payload: string) => void): () => void;
+  /** Runs the work unless somebody anywhere is at it; undefined = somebody is. */
+  lock<T>(name: string, work: () => Promise<T>): Promise<T | undefined>;
+  /**
+   * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). 0 = no limit.
+   * Refused events do not count.
+   */
+  count(key: string, windowMs: number, limit: number): Promise<Counted>;
+  /** True the first time within `ttlMs`. */
+  remember(key: string, ttlMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface Counted {
+  readonly allowed: boolean;
+  /** When to come again; 0 when allowed. */
+  readonly retryAfterMs: number;
+}

@@ -1,0 +1,32 @@
+// Keys with a time each, in bounded memory: the base of limits and of "seen before".
+
+/** About 100 bytes each; more keys than this at once means an attack, and then the oldest are forgotten. */
+const MAX_KEYS = 100_000;
+
+/** Rounding of `windowMs / limit` must not refuse the last event of a burst. Unit: ms. */
+export const GCRA_SLACK_MS = 0.001;
+
+export class Marks {
+  readonly #untilMs = new Map<string, number>();
+
+  /** The time of a key if it is still to come. */
+  get(key: string, nowMs: number): number | undefined {
+    const untilMs = this.#untilMs.get(key);
+    return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
+  }
+
+  set(key: string, untilMs: number, nowMs: number): void {
+    this.#untilMs.delete(key);
+    if (this.#untilMs.size >= MAX_KEYS) this.#sweep(nowMs);
+    this.#untilMs.set(key, untilMs);
+  }
+
+  #sweep(nowMs: number): void {
+    for (const [key, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(key);
+    // Still full: the first tenth goes, so that a sweep is paid for by many keys.
+    for (const key of this.#untilMs.keys()) {
+      if (this.#untilMs.size <= MAX_KEYS * 0.9) return;
+      this.#untilMs.delete(key);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// Coordination inside one process: the engine for SQLite.
+import type { Clock } from "#server/clock.ts";
+import type { Coord } from "./coord.ts";
+import { GCRA_SLACK_MS, Marks } from "./marks.ts";
+import { Subscriptions } from "./subscriptions.ts";
+
+export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknown) => void }): Coord {
+  const { clock } = deps;
+  const subscriptions = new Subscriptions(deps.onError ?? (() => undefined));
+  const limits = new Marks();
+  const seen = new Marks();
+  const locked = new Set<string>();
+  return {
+    publish(topic, payload) {
+      subscriptions.deliver(topic, payload);
+      return Promise.resolve();
+    },
+    subscribe: (topic, handler) => subscriptions.add(topic, handler),
+    async lock(name, work) {
+      if (locked.has(name)) return undefined;
+      locked.add(name);
+      try {
+        return await work();
+      } finally {
+        locked.delete(name);
+      }
+    },
+    count(key, windowMs, limit) {
+      if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0 });
+      const nowMs = clock.now();
+      const stepMs = windowMs / limit;
+      // The time at which the bucket is full again; each event moves it by one step.
+      const fullMs = limits.get(key, nowMs) ?? nowMs;
+      const waitMs = fullMs - nowMs - (windowMs - stepMs) - GCRA_SLACK_MS;
+      if (waitMs > 0) return Promise.resolve({ allowed: false, retryAfterMs: Math.ceil(waitMs) });
+      limits.set(key, fullMs + stepMs, nowMs);
+      return Promise.resolve({ allowed: true, retryAfterMs: 0 });
+    },
+    remember(key, ttlMs) {
+      const nowMs = clock.now();
+      if (seen.get(key, nowMs) !== undefined) return Promise.resolve(false);
+      seen.set(key, nowMs + ttlMs, nowMs);
+      return Promise.resolve(true);
+    },
+    close: () => Promise.resolve(),
+  };
+}

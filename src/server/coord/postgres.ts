@@ -1,0 +1,204 @@
+// Coordination of several processes and hosts through PostgreSQL: LISTEN/NOTIFY for changes, advisory locks for work that
+// one does for all, a table for limits and marks.
+import { sql } from "kysely";
+import type { Client } from "pg";
+import type { Clock } from "#server/clock.ts";
+import type { PostgresStore } from "#server/store/db.ts";
+import type { Coord, Counted, Topic } from "./coord.ts";
+import { GCRA_SLACK_MS } from "./marks.ts";
+import { Subscriptions } from "./subscriptions.ts";
+
+const CHANNEL = "tollgate";
+const SWEEP_MS = 60_000;
+const RECONNECT_MIN_MS = 100;
+const RECONNECT_MAX_MS = 5_000;
+/** Advisory locks of ours share this class, so that they meet nobody else's. */
+const LOCK_CLASS = 0x7011;
+
+export interface PostgresCoordDeps {
+  readonly store: PostgresStore;
+  readonly clock: Clock;
+  /** Boot id: tells our own messages from those of others. */
+  readonly node: string;
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Connects and listens. Throws: when the database cannot be reached now; later it reconnects by itself. */
+export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coord> {
+  const onError = deps.onError ?? (() => undefined);
+  const subscriptions = new Subscriptions(onError);
+  const session = new Session(deps, {
+    onMessage: (payload) => {
+      const message = parseMessage(payload);
+      if (message && message.node !== deps.node) subscriptions.deliver(message.topic, message.payload);
+    },
+    onReconnect: () => subscriptions.deliverAll(),
+    onError,
+  });
+  await session.connect();
+  const timer = setInterval(() => void sweep(deps).catch(onError), SWEEP_MS).unref();
+  const locked = new Set<string>();
+  return {
+    async publish(topic, payload) {
+      subscriptions.deliver(topic, payload);
+      const text = JSON.stringify({ node: deps.node, topic, payload } satisfies Message);
+      await sql`SELECT pg_notify(${CHANNEL}, ${text})`.execute(deps.store.db);
+    },
+    subscribe: (topic, handler) => subscriptions.add(topic, handler),
+    async lock(name, work) {
+      // Advisory locks belong to the session: a second try of this process would succeed.
+      if (locked.has(name)) return undefined;
+      locked.add(name);
+      try {
+        return await session.lock(name, work);
+      } finally {
+        locked.delete(name);
+      }
+    },
+    count: (key, windowMs, limit) =>
+      limit <= 0
+        ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
+        : count(deps, key, { windowMs, limit }),
+    remember: (key, ttlMs) => remember(deps, key, ttlMs),
+    async close() {
+      clearInterval(timer);
+      await session.close();
+    },
+  };
+}
+
+interface Message {
+  readonly node: string;
+  readonly topic: Topic;
+  readonly payload: string;
+}
+
+/** Reads a notification; anything that is not ours is undefined. */
+function parseMessage(text: string | undefined): Message | undefined {
+  try {
+    // Only nodes of ours notify on this channel; a stranger's text lacks the fields and is dropped.
+    const message = JSON.parse(text ?? "") as Partial<Message>;
+    const { node, topic, payload } = message;
+    return node !== undefined && topic !== undefined && payload !== undefined
+      ? { node, topic, payload }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function count(
+  { store, clock }: PostgresCoordDeps,
+  key: string,
+  { windowMs, limit }: { windowMs: number; limit: number },
+): Promise<Counted> {
+  const nowMs = clock.now();
+  const stepMs = windowMs / limit;
+  const roomMs = windowMs - stepMs + GCRA_SLACK_MS;
+  const name = `count:${key}`;
+  const counted = await sql<{ until_ms: number }>`
+    INSERT INTO coord_marks AS mark (key, until_ms) VALUES (${name}, ${nowMs + stepMs})
+    ON CONFLICT (key) DO UPDATE SET until_ms = greatest(mark.until_ms, ${nowMs}) + ${stepMs}
+      WHERE mark.until_ms - ${nowMs} <= ${roomMs}
+    RETURNING until_ms`.execute(store.db);
+  if (counted.rows.length === 1) return { allowed: true, retryAfterMs: 0 };
+  const mark = await sql<{ until_ms: number }>`SELECT until_ms FROM coord_marks WHERE key = ${name}`.execute(
+    store.db,
+  );
+  const waitMs = (mark.rows[0]?.until_ms ?? nowMs) - nowMs - roomMs;
+  return { allowed: false, retryAfterMs: Math.max(1, Math.ceil(waitMs)) };
+}
+
+async function remember({ store, clock }: PostgresCoordDeps, key: string, ttlMs: number): Promise<boolean> {
+  const nowMs = clock.now();
+  const { rows } = await sql`
+    INSERT INTO coord_marks AS mark (key, until_ms) VALUES (${`seen:${key}`}, ${nowMs + ttlMs})
+    ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${nowMs}
+    RETURNING key`.execute(store.db);
+  return rows.length === 1;
+}
+
+async function sweep({ store, clock }: PostgresCoordDeps): Promise<void> {
+  await sql`DELETE FROM coord_marks WHERE until_ms < ${clock.now()}`.execute(store.db);
+}
+
+interface SessionEvents {
+  onMessage(payload: string | undefined): void;
+  onReconnect(): void;
+  onError(error: unknown): void;
+}
+
+/** The one connection that listens and holds locks. Connects anew until it is closed. */
+class Session {
+  readonly #deps: PostgresCoordDeps;
+  readonly #events: SessionEvents;
+  #client: Client | undefined;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: PostgresCoordDeps, events: SessionEvents) {
+    this.#deps = deps;
+    this.#events = events;
+  }
+
+  async connect(): Promise<void> {
+    const client = this.#deps.store.createClient({ application_name: "tollgate coord" });
+    client.on("error", () => this.#lose(client));
+    client.on("end", () => this.#lose(client));
+    client.on("notification", (message) => this.#events.onMessage(message.payload));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+    } catch (error) {
+      client.removeAllListeners("end");
+      void client.end().catch(() => undefined);
+      throw error;
+    }
+    this.#client = client;
+    // Closed while it was connecting.
+    if (this.#isClosed) await client.end();
+  }
+
+  /** Runs the work while the session holds the lock. When the connection breaks meanwhile, the work still ends. */
+  async lock<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
+    const client = this.#client;
+    if (!client) return undefined;
+    const { rows } = await client.query("SELECT pg_try_advisory_lock($1, hashtext($2)) AS held", [
+      LOCK_CLASS,
+      name,
+    ]);
+    if (rows[0]?.held !== true) return undefined;
+    try {
+      return await work();
+    } finally {
+      // A broken connection has given the lock up already.
+      await client
+        .query("SELECT pg_advisory_unlock($1, hashtext($2))", [LOCK_CLASS, name])
+        .catch((error: unknown) => this.#events.onError(error));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#client?.end();
+  }
+
+  #lose(client: Client): void {
+    if (this.#isClosed || this.#client !== client) return;
+    this.#client = undefined;
+    this.#retry(RECONNECT_MIN_MS);
+  }
+
+  #retry(delayMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.connect().then(
+        () => this.#events.onReconnect(),
+        (error: unknown) => {
+          this.#events.onError(error);
+          if (!this.#isClosed) this.#retry(Math.min(delayMs * 2, RECONNECT_MAX_MS));
+        },
+      );
+    }, delayMs);
+  }
+}

@@ -1,0 +1,97 @@
+// What can go wrong for a caller: one constructor per case, a public sentence beside the internal detail, and the two
+// renderers (management envelope, OpenAI error body). Statuses follow contract 1.2: business errors are 200.
+
+/** A failure with a stable code, the sentence the caller sees and the detail that only the logger sees. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: string;
+  readonly status: number;
+  readonly publicMessage: string;
+  readonly detail: string;
+  /** Seconds for Retry-After; only with status 429 and 503. */
+  readonly retryAfterSec: number | undefined;
+
+  constructor(fields: {
+    code: string;
+    status: number;
+    publicMessage: string;
+    detail?: string | undefined;
+    retryAfterSec?: number | undefined;
+    cause?: unknown;
+  }) {
+    super(`${fields.code}: ${fields.detail ?? fields.publicMessage}`, { cause: fields.cause });
+    this.code = fields.code;
+    this.status = fields.status;
+    this.publicMessage = fields.publicMessage;
+    this.detail = fields.detail ?? "";
+    this.retryAfterSec = fields.retryAfterSec;
+  }
+}
+
+function failure(code: string, status: number, publicMessage: string, detail?: string): AppError {
+  return new AppError({ code, status, publicMessage, detail });
+}
+
+export const faults = {
+  /** A rule of the business said no; the message tells which. */
+  refused: (publicMessage: string, detail?: string) => failure("refused", 200, publicMessage, detail),
+  /** Parameters, query or body do not fit the endpoint's schema. */
+  invalid: (publicMessage = "请求参数有误", detail?: string) =>
+    failure("invalid", 200, publicMessage, detail),
+  /** A body that is not JSON where the family answers 400 (contract 1.2). */
+  undecodable: () => failure("undecodable", 400, "请求参数有误", "body is not JSON"),
+  notFound: (publicMessage = "找不到该记录") => failure("not_found", 200, publicMessage),
+  notSignedIn: () => failure("not_signed_in", 401, "请先登录后再操作"),
+  accessTokenUnknown: () => failure("access_token_unknown", 200, "访问凭证无效"),
+  accountDisabled: () => failure("account_disabled", 200, "该账户已停用，请联系管理员"),
+  roleTooLow: () => failure("role_too_low", 200, "权限不够，无法执行该操作"),
+  /** A browser on another site caused the call (reliability Q2, Z09). */
+  crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),
+  bodyTooLarge: () => failure("body_too_large", 413, "请求内容过大"),
+  tooMany: (retryAfterMs: number, publicMessage = "") =>
+    new AppError({
+      code: "too_many_requests",
+      status: 429,
+      publicMessage,
+      retryAfterSec: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+    }),
+  /** Something that should not happen; the cause goes to the logger only. */
+  internal: (cause: unknown) =>
+    new AppError({ code: "internal", status: 500, publicMessage: "服务器内部错误，请联系管理员", cause }),
+} as const;
+
+/** Anything thrown as an AppError: what is none was not expected. */
+export function asAppError(error: unknown): AppError {
+  return error instanceof AppError ? error : faults.internal(error);
+}
+
+/** The management envelope of a failure (contract 1.1). */
+export function renderEnvelope(error: AppError): { success: false; message: string; data: null } {
+  return { success: false, message: error.publicMessage, data: null };
+}
+
+export interface OpenAiErrorBody {
+  readonly error: { message: string; type: string; param: string | null; code: string | number | null };
+}
+
+/** The error body of the relay and of unknown paths, with the request id in the message (contract 8.5). */
+export function openAiError(
+  error: { message: string; type?: string; param?: string | null; code?: string | number | null },
+  requestId: string,
+): OpenAiErrorBody {
+  return {
+    error: {
+      message: `${error.message} (request id: ${requestId})`,
+      type: error.type ?? "one_api_error",
+      param: error.param ?? null,
+      code: error.code ?? null,
+    },
+  };
+}
+
+/** The body of a path that is not there, below /api and /v1 (contract 8.5). */
+export function unknownPathError(method: string, path: string): OpenAiErrorBody {
+  return {
+    error: { message: `Invalid URL (${method} ${path})`, type: "invalid_request_error", param: "", code: "" },
+  };
+}

@@ -1,0 +1,47 @@
+// What the process tells the person who started it: where it listens, how to log in, where the data is, or what is wrong.
+import type { Context } from "#server/context.ts";
+import { redactText } from "#server/log.ts";
+
+/** An address as Node reports it. */
+type Address = string | { address: string; family: string; port: number } | null;
+
+function urlOf(address: Address): string {
+  if (address === null || typeof address === "string") return String(address);
+  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}`;
+}
+
+/** The lines printed once when the server is ready. */
+export function banner(ctx: Context, address: Address): string {
+  const { config, firstStart, masterKey } = ctx;
+  const data = config.databaseUrl === undefined ? `SQLite in ${config.dataDir}` : "PostgreSQL";
+  const lines = [`Tollgate ${ctx.version} is listening on ${urlOf(address)}`, `Data: ${data}`];
+  if (masterKey.isNew && masterKey.file !== undefined) {
+    lines.push(`Master key: ${masterKey.file} was made; keep a copy, without it the sealed keys are lost`);
+  }
+  if (firstStart) lines.push(`First login: ${firstStart.username} / ${passwordText(firstStart)}`);
+  return lines.join("\n");
+}
+
+function passwordText({ password, origin }: NonNullable<Context["firstStart"]>): string {
+  switch (origin) {
+    case "preset":
+      return "the password from INITIAL_ROOT_PASSWORD";
+    case "default":
+      return `${password} (the default: change it now)`;
+    case "random":
+      return `${password} (random, shown only now)`;
+  }
+}
+
+/** One or more lines about why the server did not start, without a stack for what the operator can put right. */
+export function explainFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === "EADDRINUSE") {
+    return "the port is already in use: stop the other program, or choose another with PORT";
+  }
+  if ("code" in error && error.code === "EADDRNOTAVAIL") return "HOST is not an address of this machine";
+  if ("code" in error && error.code === "EACCES") return `no permission: ${error.message}`;
+  const isExpected = ["ConfigError", "MasterKeyError", "StoreError"].includes(error.name);
+  return redactText(isExpected ? error.message : (error.stack ?? error.message));
+}

@@ -1,0 +1,185 @@
+// The real process: starting, refusing to start, draining, several workers.
+
+import { rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { createPostgresDatabase } from "#test/postgres.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function start(env: Record<string, string> = {}, dir = temporaryDir()): Promise<ServerProcess> {
+  cleanups.push(dir.remove);
+  const server = await startServer(dir.path, env);
+  cleanups.push(() => server.kill("SIGKILL"));
+  return server;
+}
+
+/** An upstream that answers after a while, in the form of a chat completion. */
+async function slowUpstream(delayMs: number): Promise<string> {
+  const server: Server = createServer((req, res) => {
+    req.resume();
+    setTimeout(() => {
+      res.setHeader("content-type", "application/json");
+      const message = { role: "assistant", content: "late but here" };
+      res.end(
+        JSON.stringify({
+          id: "x",
+          object: "chat.completion",
+          created: 1,
+          model: "gpt-4o-mini",
+          choices: [{ index: 0, message, finish_reason: "stop" }],
+          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+        }),
+      );
+    }, delayMs);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanups.push(() => server.close());
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+function chat(url: string): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }),
+  });
+}
+
+describe("starting", () => {
+  test("says where it listens, how to log in and where the data is, and keeps the key file private", async () => {
+    const server = await start();
+    expect(server.output()).toContain(`listening on ${server.url}`);
+    expect(server.output()).toContain("First login: root / 123456");
+    expect(server.output()).toContain(`SQLite in ${server.dataDir}`);
+    const { statSync } = await import("node:fs");
+    expect(statSync(join(server.dataDir, "master.key")).mode & 0o777).toBe(0o600);
+  });
+
+  test("a second start says nothing of passwords and serves the same data", async () => {
+    const dir = temporaryDir();
+    const first = await start({}, dir);
+    await manage(first.url, "POST", "/api/token/", { name: "kept" });
+    await first.kill();
+    const second = await startServer(dir.path);
+    cleanups.push(() => second.kill("SIGKILL"));
+    expect(second.output()).not.toContain("First login");
+    expect(await manage(second.url, "GET", "/api/token/")).toMatchObject([
+      { name: "kept" },
+      { name: "Initial Root Token" },
+    ]);
+  });
+
+  test("a lost master key ends the start with a sentence, without a stack", async () => {
+    const dir = temporaryDir();
+    const first = await start({}, dir);
+    await first.kill();
+    rmSync(join(dir.path, "master.key"));
+    await expect(startServer(dir.path)).rejects.toThrow(
+      /server exited with 1:\s+tollgate: this database was made with a master key, but .*master\.key is missing.*\s*$/,
+    );
+  });
+
+  test("a port in use, a second instance and a wrong variable are told in a sentence", async () => {
+    const server = await start();
+    const other = temporaryDir();
+    cleanups.push(other.remove);
+    const port = new URL(server.url).port;
+    await expect(startServer(other.path, { PORT: port })).rejects.toThrow(
+      /tollgate: the port is already in use/,
+    );
+    await expect(startServer(server.dataDir)).rejects.toThrow(
+      /another instance is running on this data directory/,
+    );
+    await expect(startServer(other.path, { SQL_DSN: "root:pw@tcp(db)/x" })).rejects.toThrow(
+      /MySQL is not supported/,
+    );
+  });
+
+  test("HOST beyond loopback gets a random password, printed once", async () => {
+    const server = await start({ HOST: "0.0.0.0" });
+    const password = /First login: root \/ (\S{20}) \(random/.exec(server.output())?.[1];
+    expect(password).toBeDefined();
+    const login = (text: string | undefined) =>
+      fetch(`${server.url}/api/user/login`, {
+        method: "POST",
+        body: JSON.stringify({ username: "root", password: text }),
+      });
+    expect(await (await login("123456")).json()).toMatchObject({ success: false });
+    expect(await (await login(password)).json()).toMatchObject({ success: true });
+  });
+});
+
+describe("draining", () => {
+  async function withSlowChannel(env: Record<string, string> = {}) {
+    const base_url = await slowUpstream(1500);
+    const server = await start({ EGRESS_ALLOW: "127.0.0.0/8", ...env });
+    await manage(server.url, "POST", "/api/channel/", {
+      type: 1,
+      name: "slow",
+      key: "k",
+      base_url,
+      models: "gpt-4o-mini",
+      group: "default",
+    });
+    const answer = chat(server.url);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return { server, answer };
+  }
+
+  test("a running call ends in its time, new ones are refused, the process ends with it", async () => {
+    const { server, answer } = await withSlowChannel();
+    const gone = server.kill("SIGTERM");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+    const response = await answer;
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("late but here");
+    await gone;
+  });
+
+  test("a second signal ends it at once", async () => {
+    const { server, answer } = await withSlowChannel();
+    answer.catch(() => undefined);
+    const startMs = performance.now();
+    void server.kill("SIGTERM");
+    // Two signals at the same moment are one to the process.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await server.kill("SIGTERM");
+    expect(performance.now() - startMs).toBeLessThan(1400);
+    await expect(answer).rejects.toThrow();
+  });
+
+  test("the time for draining is bounded", async () => {
+    const { server, answer } = await withSlowChannel({ DRAIN_TIMEOUT: "0" });
+    answer.catch(() => undefined);
+    const startMs = performance.now();
+    await server.kill("SIGTERM");
+    expect(performance.now() - startMs).toBeLessThan(1400);
+  });
+});
+
+test("several workers share a port, replace each other and end together", async () => {
+  const database = await createPostgresDatabase();
+  cleanups.push(database.drop);
+  const server = await start({ WORKERS: "2", DATABASE_URL: database.url });
+  const nodes = new Set<string>();
+  const look = async () => {
+    // Without keep-alive each call may reach another worker.
+    const response = await fetch(`${server.url}/metrics`, { headers: { connection: "close" } });
+    const node = /node="(\w+)"/.exec(await response.text())?.[1];
+    if (node) nodes.add(node);
+    return nodes.size;
+  };
+  await expect.poll(look, { timeout: 8000 }).toBe(2);
+  expect(server.output().match(/listening on/g)).toHaveLength(1);
+  await server.kill("SIGTERM");
+  await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+});

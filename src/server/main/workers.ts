@@ -1,0 +1,69 @@
+// WORKERS > 1: the first process only keeps that many workers alive behind one port. It opens no database itself.
+import cluster, { type Worker } from "node:cluster";
+
+export interface WorkerPlan {
+  readonly count: number;
+  say(text: string): void;
+}
+
+/** A worker that lives shorter counts as failing at its start. */
+const SETTLED_MS = 10_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Whether this process is one of several and not the first of them. */
+export function isWorker(): boolean {
+  return cluster.isWorker;
+}
+
+/** Whether this worker may speak to the person who started the program; the others would only repeat it. */
+export function isSpokesman(): boolean {
+  return !cluster.isWorker || cluster.worker?.id === 1;
+}
+
+/**
+ * Starts workers and replaces those that die, slower each time they die early. The first one starts alone: it migrates and
+ * makes the first user, and when it cannot start the program ends with its code.
+ */
+export function keepWorkers({ count, say }: WorkerPlan): void {
+  let isEnding = false;
+  let isRunning = false;
+  let pauseMs = FIRST_PAUSE_MS;
+  const born = new Map<number, number>();
+
+  function start(): void {
+    const worker = cluster.fork();
+    born.set(worker.id, performance.now());
+  }
+
+  function onExit(worker: Worker, code: number | null): void {
+    const livedMs = performance.now() - (born.get(worker.id) ?? 0);
+    born.delete(worker.id);
+    if (isEnding || !isRunning) {
+      process.exitCode ||= code ?? 1;
+      return;
+    }
+    pauseMs = livedMs < SETTLED_MS ? Math.min(pauseMs * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    say(
+      `tollgate: worker ${worker.process.pid} ended (${code ?? "killed"}); another starts in ${pauseMs} ms`,
+    );
+    setTimeout(() => {
+      if (!isEnding) start();
+    }, pauseMs);
+  }
+
+  cluster.on("exit", onExit);
+  cluster.once("listening", () => {
+    isRunning = true;
+    for (let index = 1; index < count; index += 1) start();
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      isEnding = true;
+      // A terminal's Ctrl-C reaches the workers by itself; twice would mean "at once" to them.
+      if (signal === "SIGINT" && process.stdin.isTTY) return;
+      for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal);
+    });
+  }
+  start();
+}

@@ -1,0 +1,189 @@
+import { expect, test, vi } from "vitest";
+import { fakeClock } from "#server/clock.ts";
+import { StoreError, type StoreFaultKind } from "#server/store/fault.ts";
+import { createGroups } from "./groups.ts";
+import type { Batch, Operation, Outcome } from "./operations.ts";
+import type { Teller } from "./teller.ts";
+
+const call = (requestId: string, kind: "reserve" | "release" = "reserve"): Operation =>
+  kind === "reserve"
+    ? { kind, requestId, userId: 1, tokenId: 0, amount: 1n, modelName: "m" }
+    : { kind, requestId, userId: 1, tokenId: 0 };
+
+const reserved = { kind: "reserve", verdict: "reserved" } as const;
+
+/** A teller that answers by script and remembers the request ids of each batch. */
+function scripted(answer: (batch: Batch, turn: number) => Promise<void> | undefined) {
+  const batches: string[][] = [];
+  const teller: Teller = {
+    async run(batch): Promise<readonly Outcome[]> {
+      batches.push(batch.operations.map((operation) => operation.requestId));
+      await answer(batch, batches.length);
+      return batch.operations.map(() => reserved);
+    },
+    renewLease: () => Promise.resolve(),
+    dropLease: () => Promise.resolve(),
+    buryDead: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+  const clock = fakeClock();
+  return { batches, clock, groups: createGroups({ teller, clock, node: "n" }) };
+}
+
+const fail = (kind: StoreFaultKind) => Promise.reject(new StoreError(kind, kind));
+
+test("what arrives together is one transaction, what arrives meanwhile is the next", async () => {
+  let release = () => {};
+  const { groups, batches } = scripted((_batch, turn) =>
+    turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
+  );
+  const first = [groups.submit(call("a"), false), groups.submit(call("b"), false)];
+  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  const later = ["c", "d", "e"].map((id) => groups.submit(call(id), false));
+  release();
+  await Promise.all([...first, ...later]);
+  expect(batches).toEqual([
+    ["a", "b"],
+    ["c", "d", "e"],
+  ]);
+});
+
+test("a transaction carries at most 512", async () => {
+  const { groups, batches } = scripted(() => undefined);
+  await Promise.all(Array.from({ length: 1_100 }, (_, index) => groups.submit(call(String(index)), false)));
+  expect(batches.map((batch) => batch.length)).toEqual([512, 512, 76]);
+});
+
+test.each(["busy", "lost"] as const)("tries the whole group again when it was %s", async (kind) => {
+  const { groups, batches } = scripted((_batch, turn) => (turn <= 2 ? fail(kind) : undefined));
+  expect(await Promise.all([groups.submit(call("a"), false), groups.submit(call("b"), true)])).toEqual([
+    reserved,
+    reserved,
+  ]);
+  expect(batches).toEqual([
+    ["a", "b"],
+    ["a", "b"],
+    ["a", "b"],
+  ]);
+});
+
+test("what failed goes before what came later", async () => {
+  let fails = () => {};
+  const { groups, batches } = scripted((_batch, turn) =>
+    turn === 1
+      ? new Promise((_, reject) => (fails = () => reject(new StoreError("busy", "busy"))))
+      : undefined,
+  );
+  const first = groups.submit(call("a"), false);
+  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  const later = groups.submit(call("b"), false);
+  fails();
+  await Promise.all([first, later]);
+  expect(batches).toEqual([["a"], ["a", "b"]]);
+});
+
+test("takes no more callers than can wait while it fails", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  let isBroken = true;
+  const { groups, batches } = scripted(() => (isBroken ? fail("busy") : undefined));
+  const waiting = Array.from({ length: 1_600 }, (_, index) => groups.submit(call(String(index)), false));
+  await vi.waitFor(() => expect(batches.length).toBeGreaterThan(0));
+  await expect(groups.submit(call("too many"), false)).rejects.toThrow("does not keep up");
+  isBroken = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  await Promise.all(waiting);
+  vi.useRealTimers();
+});
+
+test("gives up after some tries, but not on what is owed", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  let isBroken = true;
+  const { groups, batches } = scripted(() => (isBroken ? fail("busy") : undefined));
+  const outcome = groups.submit(call("a"), false).catch((error: unknown) => error);
+  const owed = groups.submit(call("b", "release"), true).catch((error: unknown) => error);
+  const advance = vi.waitFor(async () => {
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(batches.length).toBeGreaterThan(10);
+  });
+  await advance;
+  expect(await outcome).toMatchObject({ kind: "busy" });
+  expect(await owed).toMatchObject({ kind: "busy" });
+  expect(batches[7]).toEqual(["a", "b"]);
+  expect(batches[8]).toEqual(["b"]);
+  isBroken = false;
+  const later = groups.submit(call("c"), false);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await later).toEqual(reserved);
+  expect(batches.at(-1)).toEqual(["b", "c"]);
+  vi.useRealTimers();
+});
+
+test("a full disk refuses at once, and what is owed is booked when there is space", async () => {
+  const { groups, batches } = scripted((_batch, turn) => (turn === 1 ? fail("full") : undefined));
+  const refused = groups.submit(call("a"), false);
+  const owed = groups.submit(call("b", "release"), true);
+  await expect(refused).rejects.toMatchObject({ kind: "full" });
+  await expect(owed).rejects.toMatchObject({ kind: "full" });
+  await vi.waitFor(() => expect(batches).toEqual([["a", "b"], ["b"]]));
+});
+
+test("one operation that cannot be stored does not stop the others", async () => {
+  const { groups, batches } = scripted((batch) =>
+    batch.operations.some((operation) => operation.requestId === "bad") ? fail("constraint") : undefined,
+  );
+  const ids = ["a", "b", "c", "bad", "d", "e", "f", "g"];
+  const outcomes = await Promise.allSettled(ids.map((id) => groups.submit(call(id), id === "bad")));
+  expect(outcomes.map((outcome) => outcome.status === "fulfilled")).toEqual(ids.map((id) => id !== "bad"));
+  expect(batches.flat().filter((id) => id === "g").length).toBeLessThan(5);
+  // Groups grow again.
+  await Promise.all(ids.slice(4).map((id) => groups.submit(call(id), false)));
+  expect(batches.at(-1)).toEqual(["d", "e", "f", "g"]);
+});
+
+test("an answer that lacks an outcome is an error for the one it lacks", async () => {
+  const teller = { run: () => Promise.resolve([reserved]) } as unknown as Teller;
+  const groups = createGroups({ teller, clock: fakeClock(), node: "n" });
+  const [first, second] = await Promise.allSettled([
+    groups.submit(call("a"), false),
+    groups.submit(call("b"), false),
+  ]);
+  expect(first).toMatchObject({ status: "fulfilled" });
+  expect(second).toMatchObject({ status: "rejected" });
+});
+
+test("takes no more callers than can wait while the database is stuck, but everything that is owed", async () => {
+  let release = () => {};
+  const { groups, clock, batches } = scripted((_batch, turn) =>
+    turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
+  );
+  const first = groups.submit(call("first"), false);
+  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  const waiting = Array.from({ length: 1_000 }, (_, index) => groups.submit(call(String(index)), false));
+  waiting.push(groups.submit(call("one more while it is quick"), false));
+  clock.advance(1_001);
+  await expect(groups.submit(call("too many"), false)).rejects.toMatchObject({ kind: "busy" });
+  waiting.push(groups.submit(call("owed", "release"), true));
+  release();
+  await Promise.all([first, ...waiting]);
+});
+
+test("closing books what is queued and takes no more", async () => {
+  const { groups, batches } = scripted(() => undefined);
+  const last = groups.submit(call("a"), false);
+  await groups.close();
+  expect(await last).toEqual(reserved);
+  expect(batches).toEqual([["a"]]);
+  await expect(groups.submit(call("b"), true)).rejects.toMatchObject({ kind: "lost" });
+});
+
+test("closing ends even when the database is gone; recovery will find what is owed", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const { groups, batches } = scripted(() => fail("lost"));
+  const owed = groups.submit(call("a", "release"), true).catch((error: unknown) => error);
+  const closed = groups.close();
+  for (let step = 0; step < 20; step += 1) await vi.advanceTimersByTimeAsync(1_000);
+  await closed;
+  expect(await owed).toMatchObject({ kind: "lost" });
+  expect(batches).toHaveLength(8);
+  vi.useRealTimers();
+});

@@ -1,0 +1,143 @@
+// Collects operations while the previous group commits, and runs them as one transaction. Knows how a database can fail,
+// not what an operation means.
+import type { Clock } from "#server/clock.ts";
+import { faultKind, StoreError } from "#server/store/fault.ts";
+import type { Operation, Outcome } from "./operations.ts";
+import type { Teller } from "./teller.ts";
+
+/** Operations in one transaction at most: some 20 ms of the writer's time. */
+const GROUP_SIZE = 512;
+/** How often something that may pass by itself is tried again before the caller is told: about 4 s with the pauses below. */
+const TRIES = 8;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+/** While the database is stuck, no more than this many callers wait for it (reliability F03). */
+const WAITING_WHILE_STUCK = 1_000;
+const STUCK_MS = 1_000;
+
+interface Waiting {
+  readonly operation: Operation;
+  /** Must be done some time, whoever still waits for it: the money of a call that took place. */
+  readonly isOwed: boolean;
+  tries: number;
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+}
+
+export interface Groups {
+  /** Queues an operation; answers when its group is durable. Throws: StoreError. */
+  submit(operation: Operation, isOwed: boolean): Promise<Outcome>;
+  /** Runs what is queued and takes nothing more. */
+  close(): Promise<void>;
+}
+
+export function createGroups(deps: { teller: Teller; clock: Clock; node: string }): Groups {
+  return new Queue(deps);
+}
+
+class Queue implements Groups {
+  readonly #teller: Teller;
+  readonly #clock: Clock;
+  readonly #node: string;
+  #queue: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #startedMs = 0;
+  #failures = 0;
+  /** Shrinks while an operation that cannot be stored is being found, and grows again. */
+  #size = GROUP_SIZE;
+  #isClosed = false;
+
+  constructor(deps: { teller: Teller; clock: Clock; node: string }) {
+    this.#teller = deps.teller;
+    this.#clock = deps.clock;
+    this.#node = deps.node;
+  }
+
+  submit(operation: Operation, isOwed: boolean): Promise<Outcome> {
+    if (this.#isClosed) return Promise.reject(new StoreError("lost", "the ledger is closed"));
+    if (!isOwed && this.#queue.length >= WAITING_WHILE_STUCK && this.#isStuck()) {
+      return Promise.reject(new StoreError("busy", "the database does not keep up"));
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ operation, isOwed, tries: 0, resolve, reject });
+      this.#running ??= this.#start();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+  }
+
+  #isStuck(): boolean {
+    return this.#failures > 0 || this.#clock.now() - this.#startedMs > STUCK_MS;
+  }
+
+  /** Begins after the events of this turn of the loop: what arrived together is stored together. */
+  async #start(): Promise<void> {
+    this.#startedMs = this.#clock.now();
+    await new Promise(setImmediate);
+    while (this.#queue.length > 0) {
+      const group = this.#queue.slice(0, this.#size);
+      this.#queue = this.#queue.slice(this.#size);
+      this.#startedMs = this.#clock.now();
+      const error = await this.#run(group);
+      this.#failures = error === undefined ? 0 : this.#failures + 1;
+      if (error !== undefined) await this.#pause();
+    }
+    this.#running = undefined;
+  }
+
+  #pause(): Promise<void> {
+    const delayMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), LONGEST_PAUSE_MS);
+    return new Promise((resolve) => setTimeout(resolve, delayMs));
+  }
+
+  /** Runs a group and answers its callers. Returns the error when the database is in trouble. */
+  async #run(group: readonly Waiting[]): Promise<unknown> {
+    try {
+      const outcomes = await this.#teller.run({
+        operations: group.map((waiting) => waiting.operation),
+        nowSec: this.#clock.seconds(),
+        node: this.#node,
+      });
+      for (const [index, waiting] of group.entries()) {
+        const outcome = outcomes[index];
+        if (outcome) waiting.resolve(outcome);
+        else waiting.reject(new StoreError("other", "the group has no outcome for an operation"));
+      }
+      this.#size = Math.min(this.#size * 2, GROUP_SIZE);
+      return undefined;
+    } catch (error) {
+      return this.#recover(group, error);
+    }
+  }
+
+  /** Sorts out a group that failed. Returns the error when it is the database that is in trouble. */
+  #recover(group: readonly Waiting[], error: unknown): unknown {
+    const kind = faultKind(error);
+    if (kind !== "constraint" && kind !== "other") {
+      this.#queueAgain(group, { error, mayPass: kind === "busy" || kind === "lost" });
+      return error;
+    }
+    // One of them cannot be stored. Alone it is told so; else half of the group is tried, until the others are through.
+    const [first] = group;
+    if (first && group.length === 1) first.reject(error);
+    else this.#queue = [...group, ...this.#queue];
+    this.#size = Math.max(1, group.length >> 1);
+    return undefined;
+  }
+
+  /** Puts back in front, in order, what must or may still succeed; the others learn of the failure. */
+  #queueAgain(group: readonly Waiting[], { error, mayPass }: { error: unknown; mayPass: boolean }): void {
+    const again: Waiting[] = [];
+    for (const waiting of group) {
+      waiting.tries += 1;
+      const isTired = !mayPass || waiting.tries >= TRIES;
+      // Rejecting what was rejected before does nothing: an owed operation goes on without its caller.
+      if (isTired) waiting.reject(error);
+      if (!isTired || (waiting.isOwed && !this.#isClosed)) again.push(waiting);
+    }
+    this.#queue = [...again, ...this.#queue];
+  }
+}

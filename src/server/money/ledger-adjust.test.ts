@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { bill, order, useBank } from "#test/bank.ts";
+import { engines, seedAccount, seedChannel, seedToken, seedUser } from "#test/stores.ts";
+import { audit } from "./audit.ts";
+
+describe.each(engines)("adjustments on %s", (engine) => {
+  const bank = useBank(engine);
+  test("turns an absolute balance into an entry with the difference", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 100n, remain: 10n });
+    const target = { userId: account.userId, actorId: 7, reason: "修改额度" };
+    expect(await bank.ledger.adjust({ ...target, kind: "adjust", quota: { target: 30n } })).toEqual({
+      outcome: "done",
+      before: 100n,
+      after: 30n,
+    });
+    const entries = await bank.db.selectFrom("ledger").selectAll().orderBy("id", "desc").limit(1).execute();
+    expect(entries[0]).toMatchObject({
+      kind: "adjust",
+      amount: -70,
+      token_amount: 0,
+      actor_id: 7,
+      detail: "修改额度",
+    });
+    expect(await bank.ledger.adjust({ ...target, kind: "adjust", quota: { delta: -31n } })).toEqual({
+      outcome: "below_zero",
+    });
+    const whole = { target: BigInt(Number.MAX_SAFE_INTEGER) };
+    expect(await bank.ledger.adjust({ ...target, kind: "adjust", quota: whole })).toMatchObject({
+      outcome: "done",
+    });
+    await bank.ledger.adjust({ ...target, kind: "adjust", quota: { target: 30n } });
+    const most = { delta: BigInt(Number.MAX_SAFE_INTEGER) };
+    expect(await bank.ledger.adjust({ ...target, kind: "grant", quota: most })).toEqual({
+      outcome: "too_large",
+    });
+    expect(
+      await bank.ledger.adjust({ ...target, userId: 999_999, kind: "grant", quota: { delta: 1n } }),
+    ).toEqual({
+      outcome: "not_found",
+    });
+    expect(await bank.ledger.adjust({ ...target, kind: "token-adjust", quota: { delta: 1n } })).toEqual({
+      outcome: "not_found",
+    });
+    const stranger = await seedToken(bank.db, await seedUser(bank.db));
+    const others = { ...target, tokenId: stranger, kind: "token-adjust", quota: { delta: 1n } } as const;
+    expect(await bank.ledger.adjust(others)).toEqual({ outcome: "not_found" });
+  });
+
+  test("does an adjustment once per operation id", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 100n });
+    const gift = {
+      ...account,
+      kind: "grant",
+      quota: { delta: 5n },
+      actorId: 1,
+      reason: "赠送",
+      operationId: "gift-1",
+    } as const;
+    expect(await bank.ledger.adjust(gift)).toMatchObject({ outcome: "done" });
+    expect(await Promise.all([bank.ledger.adjust(gift), bank.ledger.adjust(gift)])).toEqual([
+      { outcome: "repeated" },
+      { outcome: "repeated" },
+    ]);
+    expect(await bank.balances(account)).toMatchObject({ quota: 105 });
+  });
+
+  test("a balance imported below zero may rise but not fall, and pays nothing", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 0n });
+    await bank.db.updateTable("users").set({ quota: -50 }).where("id", "=", account.userId).execute();
+    await bank.db
+      .insertInto("ledger")
+      .values({
+        created_at: 1,
+        kind: "import",
+        user_id: account.userId,
+        token_id: 0,
+        channel_id: 0,
+        amount: -50,
+        token_amount: 0,
+        request_id: null,
+        shortfall: 0,
+        actor_id: 0,
+        detail: "",
+      })
+      .execute();
+    expect(await bank.ledger.reserve(order(account, 1n))).toBe("user_quota");
+    expect(await bank.ledger.settle(bill(order(account, 0n), 5n))).toEqual({ charged: 0n, shortfall: 5n });
+    const change = { userId: account.userId, kind: "adjust", actorId: 1, reason: "" } as const;
+    expect(await bank.ledger.adjust({ ...change, quota: { delta: -1n } })).toEqual({ outcome: "below_zero" });
+    expect(await bank.ledger.adjust({ ...change, quota: { delta: 10n } })).toMatchObject({
+      outcome: "done",
+      after: -40n,
+    });
+  });
+
+  test("entries of the ledger can be neither changed nor removed", async () => {
+    await seedAccount(bank.db, bank.ledger, { quota: 100n });
+    await expect(bank.db.updateTable("ledger").set({ amount: 1 }).execute()).rejects.toThrow("append-only");
+    await expect(bank.db.deleteFrom("ledger").execute()).rejects.toThrow("append-only");
+  });
+
+  test("the checker finds a number that was changed behind the bank's back", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 100n, remain: 10n });
+    const channelId = await seedChannel(bank.db);
+    await bank.db.updateTable("users").set({ quota: 101 }).where("id", "=", account.userId).execute();
+    await bank.db.updateTable("tokens").set({ used_quota: 5 }).where("id", "=", account.tokenId).execute();
+    await bank.db.updateTable("channels").set({ used_quota: 5 }).where("id", "=", channelId).execute();
+    expect(await audit(bank.db)).toEqual([
+      { table: "users", id: account.userId, column: "quota", stored: 101, expected: 100 },
+      { table: "tokens", id: account.tokenId, column: "used_quota", stored: 5, expected: 0 },
+      { table: "channels", id: channelId, column: "used_quota", stored: 5, expected: 0 },
+    ]);
+    await bank.db.updateTable("users").set({ quota: 100 }).where("id", "=", account.userId).execute();
+    await bank.db.updateTable("tokens").set({ used_quota: 0 }).where("id", "=", account.tokenId).execute();
+    await bank.db.updateTable("channels").set({ used_quota: 0 }).where("id", "=", channelId).execute();
+  });
+});

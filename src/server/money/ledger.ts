@@ -1,0 +1,275 @@
+// The bank's counter: reserve, extend, checkpoint, settle, release, adjust, recover. Each is durable when it answers, and
+// each may be repeated: request ids and operation ids are natural keys. The rules are in rules.ts.
+import type { Clock } from "#server/clock.ts";
+import type { Store } from "#server/store/db.ts";
+import { createGroups, type Groups } from "./groups.ts";
+import type {
+  Adjusted,
+  Adjustment,
+  Booking,
+  Operation,
+  Outcome,
+  ReserveOrder,
+  ReserveVerdict,
+  Seen,
+  Settlement,
+  SettlementLog,
+} from "./operations.ts";
+import { createPostgresTeller } from "./postgres-teller.ts";
+import type { Usage } from "./price.ts";
+import { recoverDead } from "./recover.ts";
+import { createSqliteTeller } from "./sqlite-teller.ts";
+import type { Teller } from "./teller.ts";
+
+export interface Ledger {
+  /** Sets an amount aside before anything goes upstream, for everybody, or says why not (reliability M03–M05). */
+  reserve(order: ReserveOrder): Promise<ReserveVerdict>;
+  /** Sets more aside while a stream runs. False = user or token has no more; nothing changed then. */
+  extend(requestId: string, more: bigint): Promise<boolean>;
+  /** Notes what had been received, for recovery. Returns at once; call it at most every 250 ms or 64 tokens (M12). */
+  checkpoint(requestId: string, seen: Seen): void;
+  /**
+   * Books a call exactly once: closes the reservation and writes balances, counters, ledger, log and sums together. User
+   * and token never fall below 0. When the database is in trouble it may throw, but goes on trying by itself.
+   */
+  settle(settlement: Settlement): Promise<Booking>;
+  /** Returns everything that was set aside. Does nothing after settle. */
+  release(requestId: string): Promise<void>;
+  /** Changes a balance by hand, with who and why in the ledger. */
+  adjust(adjustment: Adjustment): Promise<Adjusted>;
+  /** Closes what dead processes left open. */
+  recover(): Promise<{ closed: number }>;
+  /** Books what is queued, gives the lease back. */
+  close(): Promise<void>;
+}
+
+export interface LedgerDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Boot id of this process; never used twice. */
+  readonly node: string;
+  /** Told of failures nobody waits for: a lease that could not be renewed, a checkpoint that was lost. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const LEASE_SEC = 60;
+const RENEW_MS = 20_000;
+const MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** Longer names are no models of anybody; the column is indexed. */
+const MAX_NAME = 200;
+
+/** What this process has set aside for one call. */
+interface Held {
+  readonly userId: number;
+  readonly tokenId: number;
+  amount: bigint;
+  seen: Seen | undefined;
+  isNoting: boolean;
+}
+
+export function createLedger(deps: LedgerDeps): Ledger {
+  const teller =
+    deps.store.dialect === "sqlite"
+      ? createSqliteTeller(deps.store, deps.clock)
+      : createPostgresTeller(deps.store);
+  return new Counter(deps, teller);
+}
+
+class Counter implements Ledger {
+  readonly #deps: LedgerDeps;
+  readonly #teller: Teller;
+  readonly #groups: Groups;
+  readonly #held = new Map<string, Held>();
+  readonly #timer: NodeJS.Timeout;
+  /** The first lease; no reservation is made before it stands. */
+  #lease: Promise<void> | undefined;
+  #adjustments = 0;
+
+  constructor(deps: LedgerDeps, teller: Teller) {
+    this.#deps = deps;
+    this.#teller = teller;
+    this.#groups = createGroups({ teller, clock: deps.clock, node: deps.node });
+    this.#timer = setInterval(() => void this.#keepAlive(), RENEW_MS).unref();
+  }
+
+  async reserve(order: ReserveOrder): Promise<ReserveVerdict> {
+    assertAmount(order.amount);
+    if (order.amount > MAX) return "user_quota";
+    await this.#leased();
+    const { requestId, userId, tokenId, amount } = order;
+    const modelName = plainText(order.modelName);
+    const operation = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
+    const outcome = expectKind("reserve", await this.#groups.submit(operation, false));
+    if (outcome.verdict === "reserved") {
+      this.#held.set(requestId, { userId, tokenId, amount, seen: undefined, isNoting: false });
+    }
+    return outcome.verdict;
+  }
+
+  async extend(requestId: string, more: bigint): Promise<boolean> {
+    assertAmount(more);
+    const held = this.#held.get(requestId);
+    if (!held || held.amount + more > MAX) return false;
+    const target = held.amount + more;
+    const { userId, tokenId } = held;
+    const outcome = expectKind(
+      "extend",
+      await this.#groups.submit({ kind: "extend", requestId, userId, tokenId, target }, false),
+    );
+    if (outcome.granted && target > held.amount) held.amount = target;
+    return outcome.granted;
+  }
+
+  checkpoint(requestId: string, seen: Seen): void {
+    const held = this.#held.get(requestId);
+    if (!held) return;
+    held.seen = seen;
+    // One note at a time: what comes meanwhile is in the next one.
+    if (!held.isNoting) void this.#note(requestId, held);
+  }
+
+  async settle(settlement: Settlement): Promise<Booking> {
+    assertAmount(settlement.charge);
+    const { requestId, userId, tokenId, channelId, charge } = settlement;
+    const operation = {
+      kind: "settle",
+      requestId,
+      userId,
+      tokenId,
+      channelId,
+      charge,
+      usage: wholeUsage(settlement.usage),
+      log: settlement.log && cleanLog(settlement.log),
+    } as const;
+    const outcome = expectKind("settle", await this.#groups.submit(operation, true));
+    this.#held.delete(requestId);
+    return outcome.booking;
+  }
+
+  async release(requestId: string): Promise<void> {
+    const held = this.#held.get(requestId);
+    if (!held) return;
+    const { userId, tokenId } = held;
+    expectKind("release", await this.#groups.submit({ kind: "release", requestId, userId, tokenId }, true));
+    this.#held.delete(requestId);
+  }
+
+  async adjust(adjustment: Adjustment): Promise<Adjusted> {
+    const requestId = adjustment.operationId ?? `adjust-${this.#deps.node}-${++this.#adjustments}`;
+    const operation = {
+      kind: "adjust",
+      requestId,
+      userId: adjustment.userId,
+      tokenId: adjustment.tokenId ?? 0,
+      adjustment,
+    } as const;
+    return expectKind("adjust", await this.#groups.submit(operation, false)).adjusted;
+  }
+
+  async recover(): Promise<{ closed: number }> {
+    await this.#leased();
+    const { store, node } = this.#deps;
+    return recoverDead({ db: store.db, teller: this.#teller, groups: this.#groups, node });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#groups.close();
+    if (this.#lease !== undefined) {
+      await this.#teller.dropLease(this.#deps.node).catch((error: unknown) => this.#deps.onError?.(error));
+    }
+    await this.#teller.close();
+  }
+
+  /** Takes the lease once; a failure is told to whoever asked and tried again by the next. */
+  #leased(): Promise<void> {
+    this.#lease ??= this.#teller.renewLease(this.#deps.node, LEASE_SEC).catch((error: unknown) => {
+      this.#lease = undefined;
+      throw error;
+    });
+    return this.#lease;
+  }
+
+  /** Renews the lease, and closes what other nodes that died left open. */
+  async #keepAlive(): Promise<void> {
+    try {
+      await this.#teller.renewLease(this.#deps.node, LEASE_SEC);
+      await this.recover();
+    } catch (error) {
+      this.#deps.onError?.(error);
+    }
+  }
+
+  async #note(requestId: string, held: Held): Promise<void> {
+    held.isNoting = true;
+    try {
+      while (held.seen && this.#held.has(requestId)) {
+        const seen = wholeSeen(held.seen);
+        held.seen = undefined;
+        const { userId, tokenId } = held;
+        await this.#groups.submit({ kind: "checkpoint", requestId, userId, tokenId, seen }, false);
+      }
+    } catch (error) {
+      this.#deps.onError?.(error);
+    } finally {
+      held.isNoting = false;
+    }
+  }
+}
+
+function expectKind<Kind extends Operation["kind"]>(
+  kind: Kind,
+  outcome: Outcome,
+): Extract<Outcome, { kind: Kind }> {
+  if (outcome.kind !== kind) {
+    throw new Error(
+      outcome.kind === "failed" ? outcome.reason : `the bank answered ${outcome.kind} to ${kind}`,
+    );
+  }
+  // Kind is one of Outcome's kinds, and the comparison above has just found it.
+  return outcome as Extract<Outcome, { kind: Kind }>;
+}
+
+/** A negative amount would hand out money (reliability M02). */
+function assertAmount(amount: bigint): void {
+  if (amount < 0n) throw new RangeError(`an amount cannot be negative: ${amount}`);
+}
+
+/** A count the database can hold, whatever an upstream reported. */
+function whole(count: number): number {
+  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
+}
+
+function wholeUsage(usage: Usage): Usage {
+  return {
+    promptTokens: whole(usage.promptTokens),
+    completionTokens: whole(usage.completionTokens),
+    cachedTokens: whole(usage.cachedTokens),
+  };
+}
+
+function wholeSeen(seen: Seen): Seen {
+  assertAmount(seen.charge);
+  return {
+    charge: seen.charge > MAX ? MAX : seen.charge,
+    promptTokens: whole(seen.promptTokens),
+    completionTokens: whole(seen.completionTokens),
+    channelId: seen.channelId,
+  };
+}
+
+/** PostgreSQL cannot store NUL; a name that nobody typed by hand need not be kept whole. */
+function plainText(text: string): string {
+  return text.replaceAll("\u0000", "").slice(0, MAX_NAME);
+}
+
+function cleanLog(log: SettlementLog): SettlementLog {
+  return {
+    content: log.content.replaceAll("\u0000", ""),
+    model_name: plainText(log.model_name),
+    elapsed_time: whole(log.elapsed_time),
+    first_byte_time: whole(log.first_byte_time),
+    is_stream: log.is_stream === 0 ? 0 : 1,
+    estimated: log.estimated === 0 ? 0 : 1,
+  };
+}

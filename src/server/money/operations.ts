@@ -1,0 +1,108 @@
+// What the bank can be asked, and what it answers. Types only; amounts are quota units as bigint.
+import type { LogRow } from "#server/store/logs.ts";
+import type { Usage } from "./price.ts";
+
+/** Why a reservation was refused; `token_unusable` = deleted, disabled or expired. */
+export type ReserveVerdict = "reserved" | "user_quota" | "token_quota" | "user_disabled" | "token_unusable";
+
+/** The parts of a log entry that the caller knows; everything else follows from the settlement and the stored rows. */
+export type SettlementLog = Pick<
+  LogRow,
+  "content" | "model_name" | "elapsed_time" | "first_byte_time" | "is_stream" | "estimated"
+>;
+
+export interface ReserveOrder {
+  /** Natural key of the call. */
+  readonly requestId: string;
+  readonly userId: number;
+  /** 0 = a call without a token. */
+  readonly tokenId: number;
+  readonly amount: bigint;
+  /** The model asked for; recovery books under it. */
+  readonly modelName: string;
+}
+
+/** What had been received of an answer at some moment; recovery books the last one (reliability M12). */
+export interface Seen {
+  readonly charge: bigint;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly channelId: number;
+}
+
+export interface Settlement {
+  readonly requestId: string;
+  readonly userId: number;
+  readonly tokenId: number;
+  /** The channel that answered; 0 = none. */
+  readonly channelId: number;
+  readonly charge: bigint;
+  readonly usage: Usage;
+  /** null = LogConsumeEnabled is off; ledger, counters and rollups are booked all the same (reliability M28). */
+  readonly log: SettlementLog | null;
+}
+
+/** What a settlement booked. `shortfall` is what user or token had no quota for. */
+export interface Booking {
+  readonly charged: bigint;
+  readonly shortfall: bigint;
+}
+
+/** `grant` and `adjust` change what a user has, `token-adjust` what a token may spend. */
+export type AdjustKind = "grant" | "adjust" | "token-adjust";
+
+export interface Adjustment {
+  readonly userId: number;
+  /** Only with `token-adjust`. */
+  readonly tokenId?: number;
+  readonly kind: AdjustKind;
+  /** A change, or the balance there should be; the latter becomes a change of the balance of that moment (design 1.3 #10). */
+  readonly quota: { readonly delta: bigint } | { readonly target: bigint };
+  /** User id of who does it. */
+  readonly actorId: number;
+  readonly reason: string;
+  /** Natural key: an adjustment given twice with the same one is done once. Made up when absent. */
+  readonly operationId?: string;
+}
+
+/** `repeated` = this operation id was booked before; `below_zero` and `too_large` = nothing was changed. */
+export type Adjusted =
+  | { readonly outcome: "done"; readonly before: bigint; readonly after: bigint }
+  | { readonly outcome: "repeated" | "not_found" | "below_zero" | "too_large" };
+
+/** Everybody a request touches: known beforehand, so that rows can be locked in order. */
+interface Parties {
+  readonly requestId: string;
+  readonly userId: number;
+  readonly tokenId: number;
+}
+
+export type Operation =
+  | ({ readonly kind: "reserve" } & ReserveOrder)
+  /** Raises the reservation to `target`; absolute, so that a repetition changes nothing. */
+  | ({ readonly kind: "extend"; readonly target: bigint } & Parties)
+  | ({ readonly kind: "checkpoint"; readonly seen: Seen } & Parties)
+  | ({ readonly kind: "settle" } & Settlement)
+  | ({ readonly kind: "release" } & Parties)
+  /** Closes the reservation of a process that is dead. */
+  | ({ readonly kind: "recover"; readonly deadNode: string; readonly channelId: number } & Parties)
+  | ({ readonly kind: "adjust"; readonly adjustment: Adjustment } & Parties);
+
+export type Outcome =
+  | { readonly kind: "reserve"; readonly verdict: ReserveVerdict }
+  | { readonly kind: "extend"; readonly granted: boolean }
+  | { readonly kind: "checkpoint" }
+  | { readonly kind: "settle"; readonly booking: Booking }
+  | { readonly kind: "release" }
+  | { readonly kind: "recover"; readonly isClosed: boolean }
+  | { readonly kind: "adjust"; readonly adjusted: Adjusted }
+  /** The operation contradicts what is stored: a mistake of the caller. */
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** What one transaction carries, in order. */
+export interface Batch {
+  readonly operations: readonly Operation[];
+  readonly nowSec: number;
+  /** Boot id of this process. */
+  readonly node: string;
+}

@@ -1,0 +1,233 @@
+// Groups on PostgreSQL: one transaction on a connection of its own, two round trips. Rows are locked in the order users,
+// tokens, channels, each by id, so that groups of several nodes cannot deadlock; whoever holds a user's lock is alone with
+// that user's reservations and ledger entries.
+import { sql } from "kysely";
+import type { Client } from "pg";
+import type { PostgresStore } from "#server/store/db.ts";
+import { StoreError } from "#server/store/fault.ts";
+import { spanOf } from "#server/store/span.ts";
+import type { Books, Changes } from "./books.ts";
+import type { Batch, Outcome } from "./operations.ts";
+import {
+  addToSums,
+  BOOKED_COLUMNS,
+  type BookedRow,
+  bookedEntry,
+  columnNames,
+  LEDGER_SHEET,
+  LOG_SHEET,
+  RESERVATION_COLUMNS,
+  RESERVATION_SHEET,
+  type ReservationRow,
+  ROLLUP_SHEET,
+  reservationBook,
+  SEEN_SHEET,
+  type Sheet,
+  SUM_SHEET,
+  TOKEN_COLUMNS,
+  TOKEN_SHEET,
+  type TokenRow,
+  tokenBook,
+  toNumber,
+  USER_COLUMNS,
+  USER_SHEET,
+  type UserRow,
+  userBook,
+} from "./rows.ts";
+import { applyOperations } from "./rules.ts";
+import type { Teller } from "./teller.ts";
+
+/** One parameter per column: an array of that column's values. */
+function unnest(sheet: Sheet<never>): string {
+  const arrays = sheet.columns.map(
+    ([, type], index) => `$${index + 1}::${type === "int" ? "bigint" : "text"}[]`,
+  );
+  return `unnest(${arrays.join(", ")})`;
+}
+
+function insertSql(sheet: Sheet<never>, tail = ""): string {
+  return `INSERT INTO ${sheet.table} (${columnNames(sheet)}) SELECT * FROM ${unnest(sheet)} ${tail}`;
+}
+
+function updateSql(sheet: Sheet<never>): string {
+  const [key = "", ...rest] = sheet.columns.map(([name]) => name);
+  const sets = rest.map((name) => `${name} = given.${name}`).join(", ");
+  return `UPDATE ${sheet.table} SET ${sets} FROM ${unnest(sheet)} AS given (${columnNames(sheet)})
+    WHERE ${sheet.table}.${key} = given.${key}`;
+}
+
+/** An answer that does not come at all: longer than the server's own limits, so that it is the connection's fault. */
+const QUERY_TIMEOUT_MS = 15_000;
+
+const SPAN = `$${LOG_SHEET.columns.length + 1}::bigint`;
+
+const SQL = {
+  users: `SELECT ${USER_COLUMNS} FROM users WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
+  tokens: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
+  channels: "SELECT id FROM channels WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE",
+  reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations WHERE request_id = ANY($1::text[])`,
+  booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ANY($1::text[])`,
+  updateUsers: updateSql(USER_SHEET),
+  updateTokens: updateSql(TOKEN_SHEET),
+  updateChannels: `UPDATE channels SET used_quota = used_quota + given.quota
+    FROM unnest($1::bigint[], $2::bigint[]) AS given (id, quota) WHERE channels.id = given.id`,
+  insertReservations: insertSql(RESERVATION_SHEET),
+  updateReservations: updateSql(SEEN_SHEET),
+  deleteReservations: "DELETE FROM reservations WHERE request_id = ANY($1::text[])",
+  insertLedger: insertSql(LEDGER_SHEET),
+  // Rows that all users share: always in the same order, so that nodes wait for each other and do not deadlock.
+  upsertSums: insertSql(SUM_SHEET, `ORDER BY 1, 2, 3 ${addToSums(SUM_SHEET)}`),
+  upsertRollups: insertSql(ROLLUP_SHEET, addToSums(ROLLUP_SHEET)),
+  insertLogs: `WITH written AS (${insertSql(LOG_SHEET, "RETURNING id")})
+    INSERT INTO log_spans (span, first_id, last_id) SELECT ${SPAN}, min(id), max(id) FROM written
+    ON CONFLICT (span) DO UPDATE SET first_id = least(log_spans.first_id, excluded.first_id),
+      last_id = greatest(log_spans.last_id, excluded.last_id)`,
+} as const;
+
+/** Seconds by the clock of the database: the same for all nodes (reliability F08). */
+const DATABASE_NOW = sql<number>`extract(epoch FROM clock_timestamp())::bigint`;
+
+export function createPostgresTeller(store: PostgresStore): Teller {
+  const connection = new Connection(store);
+  return {
+    run: (batch) => connection.run(batch),
+    async renewLease(node, leaseSec) {
+      await sql`INSERT INTO nodes (node, lease_until) VALUES (${node}, ${DATABASE_NOW} + ${leaseSec})
+        ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until`.execute(store.db);
+    },
+    async dropLease(node) {
+      await store.db.deleteFrom("nodes").where("node", "=", node).execute();
+    },
+    async buryDead(node) {
+      await sql`DELETE FROM nodes WHERE lease_until < ${DATABASE_NOW} AND node <> ${node}`.execute(store.db);
+    },
+    close: () => connection.close(),
+  };
+}
+
+type Send = <Row>(name: keyof typeof SQL, values: readonly unknown[]) => Promise<Row[]>;
+
+/** The bank's own connection: statements go out without waiting for each other's answers. */
+class Connection {
+  readonly #store: PostgresStore;
+  #client: Client | undefined;
+
+  constructor(store: PostgresStore) {
+    this.#store = store;
+  }
+
+  async run(batch: Batch): Promise<readonly Outcome[]> {
+    const client = this.#client ?? (await this.#connect());
+    const send: Send = async (name, values) => {
+      const result = await client.query({ name: `bank_${name}`, text: SQL[name], values: [...values] });
+      return result.rows;
+    };
+    try {
+      const begun = client.query("BEGIN");
+      const [books] = await Promise.all([load(send, batch), begun]);
+      const { outcomes, changes } = applyOperations(books, batch);
+      const stored = writesOf(changes, batch.nowSec).map(([name, values]) => send(name, values));
+      const [ended] = await Promise.all([client.query("COMMIT"), ...stored]);
+      // A transaction that failed answers COMMIT with ROLLBACK.
+      if (ended.command !== "COMMIT") throw new StoreError("busy", "the transaction was undone");
+      return outcomes;
+    } catch (error) {
+      await this.#undo(client);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.end();
+  }
+
+  async #connect(): Promise<Client> {
+    const client = this.#store.createClient({
+      application_name: "tollgate bank",
+      pipeline: true,
+      query_timeout: QUERY_TIMEOUT_MS,
+    });
+    const forget = () => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    client.on("error", forget);
+    client.on("end", forget);
+    await client.connect();
+    this.#client = client;
+    return client;
+  }
+
+  /** Leaves no transaction open; a connection that cannot even do that is thrown away. */
+  async #undo(client: Client): Promise<void> {
+    try {
+      await client.query("ROLLBACK");
+    } catch {
+      if (this.#client === client) this.#client = undefined;
+      void client.end().catch(() => undefined);
+    }
+  }
+}
+
+function sorted(ids: Iterable<number>): number[] {
+  return [...new Set(ids)].filter((id) => id !== 0).sort((a, b) => a - b);
+}
+
+/** The channel an operation may book on. */
+function channelOf(operation: Batch["operations"][number]): number {
+  return operation.kind === "settle" || operation.kind === "recover" ? operation.channelId : 0;
+}
+
+/** Locks and reads in one go: each statement sees what was committed before it got its locks. */
+async function load(send: Send, { operations }: Batch): Promise<Books> {
+  const requestIds = [...new Set(operations.map((operation) => operation.requestId))];
+  const tokenIds = sorted(operations.map((operation) => operation.tokenId));
+  const channelIds = sorted(operations.map(channelOf));
+  const [users, tokens, , reservations, booked] = await Promise.all([
+    send<UserRow>("users", [sorted(operations.map((operation) => operation.userId))]),
+    tokenIds.length > 0 ? send<TokenRow>("tokens", [tokenIds]) : [],
+    channelIds.length > 0 ? send("channels", [channelIds]) : [],
+    send<ReservationRow>("reservations", [requestIds]),
+    send<BookedRow>("booked", [requestIds]),
+  ]);
+  return {
+    users: new Map(users.map((row) => [row.id, userBook(row)])),
+    tokens: new Map(tokens.map((row) => [row.id, tokenBook(row)])),
+    reservations: new Map(reservations.map((row) => [row.request_id, reservationBook(row)])),
+    booked: new Map(booked.map((row) => [row.request_id ?? "", bookedEntry(row)])),
+  };
+}
+
+type Statement = readonly [name: keyof typeof SQL, values: readonly unknown[]];
+
+/** The writes that there are, in the order of locking. Throws before anything is sent. */
+function writesOf(changes: Changes, nowSec: number): Statement[] {
+  const writes: Statement[] = [];
+  const add = <Item>(
+    name: keyof typeof SQL,
+    sheet: Sheet<Item>,
+    items: Iterable<Item>,
+    more: unknown[] = [],
+  ) => {
+    const rows = Array.from(items, (item) => sheet.values(item, nowSec));
+    if (rows.length === 0) return;
+    writes.push([name, [...sheet.columns.map((_, index) => rows.map((row) => row[index])), ...more]]);
+  };
+  add("updateUsers", USER_SHEET, changes.users);
+  add("updateTokens", TOKEN_SHEET, changes.tokens);
+  if (changes.channels.size > 0) {
+    writes.push([
+      "updateChannels",
+      [[...changes.channels.keys()], Array.from(changes.channels.values(), toNumber)],
+    ]);
+  }
+  add("insertReservations", RESERVATION_SHEET, changes.inserted);
+  add("updateReservations", SEEN_SHEET, changes.updated);
+  if (changes.deleted.size > 0) {
+    writes.push(["deleteReservations", [Array.from(changes.deleted, (held) => held.requestId)]]);
+  }
+  add("insertLedger", LEDGER_SHEET, changes.ledger);
+  add("upsertSums", SUM_SHEET, changes.sums.values());
+  add("upsertRollups", ROLLUP_SHEET, changes.rollups.values());
+  add("insertLogs", LOG_SHEET, changes.logs, [spanOf(nowSec)]);
+  return writes;
+}

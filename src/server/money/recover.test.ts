@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { bill, order, useBank } from "#test/bank.ts";
+import { engines, seedAccount, seedChannel } from "#test/stores.ts";
+
+describe.each(engines)("recovery on %s", (engine) => {
+  const bank = useBank(engine);
+  test("recovery charges the last checkpoint of a dead process and returns the rest", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 1000n, remain: 1000n });
+    const channelId = await seedChannel(bank.db);
+    const { ledger: dead, node: deadNode } = bank.boot();
+    const [seen, unseen] = [order(account, 300n), order(account, 200n)];
+    await dead.reserve(seen);
+    await dead.reserve(unseen);
+    const note = (charge: bigint) =>
+      dead.checkpoint(seen.requestId, {
+        charge,
+        promptTokens: 9,
+        completionTokens: Number(charge),
+        channelId,
+      });
+    note(10n);
+    note(20n);
+    note(55n);
+    await expect
+      .poll(() =>
+        bank.db
+          .selectFrom("reservations")
+          .select("seen_charge")
+          .where("request_id", "=", seen.requestId)
+          .executeTakeFirst(),
+      )
+      .toEqual({ seen_charge: 55 });
+    const alive = order(account, 100n);
+    await bank.ledger.reserve(alive);
+    // The process is gone without a word: on PostgreSQL its lease runs out.
+    await bank.db.updateTable("nodes").set({ lease_until: 0 }).where("node", "=", deadNode).execute();
+    expect(await bank.ledger.recover()).toEqual({ closed: 2 });
+    expect(await bank.ledger.recover()).toEqual({ closed: 0 });
+    expect(await bank.openReservations(account)).toEqual([{ request_id: alive.requestId }]);
+    expect(await bank.balances(account)).toEqual({ quota: 845, used: 55, remain: 845, status: 1 });
+    const logs = await bank.logsOf(account);
+    expect(logs.map((entry) => [entry.quota, entry.completion_tokens, entry.estimated]).sort()).toEqual([
+      [0, 0, 1],
+      [55, 55, 1],
+    ]);
+    // It was not dead after all: its settlement finds the books closed.
+    expect(await dead.settle(bill(seen, 250n))).toEqual({ charged: 55n, shortfall: 0n });
+    await dead.release(unseen.requestId);
+    await bank.ledger.release(alive.requestId);
+    await dead.close();
+  });
+
+  test("recovers thousands of open reservations within seconds", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 10n ** 9n });
+    const dead = bank.boot().ledger;
+    await Promise.all(Array.from({ length: 2_500 }, () => dead.reserve(order(account, 10n))));
+    await dead.close();
+    const started = performance.now();
+    expect(await bank.ledger.recover()).toEqual({ closed: 2_500 });
+    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(await bank.balances(account)).toMatchObject({ quota: 10 ** 9, used: 0 });
+  });
+
+  test("a process never takes itself for dead, even when others did", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 100n });
+    const { ledger, node } = bank.boot();
+    const held = order(account, 10n);
+    await ledger.reserve(held);
+    await bank.db.deleteFrom("nodes").where("node", "=", node).execute();
+    expect(await ledger.recover()).toEqual({ closed: 0 });
+    expect(await ledger.settle(bill(held, 3n))).toEqual({ charged: 3n, shortfall: 0n });
+    await ledger.close();
+  });
+});

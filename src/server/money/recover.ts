@@ -1,0 +1,55 @@
+// Closes the reservations of processes that died, by the published rule (see rules.ts): charge what had been received at the
+// last checkpoint, return the rest.
+import type { Db } from "#server/store/db.ts";
+import type { Groups } from "./groups.ts";
+import type { Teller } from "./teller.ts";
+
+/** Reservations read at once. */
+const PAGE = 1_000;
+
+/** Finds dead processes and books what they left open. Several nodes may do it at once. Returns how many it closed. */
+export async function recoverDead(deps: {
+  db: Db;
+  teller: Teller;
+  groups: Groups;
+  node: string;
+}): Promise<{ closed: number }> {
+  const { db, teller, groups, node } = deps;
+  await teller.buryDead(node);
+  let closed = 0;
+  for (let after = ""; ; ) {
+    const orphans = await findOrphans(db, node, after);
+    const outcomes = await Promise.all(
+      orphans.map((orphan) =>
+        groups.submit(
+          {
+            kind: "recover",
+            requestId: orphan.request_id,
+            userId: orphan.user_id,
+            tokenId: orphan.token_id,
+            channelId: orphan.channel_id,
+            deadNode: orphan.node,
+          },
+          false,
+        ),
+      ),
+    );
+    closed += outcomes.filter((outcome) => outcome.kind === "recover" && outcome.isClosed).length;
+    const last = orphans.at(-1);
+    if (!last || orphans.length < PAGE) return { closed };
+    after = last.request_id;
+  }
+}
+
+/** Open reservations whose process has no lease, in the order of their ids. */
+function findOrphans(db: Db, node: string, after: string) {
+  return db
+    .selectFrom("reservations")
+    .select(["request_id", "user_id", "token_id", "channel_id", "node"])
+    .where("request_id", ">", after)
+    .where("node", "!=", node)
+    .where("node", "not in", db.selectFrom("nodes").select("node"))
+    .orderBy("request_id")
+    .limit(PAGE)
+    .execute();
+}

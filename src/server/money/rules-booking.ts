@@ -1,0 +1,166 @@
+// How a call is booked: what user and token can pay, and everything that is written with it. Pure, part of rules.ts.
+import type { Books, Changes, HourSums, Reservation, SumPart, TokenBook, UserBook } from "./books.ts";
+import type { Booking, SettlementLog } from "./operations.ts";
+import type { Usage } from "./price.ts";
+import { LogType, TokenStatus } from "./states.ts";
+
+/** The largest number that balances and entries can hold exactly. */
+export const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
+const HOUR_SEC = 3600;
+
+/** The books with what has been changed in them so far. */
+export interface Desk extends Books {
+  readonly changes: Changes;
+  readonly nowSec: number;
+  readonly node: string;
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+export interface Bill {
+  readonly requestId: string;
+  readonly reservation: Reservation | undefined;
+  readonly tokenId: number;
+  readonly channelId: number;
+  readonly charge: bigint;
+  readonly usage: Usage;
+  readonly modelName: string;
+  readonly log: SettlementLog | null;
+}
+
+/** Closes the reservation, charges what user and token can pay, and writes counters, ledger, log and sums. */
+export function book(desk: Desk, user: UserBook, bill: Bill): Booking {
+  const token = desk.tokens.get(bill.tokenId);
+  const held = bill.reservation?.amount ?? 0n;
+  // A call that reserved is bound by what was true then, one that did not by what is true now.
+  const isLimited = bill.reservation
+    ? bill.reservation.isTokenLimited
+    : token !== undefined && !token.isUnlimited;
+  let payable = user.quota + held;
+  if (token && isLimited) payable = min(payable, token.remainQuota + held);
+  const charged = min(bill.charge, payable > 0n ? payable : 0n);
+  const booking = { charged, shortfall: min(bill.charge - charged, MAX_AMOUNT) };
+
+  user.quota += held - charged;
+  user.usedQuota += charged;
+  user.requestCount += 1;
+  desk.changes.users.add(user);
+  if (token) {
+    if (isLimited) token.remainQuota += held - charged;
+    token.usedQuota += charged;
+    token.accessedTime = desk.nowSec;
+    reviveToken(token);
+    exhaustToken(token);
+    desk.changes.tokens.add(token);
+  }
+  if (bill.reservation) close(desk, bill.reservation);
+  record(desk, { bill, user, token, booking, tokenAmount: token && isLimited ? -charged : 0n });
+  return booking;
+}
+
+/** Takes a reservation off the books. */
+export function close(desk: Desk, reservation: Reservation): void {
+  desk.reservations.delete(reservation.requestId);
+  desk.changes.updated.delete(reservation);
+  // One that was made in this very group was never stored.
+  if (!desk.changes.inserted.delete(reservation)) desk.changes.deleted.add(reservation);
+}
+
+/** An exhausted token that has quota again works again (contract 3.7). */
+export function reviveToken(token: TokenBook): void {
+  if (token.status === TokenStatus.exhausted && (token.isUnlimited || token.remainQuota > 0n)) {
+    token.status = TokenStatus.enabled;
+  }
+}
+
+/** A token that has nothing left stops working (spec §4). */
+export function exhaustToken(token: TokenBook): void {
+  if (token.status === TokenStatus.enabled && !token.isUnlimited && token.remainQuota <= 0n) {
+    token.status = TokenStatus.exhausted;
+  }
+}
+
+interface Paid {
+  readonly bill: Bill;
+  readonly user: UserBook;
+  readonly token: TokenBook | undefined;
+  readonly booking: Booking;
+  readonly tokenAmount: bigint;
+}
+
+/** Ledger entry, visible log, channel counter and the sums of the hour. */
+function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): void {
+  const { changes, nowSec } = desk;
+  const { charged, shortfall } = booking;
+  const entry = {
+    kind: "consume",
+    userId: user.id,
+    tokenId: bill.tokenId,
+    channelId: bill.channelId,
+    amount: -charged,
+    tokenAmount,
+    requestId: bill.requestId,
+    shortfall,
+    actorId: user.id,
+    detail: bill.modelName,
+  };
+  changes.ledger.push(entry);
+  desk.booked.set(bill.requestId, entry);
+  if (bill.channelId !== 0) {
+    changes.channels.set(bill.channelId, (changes.channels.get(bill.channelId) ?? 0n) + charged);
+  }
+  addToHour(desk, { bill, user, token, booking, tokenAmount });
+  if (!bill.log) return;
+  changes.logs.push({
+    ...bill.log,
+    content: shortfall > 0n ? `${bill.log.content}（余额不足，少收 ${shortfall}）` : bill.log.content,
+    user_id: user.id,
+    created_at: nowSec,
+    type: LogType.consume,
+    username: user.username,
+    token_id: bill.tokenId,
+    token_name: token?.name ?? "",
+    quota: Number(charged),
+    prompt_tokens: bill.usage.promptTokens,
+    completion_tokens: bill.usage.completionTokens,
+    cached_tokens: bill.usage.cachedTokens,
+    channel_id: bill.channelId,
+    request_id: bill.requestId,
+  });
+}
+
+/** Adds the call to the sums of its hour, along each dimension and along all at once. */
+function addToHour(desk: Desk, { bill, user, token, booking }: Paid): void {
+  const { sums, rollups } = desk.changes;
+  const hour = desk.nowSec - (desk.nowSec % HOUR_SEC);
+  const userId = user.id;
+  const tokenName = token?.name ?? "";
+  const { modelName, channelId } = bill;
+  const add = (part: HourSums) => {
+    part.quota += booking.charged;
+    part.promptTokens += bill.usage.promptTokens;
+    part.completionTokens += bill.usage.completionTokens;
+    part.requests += 1;
+  };
+  const addAlong = (dimension: SumPart["dimension"], key: string) => {
+    const name = `${dimension}\n${key}`;
+    const part = sums.get(name) ?? { dimension, key, ...noSums(hour) };
+    sums.set(name, part);
+    add(part);
+  };
+  addAlong("all", "");
+  addAlong("user", String(userId));
+  addAlong("token", tokenName);
+  addAlong("model", modelName);
+  addAlong("channel", String(channelId));
+  const name = `${userId}\n${channelId}\n${modelName}\n${tokenName}`;
+  const part = rollups.get(name) ?? { userId, tokenName, modelName, channelId, ...noSums(hour) };
+  rollups.set(name, part);
+  add(part);
+}
+
+function noSums(hour: number): HourSums {
+  return { hour, quota: 0n, promptTokens: 0, completionTokens: 0, requests: 0 };
+}

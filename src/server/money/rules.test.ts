@@ -1,0 +1,170 @@
+// What histories through the counter cannot reach: several steps of one call in one group, and rows that are missing.
+import { expect, test } from "vitest";
+import type { Books, Reservation } from "./books.ts";
+import type { Operation } from "./operations.ts";
+import { applyOperations } from "./rules.ts";
+
+const parties = { requestId: "r", userId: 1, tokenId: 2 };
+const seen = { charge: 3n, promptTokens: 1, completionTokens: 1, channelId: 9 };
+
+function books(change: Partial<Books> = {}): Books {
+  return {
+    users: new Map([[1, { id: 1, username: "u", status: 1, quota: 100n, usedQuota: 0n, requestCount: 0 }]]),
+    tokens: new Map([
+      [
+        2,
+        {
+          id: 2,
+          userId: 1,
+          name: "t",
+          status: 1,
+          isUnlimited: false,
+          expiredTime: -1,
+          isDeleted: false,
+          accessedTime: 0,
+          remainQuota: 100n,
+          usedQuota: 0n,
+        },
+      ],
+    ]),
+    reservations: new Map(),
+    booked: new Map(),
+    ...change,
+  };
+}
+
+const held: Reservation = {
+  ...parties,
+  modelName: "m",
+  createdAt: 0,
+  node: "dead",
+  isTokenLimited: true,
+  amount: 10n,
+  channelId: 0,
+  seenCharge: 0n,
+  seenPromptTokens: 0,
+  seenCompletionTokens: 0,
+};
+
+const reserve: Operation = { kind: "reserve", ...parties, amount: 10n, modelName: "m" };
+const settle: Operation = {
+  kind: "settle",
+  ...parties,
+  channelId: 9,
+  charge: 4n,
+  usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 0 },
+  log: null,
+};
+
+const apply = (given: Books, ...operations: Operation[]) =>
+  applyOperations(given, { operations, nowSec: 3_601, node: "n" });
+
+test("a call that begins and ends in one group leaves no reservation behind", () => {
+  const given = books();
+  const { outcomes, changes } = apply(
+    given,
+    reserve,
+    { kind: "extend", ...parties, target: 15n },
+    { kind: "checkpoint", ...parties, seen },
+    settle,
+    settle,
+    { kind: "release", ...parties },
+  );
+  expect(outcomes.map((outcome) => outcome.kind)).toEqual([
+    "reserve",
+    "extend",
+    "checkpoint",
+    "settle",
+    "settle",
+    "release",
+  ]);
+  expect(outcomes[4]).toEqual({ kind: "settle", booking: { charged: 4n, shortfall: 0n } });
+  expect([changes.inserted.size, changes.updated.size, changes.deleted.size]).toEqual([0, 0, 0]);
+  expect([given.users.get(1)?.quota, given.tokens.get(2)?.remainQuota]).toEqual([96n, 96n]);
+  expect([...changes.sums.values()].map((sum) => [sum.dimension, sum.key, sum.hour, sum.quota])).toEqual([
+    ["all", "", 3_600, 4n],
+    ["user", "1", 3_600, 4n],
+    ["token", "t", 3_600, 4n],
+    ["model", "m", 3_600, 4n],
+    ["channel", "9", 3_600, 4n],
+  ]);
+});
+
+test("a reservation given back in the group that made it was never there", () => {
+  const given = books();
+  const { changes } = apply(given, reserve, { kind: "release", ...parties });
+  expect([changes.inserted.size, changes.deleted.size, given.users.get(1)?.quota]).toEqual([0, 0, 100n]);
+});
+
+test("one that is stored is changed or deleted, not both", () => {
+  const { changes } = apply(
+    books({ reservations: new Map([["r", { ...held }]]) }),
+    { kind: "checkpoint", ...parties, seen },
+    settle,
+  );
+  expect([changes.inserted.size, changes.updated.size, changes.deleted.size]).toEqual([0, 0, 1]);
+});
+
+test("two calls of a user in one group are added up", () => {
+  const { changes } = apply(books(), settle, { ...settle, requestId: "s" });
+  expect(changes.ledger.map((entry) => [entry.requestId, entry.amount])).toEqual([
+    ["r", -4n],
+    ["s", -4n],
+  ]);
+  expect([...changes.rollups.values()]).toMatchObject([{ quota: 8n, requests: 2, promptTokens: 2 }]);
+  expect([...changes.users]).toMatchObject([{ quota: 92n, usedQuota: 8n, requestCount: 2 }]);
+  expect([...changes.channels]).toEqual([[9, 8n]]);
+});
+
+test("without its user nothing moves", () => {
+  const orphan = () => books({ users: new Map(), reservations: new Map([["r", { ...held }]]) });
+  const operations: Operation[] = [
+    { kind: "extend", ...parties, target: 15n },
+    { kind: "recover", ...parties, channelId: 0, deadNode: "dead" },
+    { kind: "release", ...parties },
+  ];
+  const { outcomes, changes } = apply(orphan(), ...operations);
+  expect(outcomes).toEqual([
+    { kind: "extend", granted: false },
+    { kind: "recover", isClosed: false },
+    { kind: "release" },
+  ]);
+  expect(changes.ledger).toEqual([]);
+});
+
+test("recovery leaves alone what is closed or another's", () => {
+  const recover = (deadNode: string): Operation => ({ kind: "recover", ...parties, channelId: 0, deadNode });
+  expect(apply(books(), recover("dead")).outcomes).toEqual([{ kind: "recover", isClosed: false }]);
+  const given = books({ reservations: new Map([["r", { ...held }]]) });
+  expect(apply(given, recover("alive")).outcomes).toEqual([{ kind: "recover", isClosed: false }]);
+  expect(apply(given, recover("dead")).outcomes).toEqual([{ kind: "recover", isClosed: true }]);
+});
+
+test("a checkpoint, an extension or a release of nothing is nothing", () => {
+  const { outcomes, changes } = apply(
+    books(),
+    { kind: "checkpoint", ...parties, seen },
+    { kind: "extend", ...parties, target: 5n },
+    { kind: "release", ...parties },
+  );
+  expect(outcomes).toEqual([{ kind: "checkpoint" }, { kind: "extend", granted: false }, { kind: "release" }]);
+  expect([changes.users.size, changes.tokens.size]).toEqual([0, 0]);
+});
+
+test("an extension to what there is already is granted", () => {
+  const given = books({ reservations: new Map([["r", { ...held }]]) });
+  expect(apply(given, { kind: "extend", ...parties, target: 10n }).outcomes).toEqual([
+    { kind: "extend", granted: true },
+  ]);
+  expect(given.users.get(1)?.quota).toBe(100n);
+});
+
+test("a call whose token is gone is bound by the user alone", () => {
+  const given = books({ tokens: new Map(), reservations: new Map([["r", { ...held }]]) });
+  const { outcomes, changes } = apply(given, { kind: "extend", ...parties, target: 20n }, settle);
+  expect(outcomes[0]).toEqual({ kind: "extend", granted: true });
+  expect(changes.ledger).toMatchObject([{ tokenId: 2, amount: -4n, tokenAmount: 0n }]);
+  const back = books({ tokens: new Map(), reservations: new Map([["r", { ...held }]]) });
+  apply(back, { kind: "release", ...parties });
+  expect(back.users.get(1)?.quota).toBe(110n);
+});

@@ -1,0 +1,253 @@
+// The rules of the bank. Pure: the rows it is given, the operations in their order, and the time → what each operation came
+// to and what changed. Both databases load and store; only this file decides.
+import {
+  type Books,
+  type Changes,
+  noChanges,
+  type Reservation,
+  type TokenBook,
+  type UserBook,
+} from "./books.ts";
+import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
+import { book, close, type Desk, exhaustToken, MAX_AMOUNT, reviveToken } from "./rules-booking.ts";
+import { TokenStatus, UserStatus } from "./states.ts";
+
+type Of<Kind extends Operation["kind"]> = Extract<Operation, { kind: Kind }>;
+
+/** Applies operations in order. The rows of `books` are changed in place: they belong to this call. */
+export function applyOperations(
+  books: Books,
+  batch: { readonly operations: readonly Operation[]; readonly nowSec: number; readonly node: string },
+): { outcomes: Outcome[]; changes: Changes } {
+  const desk: Desk = { ...books, changes: noChanges(), nowSec: batch.nowSec, node: batch.node };
+  const outcomes = batch.operations.map((operation) => apply(desk, operation));
+  return { outcomes, changes: desk.changes };
+}
+
+function apply(desk: Desk, operation: Operation): Outcome {
+  switch (operation.kind) {
+    case "reserve":
+      return reserve(desk, operation);
+    case "extend":
+      return { kind: "extend", granted: extend(desk, operation) };
+    case "checkpoint":
+      return checkpoint(desk, operation);
+    case "settle":
+      return settle(desk, operation);
+    case "release":
+      return release(desk, operation);
+    case "recover":
+      return { kind: "recover", isClosed: recover(desk, operation) };
+    case "adjust":
+      return { kind: "adjust", adjusted: adjust(desk, operation.adjustment, operation.requestId) };
+  }
+}
+
+/** Sets the amount aside, or says why not. Repeating an open reservation changes nothing (reliability F06). */
+function reserve(desk: Desk, order: Of<"reserve">): Outcome {
+  if (desk.booked.has(order.requestId))
+    return { kind: "failed", reason: `request ${order.requestId} was settled before` };
+  if (desk.reservations.has(order.requestId)) return { kind: "reserve", verdict: "reserved" };
+  const user = desk.users.get(order.userId);
+  const token = desk.tokens.get(order.tokenId);
+  const verdict = judge(desk, order, user, token);
+  if (verdict === "reserved" && user) hold(desk, order, user, token);
+  return { kind: "reserve", verdict };
+}
+
+function judge(
+  desk: Desk,
+  order: Of<"reserve">,
+  user: UserBook | undefined,
+  token: TokenBook | undefined,
+): ReserveVerdict {
+  if (user?.status !== UserStatus.enabled) return "user_disabled";
+  if (order.tokenId !== 0) {
+    if (!token || token.userId !== user.id || !isUsable(desk, token)) return "token_unusable";
+    if (token.status === TokenStatus.exhausted) return "token_quota";
+  }
+  if (user.quota < order.amount) return "user_quota";
+  return token && !token.isUnlimited && token.remainQuota < order.amount ? "token_quota" : "reserved";
+}
+
+/** Whether a token may be used but for its quota; marks one whose time has just run out (spec §4). */
+function isUsable(desk: Desk, token: TokenBook): boolean {
+  if (token.isDeleted) return false;
+  if (token.status !== TokenStatus.enabled && token.status !== TokenStatus.exhausted) return false;
+  if (token.expiredTime === -1 || token.expiredTime > desk.nowSec) return true;
+  token.status = TokenStatus.expired;
+  desk.changes.tokens.add(token);
+  return false;
+}
+
+function hold(desk: Desk, order: Of<"reserve">, user: UserBook, token: TokenBook | undefined): void {
+  const isTokenLimited = token !== undefined && !token.isUnlimited;
+  user.quota -= order.amount;
+  desk.changes.users.add(user);
+  if (token) {
+    if (isTokenLimited) token.remainQuota -= order.amount;
+    token.accessedTime = desk.nowSec;
+    desk.changes.tokens.add(token);
+  }
+  const reservation: Reservation = {
+    requestId: order.requestId,
+    userId: order.userId,
+    tokenId: order.tokenId,
+    modelName: order.modelName,
+    createdAt: desk.nowSec,
+    node: desk.node,
+    isTokenLimited,
+    amount: order.amount,
+    channelId: 0,
+    seenCharge: 0n,
+    seenPromptTokens: 0,
+    seenCompletionTokens: 0,
+  };
+  desk.reservations.set(order.requestId, reservation);
+  desk.changes.inserted.add(reservation);
+}
+
+/** Sets more aside, all or nothing. A token or user stopped meanwhile may finish what it began (reliability M24). */
+function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
+  const reservation = desk.reservations.get(requestId);
+  if (!reservation) return false;
+  const more = target - reservation.amount;
+  if (more <= 0n) return true;
+  const user = desk.users.get(reservation.userId);
+  const token = heldToken(desk, reservation);
+  if (!user || user.quota < more || (token && token.remainQuota < more)) return false;
+  user.quota -= more;
+  desk.changes.users.add(user);
+  if (token) {
+    token.remainQuota -= more;
+    desk.changes.tokens.add(token);
+  }
+  reservation.amount = target;
+  desk.changes.updated.add(reservation);
+  return true;
+}
+
+/** The token whose quota is set aside too. */
+function heldToken(desk: Desk, reservation: Reservation | undefined): TokenBook | undefined {
+  return reservation?.isTokenLimited ? desk.tokens.get(reservation.tokenId) : undefined;
+}
+
+function checkpoint(desk: Desk, { requestId, seen }: Of<"checkpoint">): Outcome {
+  const reservation = desk.reservations.get(requestId);
+  if (reservation) {
+    reservation.seenCharge = seen.charge;
+    reservation.seenPromptTokens = seen.promptTokens;
+    reservation.seenCompletionTokens = seen.completionTokens;
+    reservation.channelId = seen.channelId;
+    desk.changes.updated.add(reservation);
+  }
+  return { kind: "checkpoint" };
+}
+
+/** Books a call once; a repetition gets the answer of the first time (reliability M10). */
+function settle(desk: Desk, settlement: Of<"settle">): Outcome {
+  const booked = desk.booked.get(settlement.requestId);
+  if (booked) return { kind: "settle", booking: { charged: -booked.amount, shortfall: booked.shortfall } };
+  const reservation = desk.reservations.get(settlement.requestId);
+  const { userId, tokenId } = reservation ?? settlement;
+  const user = desk.users.get(userId);
+  if (!user) return { kind: "failed", reason: `user ${userId} does not exist` };
+  const booking = book(desk, user, {
+    requestId: settlement.requestId,
+    reservation,
+    tokenId,
+    channelId: settlement.channelId,
+    charge: settlement.charge,
+    usage: settlement.usage,
+    modelName: settlement.log?.model_name ?? reservation?.modelName ?? "",
+    log: settlement.log,
+  });
+  return { kind: "settle", booking };
+}
+
+/** Returns everything; what is closed already stays as it is. */
+function release(desk: Desk, { requestId }: Of<"release">): Outcome {
+  const reservation = desk.reservations.get(requestId);
+  const user = reservation && desk.users.get(reservation.userId);
+  if (reservation && user) {
+    user.quota += reservation.amount;
+    desk.changes.users.add(user);
+    const token = heldToken(desk, reservation);
+    if (token) {
+      token.remainQuota += reservation.amount;
+      reviveToken(token);
+      desk.changes.tokens.add(token);
+    }
+    close(desk, reservation);
+  }
+  return { kind: "release" };
+}
+
+/**
+ * The published rule for calls whose process died: what had been received at the last checkpoint is charged, nothing when
+ * there was none, and the rest goes back (reliability M12).
+ */
+function recover(desk: Desk, { requestId, deadNode }: Of<"recover">): boolean {
+  const reservation = desk.reservations.get(requestId);
+  if (reservation?.node !== deadNode) return false;
+  const user = desk.users.get(reservation.userId);
+  if (!user) return false;
+  const { modelName, tokenId, channelId, seenCharge, seenPromptTokens, seenCompletionTokens } = reservation;
+  book(desk, user, {
+    requestId,
+    reservation,
+    tokenId,
+    channelId,
+    charge: seenCharge,
+    usage: { promptTokens: seenPromptTokens, completionTokens: seenCompletionTokens, cachedTokens: 0 },
+    modelName,
+    log: {
+      content: "服务中断，按已收到的内容结算",
+      model_name: modelName,
+      elapsed_time: 0,
+      first_byte_time: 0,
+      is_stream: 0,
+      estimated: 1,
+    },
+  });
+  return true;
+}
+
+/** Changes a balance by hand, with an entry that says who and why (reliability M22). */
+function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjusted {
+  if (desk.booked.has(operationId)) return { outcome: "repeated" };
+  const user = desk.users.get(adjustment.userId);
+  const tokenId = adjustment.kind === "token-adjust" ? (adjustment.tokenId ?? 0) : 0;
+  const token = desk.tokens.get(tokenId);
+  if (!user || (adjustment.kind === "token-adjust" && token?.userId !== user.id))
+    return { outcome: "not_found" };
+  const before = token ? token.remainQuota : user.quota;
+  const after = "target" in adjustment.quota ? adjustment.quota.target : before + adjustment.quota.delta;
+  // A balance imported below zero may be raised, not lowered.
+  if (after < 0n && after < before) return { outcome: "below_zero" };
+  if (after > MAX_AMOUNT) return { outcome: "too_large" };
+  if (token) {
+    token.remainQuota = after;
+    reviveToken(token);
+    exhaustToken(token);
+    desk.changes.tokens.add(token);
+  } else {
+    user.quota = after;
+    desk.changes.users.add(user);
+  }
+  const entry = {
+    kind: adjustment.kind,
+    userId: user.id,
+    tokenId,
+    channelId: 0,
+    amount: token ? 0n : after - before,
+    tokenAmount: token ? after - before : 0n,
+    requestId: operationId,
+    shortfall: 0n,
+    actorId: adjustment.actorId,
+    detail: adjustment.reason,
+  };
+  desk.changes.ledger.push(entry);
+  desk.booked.set(operationId, entry);
+  return { outcome: "done", before, after };
+}

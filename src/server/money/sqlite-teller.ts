@@ -1,0 +1,31 @@
+// Groups on SQLite: posted to the writer thread, where sqlite-group.ts runs them.
+
+import type { Clock } from "#server/clock.ts";
+import type { SqliteStore } from "#server/store/db.ts";
+import type { Outcome } from "./operations.ts";
+import type { Teller } from "./teller.ts";
+
+const PROGRAM = new URL("./sqlite-group.ts", import.meta.url);
+
+export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
+  return {
+    // The program answers with the outcomes of the batch.
+    run: (batch) => store.runProgram(PROGRAM, batch) as Promise<readonly Outcome[]>,
+    async renewLease(node, leaseSec) {
+      const leaseUntil = clock.seconds() + leaseSec;
+      await store.db
+        .insertInto("nodes")
+        .values({ node, lease_until: leaseUntil })
+        .onConflict((conflict) => conflict.column("node").doUpdateSet({ lease_until: leaseUntil }))
+        .execute();
+    },
+    async dropLease(node) {
+      await store.db.deleteFrom("nodes").where("node", "=", node).execute();
+    },
+    async buryDead(node) {
+      // The lock on the data directory proves that no other process is alive.
+      await store.db.deleteFrom("nodes").where("node", "!=", node).execute();
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,75 @@
+// What operators' tools ask: alive, ready, metrics. No labels with keys or names of users (reliability P08).
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Hono } from "hono";
+import { Role, UserStatus } from "#contract/user.ts";
+import { accessTokenOf } from "#server/accounts/actors.ts";
+import type { Context } from "#server/context.ts";
+import type { Sample } from "#server/events.ts";
+
+interface Env {
+  Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
+}
+
+const LOCAL_PEERS = new Set(["127.0.0.1", "::1", "::ffff:127.0.0.1"]);
+const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
+const FORWARDING_HEADERS = ["x-forwarded-for", "x-real-ip", "forwarded", "via"];
+
+/** Builds /healthz, /readyz and /metrics. */
+export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
+  const app = new Hono<Env>();
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  app.get("/healthz", (http) => http.text("ok\n"));
+  app.get("/readyz", async (http) => {
+    const isReady = !isDraining() && (await ctx.store.ready());
+    return isReady ? http.text("ready\n") : http.text("not ready\n", 503);
+  });
+  app.get("/metrics", async (http) => {
+    const peer = http.env?.incoming?.socket?.remoteAddress ?? "";
+    const isAllowed =
+      isLocal(peer, http.req.raw.headers) || (await isAdmin(ctx, http.req.header("authorization")));
+    if (!isAllowed)
+      return http.text("metrics are for this machine, or with an administrator's access token\n", 403);
+    const text = render([...processSamples(ctx, delay.percentile(99)), ...ctx.events.samples()]);
+    delay.reset();
+    return http.text(text, 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+  });
+  return app;
+}
+
+/** Somebody on this machine, not a proxy on it: those add a forwarding header or ask for a public name. */
+function isLocal(peer: string, headers: Headers): boolean {
+  return (
+    LOCAL_PEERS.has(peer) &&
+    LOCAL_HOST.test(headers.get("host") ?? "") &&
+    !FORWARDING_HEADERS.some((name) => headers.has(name))
+  );
+}
+
+async function isAdmin(ctx: Context, authorization: string | undefined): Promise<boolean> {
+  if (authorization === undefined) return false;
+  const actor = await ctx.actors.byAccessToken(accessTokenOf(authorization));
+  return actor !== undefined && actor.status === UserStatus.enabled && actor.role >= Role.admin;
+}
+
+function processSamples(ctx: Context, loopDelayNs: number): Sample[] {
+  const { user, system } = process.cpuUsage();
+  const memory = process.memoryUsage();
+  const sample = (name: string, value: number): Sample => ({ name, labels: "", value });
+  return [
+    { name: "tollgate_info", labels: `version="${ctx.version}",node="${ctx.node}"`, value: 1 },
+    sample("process_start_time_seconds", ctx.startedAt),
+    sample("process_cpu_seconds_total", (user + system) / 1e6),
+    sample("process_resident_memory_bytes", memory.rss),
+    sample("process_heap_used_bytes", memory.heapUsed),
+    sample("tollgate_event_loop_delay_p99_seconds", loopDelayNs / 1e9),
+  ];
+}
+
+/** The Prometheus text format: one line per sample. */
+function render(samples: readonly Sample[]): string {
+  const lines = samples.map(
+    ({ name, labels, value }) => `${name}${labels === "" ? "" : `{${labels}}`} ${value}`,
+  );
+  return `${lines.join("\n")}\n`;
+}

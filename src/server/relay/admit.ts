@@ -1,0 +1,168 @@
+// Who may come in: key → caller, in the family's order of checks (contract 8.3). Keys are remembered until somebody says that a token or
+// user changed; balances are never judged here, the bank does that for every call.
+import { isInRanges } from "#server/accounts/address.ts";
+import type { Clock } from "#server/clock.ts";
+import type { Coord } from "#server/coord/coord.ts";
+import type { Secrets } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { findTokenByKey, type KeyOwner } from "#server/store/tokens.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import { Refusal, refusals } from "./refusal.ts";
+
+export interface Caller {
+  readonly tokenId: number;
+  readonly tokenName: string;
+  readonly userId: number;
+  readonly group: string;
+  readonly isAdmin: boolean;
+  /** Models the token may call; undefined = all of the group. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** The channel id behind the key, as written; undefined = none. */
+  readonly pin: string | undefined;
+}
+
+export interface Admission {
+  /** Lets a caller in by what its headers offer, best first. Throws: Refusal. */
+  admit(offers: readonly string[], address: string): Promise<Caller>;
+  /** Forgets a caller's token and looks at it again: why would the bank not take it? */
+  explain(offers: readonly string[], address: string): Promise<RelayFault | undefined>;
+  close(): void;
+}
+
+export interface AdmissionParts {
+  readonly db: Db;
+  readonly secrets: Secrets;
+  readonly coord: Coord;
+  readonly clock: Clock;
+}
+
+/** A token that was found usable, with what has to be looked at each time. */
+interface Entry {
+  readonly caller: Caller;
+  readonly expiredTime: number;
+  readonly subnets: readonly string[];
+}
+
+const ADMIN_ROLE = 10;
+const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
+/** Keys remembered at once; the oldest goes. */
+const MAX_ENTRIES = 50_000;
+
+/** What a header offers: the key, and the channel behind it (contract 8.2). */
+export interface Credential {
+  readonly key: string;
+  readonly pin: string | undefined;
+}
+
+/** Takes a header's text apart: `Bearer `, `sk-`, key, `-channel`. */
+export function parseCredential(text: string): Credential {
+  const bare = text
+    .trim()
+    .replace(/^Bearer\s+/i, "")
+    .trim()
+    .replace(/^sk-/, "");
+  const dash = bare.indexOf("-");
+  return dash < 0 ? { key: bare, pin: undefined } : { key: bare.slice(0, dash), pin: bare.slice(dash + 1) };
+}
+
+export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): Admission {
+  const entries = new Map<string, Entry>();
+  // Whatever is being read while a change is announced is not remembered.
+  let changes = 0;
+  const forget = (isMeant: (caller: Caller, payload: string) => boolean) => (payload: string) => {
+    changes += 1;
+    for (const [offer, { caller }] of entries)
+      if (payload === "" || isMeant(caller, payload)) entries.delete(offer);
+  };
+  const stops = [
+    coord.subscribe(
+      "tokens",
+      forget((caller, id) => String(caller.tokenId) === id),
+    ),
+    coord.subscribe(
+      "users",
+      forget((caller, id) => String(caller.userId) === id),
+    ),
+  ];
+
+  async function look(offer: string): Promise<Entry | RelayFault> {
+    const { key, pin } = parseCredential(offer);
+    if (key === "") return refusals.keyMissing();
+    const seenChanges = changes;
+    const row = await findTokenByKey(db, secrets.hash(key));
+    if (row === undefined) return refusals.keyInvalid();
+    const fault = judge(row, clock.seconds());
+    if (fault !== undefined) return fault;
+    const entry = entryOf(row, pin);
+    if (seenChanges === changes) {
+      entries.set(offer, entry);
+      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
+    }
+    return entry;
+  }
+
+  async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {
+    const entry = entries.get(offer) ?? (await look(offer));
+    if ("kind" in entry) return entry;
+    const { caller, expiredTime, subnets } = entry;
+    if (expiredTime !== -1 && expiredTime < clock.seconds()) return refusals.keyExpired();
+    if (subnets.length > 0 && !isInRanges(address, subnets)) return refusals.subnetRefused();
+    return caller;
+  }
+
+  return {
+    async admit(offers, address) {
+      let fault: RelayFault | undefined;
+      for (const offer of offers) {
+        const found = await tryOffer(offer, address);
+        if (!("kind" in found)) return found;
+        fault ??= found;
+      }
+      throw new Refusal(fault ?? refusals.keyMissing());
+    },
+    async explain(offers, address) {
+      for (const offer of offers) entries.delete(offer);
+      const [first = ""] = offers;
+      const found = await tryOffer(first, address);
+      return "kind" in found ? found : undefined;
+    },
+    close() {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+/** The checks on the rows themselves, in order; undefined = usable. */
+function judge(row: KeyOwner, nowSec: number): RelayFault | undefined {
+  if (row.status === STATUS.exhausted) return refusals.keyExhausted();
+  if (row.status === STATUS.expired) return refusals.keyExpired();
+  if (row.status !== STATUS.enabled) return refusals.keyInvalid();
+  if (row.expired_time !== -1 && row.expired_time < nowSec) return refusals.keyExpired();
+  if (row.unlimited_quota === 0 && row.remain_quota <= 0) return refusals.keyExhausted();
+  if (row.user_status !== STATUS.enabled) return refusals.userDisabled();
+  return undefined;
+}
+
+function entryOf(row: KeyOwner, pin: string | undefined): Entry {
+  const models = splitCsv(row.models);
+  return {
+    caller: {
+      tokenId: row.id,
+      tokenName: row.name,
+      userId: row.user_id,
+      group: row.group === "" ? "default" : row.group,
+      isAdmin: row.role >= ADMIN_ROLE,
+      models: models.length > 0 ? new Set(models) : undefined,
+      pin,
+    },
+    expiredTime: row.expired_time,
+    subnets: splitCsv(row.subnet),
+  };
+}
+
+function splitCsv(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}

@@ -1,0 +1,250 @@
+// What a request costs, from the first estimate to the last settlement: one account per request over the bank's verbs. The only
+// place of the relay that knows prices; it knows no HTTP.
+import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { Context } from "#server/context.ts";
+import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
+import { promptParts } from "#server/upstream/prompt.ts";
+import type { StreamReply, Trace, WholeReply } from "#server/upstream/reply.ts";
+import { ReplyTap } from "#server/upstream/tap.ts";
+import { type Countable, TOKENS_PER_BYTE, type TokenCounter } from "#server/upstream/tokens.ts";
+import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
+import type { Caller } from "./admit.ts";
+import type { Incoming } from "./incoming.ts";
+import { Refusal, refusals } from "./refusal.ts";
+
+export type BillTools = Pick<Context, "ledger" | "prices" | "options" | "clock"> & {
+  readonly tokens: TokenCounter;
+};
+
+/** What the account needs to know of its request. */
+export interface Billed {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly caller: Caller;
+  readonly incoming: Incoming;
+  readonly trace: Trace;
+}
+
+/** What was booked. */
+export interface Booked {
+  readonly usage: TokenUsage;
+  readonly charged: bigint;
+}
+
+/** Output set aside for a call that names no limit (contract 10.2 [P]); a stream begins with less and asks for more. */
+const WHOLE_OUTPUT = 4_096;
+const STREAM_OUTPUT = 1_024;
+/** The most a call can reserve for one answer, and the most that is believed of an upstream that was given no limit. */
+const MAX_OUTPUT = 131_072;
+const MAX_BELIEVED_OUTPUT = 1_000_000;
+/** A prompt cannot have more tokens than bytes, but templates, hidden instructions and media add to it. */
+const PROMPT_SLACK = 16_384;
+/** A stream asks for more when it comes this near to what was set aside. */
+const MARGIN_TOKENS = 256;
+const CHECKPOINT_MS = 250;
+/** An image of 1024 × 1024 (contract 11.3). */
+const IMAGE_TOKENS = 765;
+/** Nearly all text has at least four bytes a token; in events that bring one token each, the events count. */
+const BYTES_PER_TOKEN = 4;
+
+const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/** The first candidate that has a price for this model, by its own name or the mapped one. Throws: Refusal. */
+export function priceOf(
+  tools: BillTools,
+  { model }: Incoming,
+  caller: Caller,
+  candidates: readonly LiveChannel[],
+): Price {
+  const book = tools.prices();
+  for (const candidate of candidates) {
+    const price = book.find(model, candidate.mapping.get(model) ?? model, caller.group);
+    if (price !== undefined) return price;
+  }
+  throw new Refusal(refusals.priceMissing(model));
+}
+
+export class Account {
+  readonly #tools: BillTools;
+  readonly #billed: Billed;
+  #price: Price;
+  #channelId = 0;
+  #isOpen = false;
+  /** Output tokens that what was set aside covers. */
+  #coveredTokens: number;
+  #isAsking = false;
+  #isRefused = false;
+  #notedMs: number;
+  #roughPrompt: number;
+
+  constructor(tools: BillTools, billed: Billed, price: Price) {
+    this.#tools = tools;
+    this.#billed = billed;
+    this.#price = price;
+    this.#coveredTokens = firstOutput(billed.incoming);
+    this.#notedMs = billed.startedMs;
+    this.#roughPrompt = roughPrompt(billed.incoming);
+  }
+
+  /** Sets the estimate aside. Returns what the bank says. */
+  async open(): Promise<Awaited<ReturnType<BillTools["ledger"]["reserve"]>>> {
+    const { requestId, caller, incoming } = this.#billed;
+    const floor = this.#tools.options.get("PreConsumedQuota");
+    const verdict = await this.#tools.ledger.reserve({
+      requestId,
+      userId: caller.userId,
+      tokenId: caller.tokenId,
+      amount: estimate(this.#roughPrompt, this.#coveredTokens, this.#price, floor),
+      modelName: incoming.model,
+    });
+    this.#isOpen = verdict === "reserved";
+    return verdict;
+  }
+
+  /** The channel that is being called now; it may map to a name with a price of its own. */
+  charge(channel: LiveChannel): void {
+    const { caller, incoming } = this.#billed;
+    const { model } = incoming;
+    this.#channelId = channel.id;
+    this.#price =
+      this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
+  }
+
+  /** Looks at a running stream: notes what has come and asks for more before it runs out. A fault = there is no more. */
+  watch(reply: StreamReply): RelayFault | undefined {
+    if (this.#isRefused) return refusals.quotaRanOut();
+    const tokens = roughOutput(reply.tap);
+    if (tokens + MARGIN_TOKENS > this.#coveredTokens && !this.#isAsking) this.#askForMore();
+    const now = this.#tools.clock.now();
+    if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(tokens, now);
+    return undefined;
+  }
+
+  /** Books a call whose answer came, whole or in part, or returns what was set aside. Never throws twice: close it once. */
+  async settle(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Booked> {
+    if (!this.#isOpen) return { usage: NOTHING, charged: 0n };
+    this.#isOpen = false;
+    const { requestId, caller, incoming, startedMs, trace } = this.#billed;
+    if (reply === undefined && !trace.isSent) {
+      await this.#tools.ledger.release(requestId);
+      return { usage: NOTHING, charged: 0n };
+    }
+    const read = this.#told(reply);
+    const usage = read?.usage ?? (await this.#count(reply));
+    const amount = charge(usage, this.#price);
+    const elapsedMs = this.#tools.clock.now() - startedMs;
+    const { charged } = await this.#tools.ledger.settle({
+      requestId,
+      userId: caller.userId,
+      tokenId: caller.tokenId,
+      channelId: this.#channelId,
+      charge: amount,
+      usage,
+      log: this.#tools.options.get("LogConsumeEnabled")
+        ? {
+            content: explain(usage, this.#price, amount) + remarkOf(read, isGone),
+            model_name: incoming.model,
+            elapsed_time: elapsedMs,
+            first_byte_time: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
+            is_stream: incoming.isStream ? 1 : 0,
+            estimated: read === undefined ? 1 : 0,
+          }
+        : null,
+    });
+    return { usage, charged };
+  }
+
+  /** The usage the upstream told, within what the request can have caused. */
+  #told(reply: WholeReply | StreamReply | undefined): ReadUsage | undefined {
+    if (reply?.usage === undefined) return undefined;
+    return readUsage(reply.usage, boundsOf(this.#billed.incoming), reply.quirks);
+  }
+
+  /** Prompt and output received so far, counted here (the published rule of reliability M15). */
+  async #count(reply: WholeReply | StreamReply | undefined): Promise<TokenUsage> {
+    const { incoming } = this.#billed;
+    const { tokens } = this.#tools;
+    const output = { texts: reply === undefined ? [] : [textOf(reply)], fixedTokens: 0 };
+    const [promptTokens, completionTokens] = await Promise.all([
+      tokens.count(incoming.model, promptOf(incoming)),
+      incoming.endpoint === "embeddings" ? 0 : tokens.count(incoming.model, output),
+    ]);
+    return { promptTokens, completionTokens, cachedTokens: 0 };
+  }
+
+  #askForMore(): void {
+    this.#isAsking = true;
+    // As much again as there was: few questions, however long the answer.
+    const more = Math.max(STREAM_OUTPUT, this.#coveredTokens);
+    this.#tools.ledger
+      .extend(this.#billed.requestId, estimate(0, more, this.#price, 0))
+      .then((isGranted) => {
+        if (isGranted) this.#coveredTokens += more;
+        else this.#isRefused = true;
+      })
+      // The bank is in trouble: the stream goes on, and ends by the settlement.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isAsking = false;
+      });
+  }
+
+  #note(completionTokens: number, nowMs: number): void {
+    this.#notedMs = nowMs;
+    const usage = { promptTokens: this.#roughPrompt, completionTokens, cachedTokens: 0 };
+    this.#tools.ledger.checkpoint(this.#billed.requestId, {
+      charge: charge(usage, this.#price),
+      promptTokens: usage.promptTokens,
+      completionTokens,
+      channelId: this.#channelId,
+    });
+  }
+}
+
+function firstOutput({ endpoint, isStream, maxTokens, choices }: Incoming): number {
+  if (endpoint === "embeddings") return 0;
+  const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
+  const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
+  return each * choices;
+}
+
+function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): UsageBounds {
+  const promptTokens = body.bytes.length + PROMPT_SLACK * (1 + tally.media);
+  if (endpoint === "embeddings") return { promptTokens, completionTokens: 0 };
+  const each =
+    maxTokens === undefined || maxTokens === 0
+      ? MAX_BELIEVED_OUTPUT
+      : Math.min(maxTokens, MAX_BELIEVED_OUTPUT);
+  return { promptTokens, completionTokens: each * choices };
+}
+
+/** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
+function roughPrompt({ endpoint, tally }: Incoming): number {
+  const given = endpoint === "chat" ? 0 : tally.numbers;
+  return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given;
+}
+
+/** What of the prompt is to be counted; only here is all of the body parsed. */
+function promptOf({ endpoint, body }: Incoming): Countable {
+  const values = asObject(JSON.parse(Buffer.from(body.bytes).toString()));
+  return promptParts(endpoint, values ?? {});
+}
+
+function roughOutput(tap: ReplyTap): number {
+  return Math.max(tap.textPieces, Math.ceil(tap.textBytes / BYTES_PER_TOKEN));
+}
+
+function textOf(reply: WholeReply | StreamReply): string {
+  if (reply.kind === "stream") return reply.tap.text();
+  const tap = new ReplyTap();
+  tap.scan(reply.body, 0, reply.body.length);
+  return tap.text();
+}
+
+function remarkOf(read: ReadUsage | undefined, isGone: boolean): string {
+  if (read?.isAnomalous === true) return "（上游用量异常，已按上限计）";
+  if (isGone) return "（客户端提前断开，按已收到的内容计）";
+  return read === undefined ? "（上游未返回用量，按本地估算）" : "";
+}

@@ -1,0 +1,56 @@
+// The last rooms of a request: settle, then let the last byte go, then one line for the operator. Never throws.
+import type { Context } from "#server/context.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import type { Journey } from "./journey.ts";
+import { Refusal, refusals } from "./refusal.ts";
+import type { Door } from "./stream.ts";
+import { faultLabel } from "./try.ts";
+
+/** The fault in anything thrown: what is no Refusal was not expected. */
+export function faultOf(error: unknown): RelayFault {
+  if (error instanceof Refusal) return error.fault;
+  return refusals.internal(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+}
+
+/** Ends a request. Nothing of an answer's end reaches the client before its charge is durable (reliability M11). */
+export async function finish(
+  ctx: Pick<Context, "events" | "clock">,
+  journey: Journey,
+  door: Door,
+): Promise<void> {
+  const { account, reply } = journey;
+  if (account !== undefined) {
+    try {
+      journey.booked = await account.settle(reply, door.gone.isCancelled);
+    } catch (error) {
+      ctx.events.backgroundFailed({ task: "settle", error });
+      journey.fault ??= refusals.bookingFailed(String(error));
+    }
+  }
+  if (journey.fault !== undefined) door.sendFault(journey.fault);
+  else if (reply?.kind === "whole") door.sendReply(reply.headers, reply.body);
+  else door.closeStream();
+  tell(ctx, journey, door);
+}
+
+function tell({ events, clock }: Pick<Context, "events" | "clock">, journey: Journey, door: Door): void {
+  const { caller, booked, fault, trace, startedMs } = journey;
+  if (fault?.code === "internal_error") events.backgroundFailed({ task: "relay", error: fault.detail });
+  events.relayDone({
+    requestId: journey.requestId,
+    endpoint: journey.endpoint,
+    model: journey.incoming?.model ?? "",
+    userId: caller?.userId ?? 0,
+    tokenId: caller?.tokenId ?? 0,
+    channelId: journey.channel?.id ?? 0,
+    status: door.gone.isCancelled ? 499 : door.status,
+    fault: door.gone.isCancelled ? "client_gone" : faultLabel(fault),
+    isStream: journey.incoming?.isStream ?? false,
+    attempts: journey.attempts,
+    promptTokens: booked?.usage.promptTokens ?? 0,
+    completionTokens: booked?.usage.completionTokens ?? 0,
+    chargedQuota: Number(booked?.charged ?? 0n),
+    elapsedMs: clock.now() - startedMs,
+    firstByteMs: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
+  });
+}

@@ -1,0 +1,138 @@
+// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (contract 8.5, reliability
+// M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
+import { isUtf8 } from "node:buffer";
+import type { EndpointName } from "#contract/providers.ts";
+import type { ClientBody } from "#server/upstream/body.ts";
+import {
+  findMember,
+  type JsonObject,
+  newTally,
+  readMember,
+  type Tally,
+  wholeObject,
+} from "#server/upstream/json.ts";
+import { Refusal, refusals } from "./refusal.ts";
+
+/** The endpoints that carry text and are billed by tokens. */
+export type TextEndpoint = Extract<EndpointName, "chat" | "completions" | "embeddings">;
+
+export interface Incoming {
+  readonly endpoint: TextEndpoint;
+  readonly body: ClientBody;
+  readonly model: string;
+  readonly isStream: boolean;
+  /** `api-version` of the query; "" = none. */
+  readonly apiVersion: string;
+  /** The most tokens one choice may have, as the client said; undefined = it did not. */
+  readonly maxTokens: number | undefined;
+  /** How many answers are generated: n, or best_of when that is more. */
+  readonly choices: number;
+  /** Texts, numbers and media in the body, for a first estimate. */
+  readonly tally: Readonly<Tally>;
+}
+
+/** Source: contract 8.5. */
+const MAX_TOKENS = 1_073_741_823;
+const MAX_CHOICES = 128;
+const MAX_BEST_OF = 20;
+
+/**
+ * Reads a request. `pathModel` stands in for a body without a model.
+ * Throws: Refusal with status 400.
+ */
+export function readIncoming(
+  request: { endpoint: TextEndpoint; pathModel: string | undefined; apiVersion: string },
+  bytes: Buffer,
+): Incoming {
+  const tally = newTally();
+  const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
+  if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
+  if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
+  const { endpoint, pathModel, apiVersion } = request;
+  const body = { bytes, object, model: readMember(bytes, object, "model") };
+  const model = body.model ?? pathModel;
+  if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
+  checkSubstance(endpoint, body);
+  const maxTokens = count(body, "max_tokens", MAX_TOKENS);
+  const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
+  return {
+    endpoint,
+    body,
+    model,
+    isStream: flag(body, "stream") && endpoint !== "embeddings",
+    apiVersion,
+    maxTokens: maxCompletionTokens ?? maxTokens,
+    choices: Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1),
+    tally,
+  };
+}
+
+/** What we route or price by. */
+const OWN_NAMES = new Set([
+  "model",
+  "stream",
+  "stream_options",
+  "n",
+  "best_of",
+  "max_tokens",
+  "max_completion_tokens",
+]);
+
+/**
+ * Whether two parsers could see different values under one name: a name stands twice, or differs from another only in case.
+ * Some parsers ignore case: to them `Model` and `model` are one key and the last one counts. Names are compared the way Go
+ * folds them, which makes `ſ` an s and the Kelvin sign a k.
+ */
+function hasTwins({ members }: JsonObject): boolean {
+  const seen = new Set<string>();
+  for (const { name } of members) {
+    const folded = PLAIN_NAME.test(name) ? name : name.toUpperCase().toLowerCase();
+    if (seen.has(folded) || (folded !== name && OWN_NAMES.has(folded))) return true;
+    seen.add(folded);
+  }
+  return false;
+}
+
+const PLAIN_NAME = /^[a-z0-9_]*$/;
+
+/** A whole number from 0 to `max`; null counts as absent. */
+function count({ bytes, object }: ClientBody, name: string, max: number): number | undefined {
+  const value = readMember(bytes, object, name);
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > max) {
+    throw new Refusal(refusals.fieldInvalid(name));
+  }
+  return value;
+}
+
+function flag({ bytes, object }: ClientBody, name: string): boolean {
+  const value = readMember(bytes, object, name);
+  if (value === undefined || value === null) return false;
+  if (typeof value !== "boolean") throw new Refusal(refusals.fieldInvalid(name));
+  return value;
+}
+
+const QUOTE = 0x22;
+const LETTER_N = 0x6e;
+const OPEN_BRACKET = 0x5b;
+
+/** Refuses a call without anything to answer; what exactly is in it is for the upstream to judge. */
+function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): void {
+  const name = SUBSTANCE[endpoint];
+  const member = findMember(object, name);
+  const first = member === undefined ? LETTER_N : bytes[member.valueStart];
+  const size = member === undefined ? 0 : member.valueEnd - member.valueStart;
+  const isEmptyText = first === QUOTE && size === 2;
+  const isEmptyChat =
+    endpoint === "chat" && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
+  // `n` is null's.
+  if (first === LETTER_N || isEmptyText || isEmptyChat) throw new Refusal(refusals.fieldMissing(name));
+}
+
+const SUBSTANCE = { chat: "messages", completions: "prompt", embeddings: "input" } as const;
+
+function isEmptyList(bytes: Uint8Array, start: number): boolean {
+  let at = start + 1;
+  while ((bytes[at] ?? 0) <= 0x20 && at < bytes.length) at += 1;
+  return bytes[at] === 0x5d;
+}

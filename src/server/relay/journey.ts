@@ -1,0 +1,43 @@
+// What is known of one request as it goes from room to room. Filled in once per field, read by the exit.
+import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import type { StreamReply, Trace, WholeReply } from "#server/upstream/reply.ts";
+import type { Caller } from "./admit.ts";
+import type { Account, Booked } from "./bill.ts";
+import type { Incoming, TextEndpoint } from "./incoming.ts";
+
+export interface Journey {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly endpoint: TextEndpoint;
+  /** What the caller showed as a key. */
+  readonly offers: readonly string[];
+  readonly address: string;
+  readonly trace: Trace;
+  caller: Caller | undefined;
+  incoming: Incoming | undefined;
+  account: Account | undefined;
+  /** The channel called last. */
+  channel: LiveChannel | undefined;
+  attempts: number;
+  reply: WholeReply | StreamReply | undefined;
+  fault: RelayFault | undefined;
+  booked: Booked | undefined;
+}
+
+export function newJourney(
+  start: Pick<Journey, "requestId" | "startedMs" | "endpoint" | "offers" | "address">,
+): Journey {
+  return {
+    ...start,
+    trace: { firstByteMs: 0, isSent: false },
+    caller: undefined,
+    incoming: undefined,
+    account: undefined,
+    channel: undefined,
+    attempts: 0,
+    reply: undefined,
+    fault: undefined,
+    booked: undefined,
+  };
+}

@@ -1,0 +1,62 @@
+// The answers of the relay that come from itself: one sentence each, in the family's statuses and codes (contract 8.3–8.5).
+import { localFault, type RelayFault } from "#server/upstream/fault.ts";
+
+/** Ends a request with a fault that only the renderer cares about. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly fault: RelayFault;
+
+  constructor(fault: RelayFault, cause?: unknown) {
+    super(fault.publicMessage, { cause });
+    this.fault = fault;
+  }
+}
+
+const invalid = (message: string, param: string | null = null) =>
+  localFault(400, "invalid_text_request", message, { type: "invalid_request_error", param });
+
+export const refusals = {
+  keyMissing: () =>
+    localFault(401, "missing_key", "未提供令牌，请在 Authorization 请求头中以 Bearer 方式携带"),
+  /** The same for keys that are unknown, deleted and disabled, so that guessing teaches nothing (reliability L06). */
+  keyInvalid: () => localFault(401, "invalid_key", "无效的令牌"),
+  keyExpired: () => localFault(401, "expired_key", "该令牌已过期"),
+  keyExhausted: () => localFault(401, "exhausted_key", "该令牌额度已用尽"),
+  subnetRefused: () => localFault(403, "subnet_not_allowed", "该令牌不允许从当前网络地址使用"),
+  userDisabled: () => localFault(403, "user_disabled", "该账户已停用，请联系管理员"),
+  modelNotAllowed: (model: string) => localFault(403, "model_not_allowed", `该令牌无权使用模型 ${model}`),
+  pinNotAllowed: () => localFault(403, "channel_pinning_not_allowed", "普通用户不支持指定渠道"),
+  pinInvalid: () => localFault(400, "invalid_channel_id", "无效的渠道 ID"),
+  pinDisabled: () => localFault(403, "channel_disabled", "该渠道已被禁用"),
+  pinWithoutModel: (model: string) =>
+    localFault(400, "model_not_in_channel", `指定的渠道未配置模型 ${model}`),
+  noChannel: (group: string, model: string) =>
+    localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
+  priceMissing: (model: string) =>
+    localFault(
+      503,
+      "model_price_missing",
+      `模型 ${model} 尚未设置价格，请联系管理员在运营设置中添加模型倍率`,
+    ),
+  userQuota: () => localFault(403, "insufficient_user_quota", "用户额度不足"),
+  tokenQuota: () => localFault(403, "pre_consume_token_quota_failed", "令牌额度不足"),
+  bodyTooLarge: () => localFault(413, "request_too_large", "请求体过大，最大为 32 MiB"),
+  bodyTooSlow: () => localFault(408, "request_timeout", "接收请求体超时"),
+  bodyBroken: () => localFault(400, "incomplete_body", "请求体不完整"),
+  bodyCoded: () =>
+    localFault(415, "unsupported_content_encoding", "不支持压缩的请求体，请使用 identity 编码"),
+  bodyUnreadable: () => invalid("请求体不是合法的 JSON 对象"),
+  keysRepeated: () => invalid("请求体中存在重复的字段"),
+  fieldMissing: (name: string) => invalid(`缺少参数 ${name}`, name),
+  fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
+  notImplemented: () => localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
+  modelUnknown: (model: string) =>
+    localFault(404, "model_not_found", `The model '${model}' does not exist`, {
+      type: "invalid_request_error",
+      param: "model",
+    }),
+  quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
+  bookingFailed: (detail: string) =>
+    localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
+  internal: (detail: string) => localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail }),
+} as const;

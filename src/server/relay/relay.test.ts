@@ -1,0 +1,270 @@
+// Calls that work, and who may make them.
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Asked, chatReply, json, raw } from "#test/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld, errorOf, MODEL, QUESTION } from "#test/relay-world.ts";
+import { seedToken, seedUser } from "#test/seed.ts";
+
+const world = createRelayWorld();
+
+describe("a plain call", () => {
+  beforeEach(async () => {
+    await world.addChannel();
+  });
+
+  it("passes both bodies byte for byte, unknown fields included, and charges the usage told", async () => {
+    const reply =
+      '{ "id":"x","choices":[ {"index":0,"message":{"role":"assistant","content":"h\\u00e9 🎹","vendor":1.0}} ],"extra":{"a":[1e2]},"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15} }';
+    world.upstream.script(raw(reply, { "content-type": "application/json", "x-request-id": "up-1" }));
+    const sent =
+      '{ "model": "gpt-4", "messages":[{"role":"user","content":"é"}] ,"vendor_field":{"deep":[1.0,null]},"n":1 }';
+    let text = "";
+    let response: Response | undefined;
+    const { charged, open, entries, log } = await world.costOf(async () => {
+      response = await world.ask(sent);
+      text = await response.text();
+    });
+    expect(text).toBe(reply);
+    expect(world.upstream.journal[0]?.text).toBe(sent);
+    expect(response?.status).toBe(200);
+    expect(response?.headers.get("x-request-id")).toBe("up-1");
+    expect(response?.headers.get("x-oneapi-request-id")).toMatch(/^\d{31}$/);
+    // (10 + 5 × 2) × 15
+    expect({ charged, open, entries }).toEqual({ charged: 300, open: 0, entries: 1 });
+    expect(log).toMatchObject({
+      model_name: MODEL,
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      quota: 300,
+      is_stream: 0,
+      estimated: 0,
+    });
+  });
+
+  it("sends the channel's key and the allowed headers only", async () => {
+    await world.ask(QUESTION, {
+      headers: {
+        cookie: "a=b",
+        "x-forwarded-for": "1.2.3.4",
+        "x-api-base": "http://evil",
+        "openai-organization": "org-1",
+        "x-custom": "1",
+      },
+    });
+    const { headers, path } = world.upstream.journal[0] as Asked;
+    expect(path).toBe("/v1/chat/completions");
+    expect(Object.keys(headers).toSorted()).toEqual([
+      "accept",
+      "authorization",
+      "connection",
+      "content-length",
+      "content-type",
+      "host",
+      "user-agent",
+    ]);
+    expect(headers.authorization).toBe(`Bearer ${CHANNEL_KEY}`);
+  });
+
+  it("shows no upstream header but the allowed ones", async () => {
+    world.upstream.script(
+      json(chatReply("hi"), 200, {
+        "set-cookie": "a=b",
+        server: "secret",
+        "openai-organization": "org-secret",
+        "x-api-key": CHANNEL_KEY,
+        "x-ratelimit-remaining-requests": "9",
+        "openai-processing-ms": "12",
+        "retry-after": "1",
+      }),
+    );
+    const response = await world.ask(QUESTION);
+    const names = [...response.headers.keys()].toSorted();
+    expect(names).toEqual([
+      "access-control-allow-origin",
+      "connection",
+      "content-length",
+      "content-type",
+      "date",
+      "keep-alive",
+      "openai-processing-ms",
+      "retry-after",
+      "x-oneapi-request-id",
+      "x-ratelimit-remaining-requests",
+    ]);
+  });
+
+  it("takes the key from any of the headers and in any case of Bearer", async () => {
+    for (const headers of [
+      { authorization: `bearer   sk-${world.token.key}` },
+      { authorization: world.token.key },
+      { "x-api-key": `sk-${world.token.key}` },
+      { "api-key": world.token.key },
+      { authorization: "Bearer wrong", "x-api-key": `sk-${world.token.key}` },
+    ]) {
+      const response = await fetch(`${world.url}/v1/chat/completions`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(QUESTION),
+      });
+      expect(response.status).toBe(200);
+    }
+  });
+
+  it("settles before the last byte", async () => {
+    const before = await world.money();
+    const response = await world.ask(QUESTION);
+    await response.arrayBuffer();
+    const after = await world.money();
+    expect(before.quota - after.quota).toBe(300);
+    expect(after.open).toBe(0);
+  });
+
+  it("relays completions and embeddings, also under the engine's path", async () => {
+    await world.addChannel({ models: "text-embedding-3-small,gpt-3.5-turbo-instruct" });
+    world.upstream.script(
+      json({
+        object: "list",
+        data: [{ object: "embedding", index: 0, embedding: [0.1] }],
+        usage: { prompt_tokens: 7, total_tokens: 7 },
+      }),
+    );
+    const embedding = await world.costOf(async () => {
+      await (
+        await world.ask({ model: "text-embedding-3-small", input: ["a"] }, { path: "/v1/embeddings" })
+      ).text();
+      await (
+        await world.ask({ input: "a" }, { path: "/v1/engines/text-embedding-3-small/embeddings" })
+      ).text();
+    });
+    // ceil(7 × 0.01) each
+    expect(embedding).toMatchObject({ charged: 2, entries: 2 });
+    expect(world.upstream.journal.map(({ path, json: body }) => [path, body.model])).toEqual([
+      ["/v1/embeddings", "text-embedding-3-small"],
+      ["/v1/embeddings", "text-embedding-3-small"],
+    ]);
+    world.upstream.script(
+      json({
+        object: "text_completion",
+        choices: [{ text: "x" }],
+        usage: { prompt_tokens: 1, completion_tokens: 1 },
+      }),
+    );
+    const response = await world.ask(
+      { model: "gpt-3.5-turbo-instruct", prompt: "a" },
+      { path: "/v1/completions" },
+    );
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("who may come in", () => {
+  beforeEach(async () => {
+    await world.addChannel();
+  });
+
+  async function refused(headers: Record<string, string>, body: unknown = QUESTION) {
+    return errorOf(
+      await fetch(`${world.url}/v1/chat/completions`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
+      }),
+    );
+  }
+  const keyed = (key: string) => ({ authorization: `Bearer sk-${key}` });
+  const change = async (set: Record<string, number | string>) => {
+    await world.ctx.db.updateTable("tokens").set(set).where("id", "=", world.token.id).execute();
+    await world.ctx.coord.publish("tokens", String(world.token.id));
+  };
+
+  it("refuses a missing and an unknown key with 401", async () => {
+    expect(await refused({})).toMatchObject({ status: 401, type: "one_api_error", code: "missing_key" });
+    const unknown = await refused(keyed("x".repeat(48)));
+    expect(unknown).toMatchObject({ status: 401, type: "one_api_error" });
+    expect(unknown.message).toMatch(/\(request id: \d{31}\)$/);
+  });
+
+  it("says the same of unknown and disabled keys", async () => {
+    await change({ status: 2 });
+    const strip = ({ message, ...rest }: Awaited<ReturnType<typeof refused>>) => ({
+      ...rest,
+      message: message.replace(/\d{31}/, ""),
+    });
+    expect(strip(await refused(keyed(world.token.key)))).toEqual(strip(await refused(keyed("y".repeat(48)))));
+  });
+
+  it.each([
+    ["exhausted status", { status: 4 }, 401],
+    ["expired status", { status: 3 }, 401],
+    ["expired time", { expired_time: 1000 }, 401],
+    ["no quota left", { unlimited_quota: 0 }, 401],
+    ["foreign subnet", { subnet: "10.0.0.0/8" }, 403],
+    ["other models", { models: "gpt-4o,gpt-5" }, 403],
+    ["deleted", { deleted_at: 5 }, 401],
+  ])("refuses a token: %s", async (_, set, status) => {
+    expect((await world.ask(QUESTION)).status).toBe(200);
+    await change(set);
+    expect(await refused(keyed(world.token.key))).toMatchObject({ status, type: "one_api_error" });
+    expect(world.upstream.journal.length).toBe(1);
+  });
+
+  it("lets a token in that allows the model and the address", async () => {
+    await change({ models: "gpt-4,gpt-5", subnet: "127.0.0.0/8" });
+    expect((await world.ask(QUESTION)).status).toBe(200);
+  });
+
+  it("refuses the token of a banned user, also after it worked", async () => {
+    const other = await seedUser(world.ctx, "later-banned");
+    const theirs = await seedToken(world.ctx, other.id);
+    expect((await world.ask(QUESTION, { key: theirs.key })).status).toBe(200);
+    await world.ctx.db.updateTable("users").set({ status: 2 }).where("id", "=", other.id).execute();
+    // Even when nobody is told: the bank looks at the row.
+    expect((await world.ask(QUESTION, { key: theirs.key })).status).toBe(403);
+  });
+
+  it("refuses who has not enough, and charges nothing", async () => {
+    const other = await seedUser(world.ctx, "poor");
+    await world.ctx.ledger.adjust({
+      userId: other.id,
+      kind: "adjust",
+      quota: { target: 100n },
+      actorId: 1,
+      reason: "test",
+    });
+    const theirs = await seedToken(world.ctx, other.id);
+    const error = await errorOf(await world.ask(QUESTION, { key: theirs.key }));
+    expect(error).toMatchObject({ status: 403, code: "insufficient_user_quota" });
+    await world.ctx.ledger.adjust({
+      userId: world.userId,
+      tokenId: world.token.id,
+      kind: "token-adjust",
+      quota: { target: 100n },
+      actorId: 1,
+      reason: "test",
+    });
+    await change({ unlimited_quota: 0 });
+    expect(await refused(keyed(world.token.key))).toMatchObject({
+      status: 403,
+      code: "pre_consume_token_quota_failed",
+    });
+    expect(world.upstream.journal.length).toBe(0);
+  });
+
+  it("lets only admins name a channel", async () => {
+    const idle = await world.addChannel({ priority: -5, key: "sk-second-channel" });
+    const disabled = await world.addChannel({ status: 2 });
+    expect(await refused(keyed(`${world.token.key}-${idle}`))).toMatchObject({
+      status: 403,
+      code: "channel_pinning_not_allowed",
+    });
+    const admin = await seedUser(world.ctx, "pinner", { role: 10 });
+    const theirs = await seedToken(world.ctx, admin.id);
+    expect((await world.ask(QUESTION, { key: `${theirs.key}-${idle}` })).status).toBe(200);
+    expect(world.upstream.journal[0]?.headers.authorization).toBe("Bearer sk-second-channel");
+    expect(await refused(keyed(`${theirs.key}-999999`))).toMatchObject({ status: 400 });
+    expect(await refused(keyed(`${theirs.key}-abc`))).toMatchObject({ status: 400 });
+    expect(await refused(keyed(`${theirs.key}-${disabled}`))).toMatchObject({ status: 403 });
+    expect((await refused(keyed(`${theirs.key}-${idle}`), { ...QUESTION, model: "gpt-4o" })).status).toBe(
+      400,
+    );
+  });
+});

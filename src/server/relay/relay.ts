@@ -1,0 +1,149 @@
+// The story of one request (design 4.7): door, reception, bank, map, workshop, pipe, bank, exit. One try, one finally, one settle. A
+// fault is made where it happens and only read here.
+import { createHealth } from "#server/channels/health.ts";
+import type { Context } from "#server/context.ts";
+import { newRequestId } from "#server/secrets.ts";
+import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
+import { createTokenCounter } from "#server/upstream/tokens.ts";
+import { createAdmission } from "./admit.ts";
+import { Account, priceOf } from "./bill.ts";
+import { faultOf, finish } from "./exit.ts";
+import { readIncoming, type TextEndpoint } from "./incoming.ts";
+import { type Journey, newJourney } from "./journey.ts";
+import { findModel, listModels } from "./models.ts";
+import { Refusal, refusals } from "./refusal.ts";
+import {
+  addressOf,
+  createBodyReader,
+  findRoute,
+  offersOf,
+  type RelayRequest,
+  type RelayResponse,
+  type Route,
+  splitUrl,
+} from "./routes.ts";
+import { Door, pour } from "./stream.ts";
+import { findCandidates, tryChannels } from "./try.ts";
+
+export type Relay = (req: RelayRequest, res: RelayResponse) => void;
+
+/** Everything the rooms of a request need. */
+export type Rooms = ReturnType<typeof createRooms>;
+
+function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
+  const { ledger, prices, options, clock } = ctx;
+  return {
+    ctx,
+    admission: createAdmission(ctx),
+    health: createHealth(ctx),
+    readBody: createBodyReader(),
+    bill: {
+      ledger,
+      prices,
+      options,
+      clock,
+      tokens: createTokenCounter(() => options.get("ApproximateTokenEnabled")),
+    },
+    upstream: {
+      egress: ctx.egress,
+      now: clock.now,
+      optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
+      limits: { ...DEFAULT_LIMITS, totalMs: ctx.config.relayTimeoutMs, ...limits },
+    },
+  };
+}
+
+/** Builds the listener of /v1. `limits` shortens time limits in tests. */
+export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): Relay {
+  const rooms = createRooms(ctx, limits);
+  return (req, res) => {
+    const door = new Door(req, res, newRequestId(ctx.clock.now()));
+    answer(rooms, req, door).catch((error: unknown) => {
+      ctx.events.backgroundFailed({ task: "relay", error });
+      door.sendFault(refusals.internal(""));
+    });
+  };
+}
+
+async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
+  const { path, apiVersion } = splitUrl(req.url ?? "");
+  const route = findRoute(req.method ?? "", path);
+  if (route.kind === "relay") await relay(rooms, req, door, { ...route, apiVersion });
+  else if (req.method === "OPTIONS") door.sendPreflight();
+  else if (route.kind === "unknown") door.sendUnknownPath(path);
+  else await inform(rooms, req, door, route);
+}
+
+/** One relayed request from its first byte to its last. */
+async function relay(
+  rooms: Rooms,
+  req: RelayRequest,
+  door: Door,
+  route: { endpoint: TextEndpoint; pathModel: string | undefined; apiVersion: string },
+): Promise<void> {
+  const { endpoint } = route;
+  const startedMs = rooms.ctx.clock.now();
+  const address = addressOf(req, rooms.ctx.config.trustedProxies);
+  const journey = newJourney({
+    requestId: door.requestId,
+    startedMs,
+    endpoint,
+    offers: offersOf(req),
+    address,
+  });
+  try {
+    const caller = await rooms.admission.admit(journey.offers, address);
+    journey.caller = caller;
+    const incoming = readIncoming(route, await rooms.readBody(req, door.gone));
+    journey.incoming = incoming;
+    const candidates = await findCandidates(rooms, caller, incoming);
+    const { requestId, trace } = journey;
+    const billed = { requestId, startedMs, caller, incoming, trace };
+    const account = new Account(rooms.bill, billed, priceOf(rooms.bill, incoming, caller, candidates));
+    await openAccount(rooms, journey, account);
+    const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
+    journey.reply = reply;
+    if (reply.kind === "stream") journey.fault = await pour(reply, door, () => account.watch(reply));
+  } catch (error) {
+    journey.fault = faultOf(error);
+  } finally {
+    await finish(rooms.ctx, journey, door);
+  }
+}
+
+/** Sets the estimate aside before anything goes upstream. Throws: Refusal that says why the bank would not. */
+async function openAccount(rooms: Rooms, journey: Journey, account: Account): Promise<void> {
+  const verdict = await account.open();
+  switch (verdict) {
+    case "reserved":
+      journey.account = account;
+      return;
+    case "user_quota":
+      throw new Refusal(refusals.userQuota());
+    case "user_disabled":
+      throw new Refusal(refusals.userDisabled());
+    case "token_quota":
+    case "token_unusable": {
+      const reason = await rooms.admission.explain(journey.offers, journey.address);
+      throw new Refusal(
+        reason ?? (verdict === "token_quota" ? refusals.tokenQuota() : refusals.keyInvalid()),
+      );
+    }
+    default:
+      throw new Error(`unknown verdict ${verdict satisfies never}`);
+  }
+}
+
+/** The routes that need a caller and no upstream. */
+async function inform(rooms: Rooms, req: RelayRequest, door: Door, route: Route): Promise<void> {
+  const { candidates, config } = rooms.ctx;
+  try {
+    const caller = await rooms.admission.admit(offersOf(req), addressOf(req, config.trustedProxies));
+    if (candidates.pending !== undefined) await candidates.pending;
+    if (route.kind === "models") door.sendJson(200, listModels(candidates, caller));
+    else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));
+    else throw new Refusal(refusals.notImplemented());
+  } catch (error) {
+    door.sendFault(faultOf(error));
+  }
+}

@@ -1,0 +1,223 @@
+// The relay's door, outwards: answers, streams with back-pressure, and the news that the client has left. Knows no provider, no money.
+
+import type { ReplyHeaders } from "#server/egress/send.ts";
+import { type OpenAiErrorBody, openAiError, unknownPathError } from "#server/errors.ts";
+import { type RelayFault, redact } from "#server/upstream/fault.ts";
+import { Cancellation } from "#server/upstream/hub.ts";
+import type { StreamReply } from "#server/upstream/reply.ts";
+import { DONE_EVENT, renderEvent } from "#server/upstream/sse.ts";
+import type { RelayRequest, RelayResponse } from "./routes.ts";
+
+/** A client that takes nothing for this long is given up (reliability R03). */
+const STALL_MS = 120_000;
+/** An unread body up to this size is read and thrown away, so that the connection can go on; a larger one ends it. */
+const SKIP_BYTES = 64 * 1024;
+/** After a refusal the rest of a large body is taken for this long, so that the client gets to read the answer. */
+const LINGER_MS = 500;
+
+/** Response headers of upstreams that clients may see (providers 1.3, reliability R15). */
+const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
+
+export class Door {
+  /** The one signal of the request: the client has left. */
+  readonly gone = new Cancellation();
+  readonly requestId: string;
+  /** Status sent; 0 = nothing yet. */
+  status = 0;
+  readonly #req: RelayRequest;
+  readonly #res: RelayResponse;
+
+  constructor(req: RelayRequest, res: RelayResponse, requestId: string) {
+    this.#req = req;
+    this.#res = res;
+    this.requestId = requestId;
+    res.on("close", () => {
+      if (!res.writableFinished) this.gone.cancel();
+    });
+  }
+
+  /** A whole upstream reply. */
+  sendReply(headers: ReplyHeaders, body: Uint8Array): void {
+    const head = this.#head("application/json");
+    head.push("content-length", String(body.length));
+    this.#passHeaders(head, headers);
+    this.status = 200;
+    this.#res.writeHead(200, head);
+    this.#res.end(body);
+  }
+
+  /** Our own JSON. */
+  sendJson(status: number, value: unknown): void {
+    this.#sendJson(status, value, []);
+  }
+
+  sendUnknownPath(path: string): void {
+    this.sendJson(404, unknownPathError(this.#req.method ?? "", path));
+  }
+
+  /** Answers a CORS preflight: any origin may call, no credentials travel (contract 1.4, reliability Z09). */
+  sendPreflight(): void {
+    this.status = 204;
+    this.#res.writeHead(204, [
+      "access-control-allow-origin",
+      "*",
+      "access-control-allow-methods",
+      "GET, POST, DELETE, OPTIONS",
+      "access-control-allow-headers",
+      "*, authorization",
+      "access-control-max-age",
+      "86400",
+    ]);
+    this.#res.end();
+  }
+
+  /** A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). */
+  sendFault(fault: RelayFault): void {
+    if (this.gone.isCancelled || this.#res.writableEnded) return;
+    const body = errorBody(fault, this.requestId);
+    if (this.status !== 0) {
+      this.#res.end(renderEvent(JSON.stringify(body)));
+      return;
+    }
+    const retryAfterSec = Math.ceil(fault.retryAfterMs / 1000);
+    this.#sendJson(fault.status, body, retryAfterSec > 0 ? ["retry-after", String(retryAfterSec)] : []);
+  }
+
+  /** Begins an event stream. */
+  openStream(headers: ReplyHeaders): void {
+    const head = this.#head("text/event-stream");
+    head.push("cache-control", "no-cache", "x-accel-buffering", "no");
+    this.#passHeaders(head, headers);
+    this.status = 200;
+    this.#res.writeHead(200, head);
+  }
+
+  /** Ends a stream that is complete. */
+  closeStream(): void {
+    if (!this.gone.isCancelled) this.#res.end(DONE_EVENT);
+  }
+
+  /** Writes a piece of a stream. Returns whether the client keeps up. */
+  write(bytes: Uint8Array): boolean {
+    return this.#res.write(bytes);
+  }
+
+  /** Calls once when the client has taken what was written. */
+  onDrain(listener: () => void): void {
+    this.#res.once("drain", listener);
+  }
+
+  /** Gives the client up. */
+  hangUp(): void {
+    this.#res.destroy();
+    this.gone.cancel();
+  }
+
+  #head(contentType: string): string[] {
+    return [
+      "content-type",
+      contentType,
+      "x-oneapi-request-id",
+      this.requestId,
+      "access-control-allow-origin",
+      "*",
+    ];
+  }
+
+  #passHeaders(head: string[], headers: ReplyHeaders): void {
+    for (const name in headers) {
+      if (!(PASSED.has(name) || name.startsWith("x-ratelimit-") || name.startsWith("anthropic-ratelimit-")))
+        continue;
+      const value = headers[name];
+      if (typeof value === "string") head.push(name, redact(value, []));
+    }
+  }
+
+  #sendJson(status: number, value: unknown, more: readonly string[]): void {
+    const body = Buffer.from(JSON.stringify(value));
+    const head = [
+      ...this.#head("application/json; charset=utf-8"),
+      "content-length",
+      String(body.length),
+      ...more,
+    ];
+    this.status = status;
+    if (this.#isBodySmall()) {
+      this.#res.writeHead(status, head);
+      this.#res.end(body);
+      return;
+    }
+    // The client is still sending. Ending at once would reset the connection before it has read why.
+    this.#res.writeHead(status, [...head, "connection", "close"]);
+    this.#res.write(body);
+    const end = () => {
+      this.#res.end();
+      this.#req.destroy();
+    };
+    const timer = setTimeout(end, LINGER_MS);
+    this.#req.once("close", () => clearTimeout(timer));
+    this.#req.resume();
+  }
+
+  /** Whether what the client has not sent yet is little enough to be taken and thrown away. */
+  #isBodySmall(): boolean {
+    const { headers, complete } = this.#req;
+    if (complete) return true;
+    return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= SKIP_BYTES;
+  }
+}
+
+/** The error body of a fault (contract 8.5). */
+export function errorBody(fault: RelayFault, requestId: string): OpenAiErrorBody {
+  const { publicMessage: message, type, param, code, extra } = fault;
+  const { error } = openAiError({ message, type, param, code }, requestId);
+  return { error: { ...extra, ...error } };
+}
+
+/**
+ * Hands a stream on, event by event and at once, without its terminator: that is for after the settlement. While the client does not
+ * keep up the upstream pauses. `onProgress` is told after each piece and ends the stream by returning a fault. Resolves with what
+ * broke it; undefined = complete, or left by its client.
+ */
+export function pour(
+  reply: StreamReply,
+  door: Door,
+  onProgress: () => RelayFault | undefined,
+): Promise<RelayFault | undefined> {
+  return new Promise((resolve) => {
+    let isOver = false;
+    const end = (fault: RelayFault | undefined) => {
+      isOver = true;
+      resolve(fault);
+    };
+    door.gone.watch(() => {
+      if (isOver) return;
+      reply.abort();
+      end(undefined);
+    });
+    if (isOver) return;
+    door.openStream(reply.headers);
+    reply.listen({
+      onBytes(bytes) {
+        if (isOver) return;
+        if (!door.write(bytes)) holdUpstream(reply, door);
+        const stop = onProgress();
+        if (stop === undefined) return;
+        reply.abort();
+        end(stop);
+      },
+      onEnd(fault) {
+        if (!isOver) end(fault);
+      },
+    });
+  });
+}
+
+function holdUpstream(reply: StreamReply, door: Door): void {
+  reply.pause();
+  const stall = setTimeout(() => door.hangUp(), STALL_MS);
+  door.onDrain(() => {
+    clearTimeout(stall);
+    reply.resume();
+  });
+}

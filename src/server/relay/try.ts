@@ -1,0 +1,147 @@
+// Rooms 4 to 6: which channels may serve, which is called, and whether another gets a try (contract 8.4, 9.2, 9.3 [P]). Nothing is
+// retried once a byte of a reply is there.
+
+import { ChannelStatus } from "#contract/channel.ts";
+import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { Health } from "#server/channels/health.ts";
+import type { Context } from "#server/context.ts";
+import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
+import { type RelayFault, saturated } from "#server/upstream/fault.ts";
+import type { Cancellation } from "#server/upstream/hub.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/reply.ts";
+import type { Caller } from "./admit.ts";
+import type { Account } from "./bill.ts";
+import { choose } from "./choose.ts";
+import type { Incoming } from "./incoming.ts";
+import type { Journey } from "./journey.ts";
+import { Refusal, refusals } from "./refusal.ts";
+
+export interface TryTools {
+  readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock">;
+  readonly upstream: AttemptTools;
+  readonly health: Health;
+}
+
+/** Source: reliability R09. */
+const MAX_RETRIES = 5;
+/** After this long no other channel is tried: the client has waited enough. */
+const RETRY_BUDGET_MS = 120_000;
+
+/** The channels that may serve a request: those of the group and model, or the one an admin named. Throws: Refusal. */
+export async function findCandidates(
+  { ctx }: TryTools,
+  caller: Caller,
+  { model }: Incoming,
+): Promise<readonly LiveChannel[]> {
+  if (caller.models?.has(model) === false) throw new Refusal(refusals.modelNotAllowed(model));
+  const { candidates } = ctx;
+  if (candidates.pending !== undefined) await candidates.pending;
+  if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
+  const found = candidates.find(caller.group, model);
+  if (found.length === 0) throw new Refusal(refusals.noChannel(caller.group, model));
+  return found;
+}
+
+function pinned(channel: LiveChannel | undefined, caller: Caller, model: string): LiveChannel {
+  if (!caller.isAdmin) throw new Refusal(refusals.pinNotAllowed());
+  if (channel === undefined || !/^\d+$/.test(caller.pin ?? "")) throw new Refusal(refusals.pinInvalid());
+  if (channel.status !== ChannelStatus.enabled) throw new Refusal(refusals.pinDisabled());
+  if (!channel.models.has(model) && !channel.mapping.has(model))
+    throw new Refusal(refusals.pinWithoutModel(model));
+  return channel;
+}
+
+/** What a request brings to the loop. */
+export interface Trial {
+  readonly caller: Caller;
+  readonly incoming: Incoming;
+  readonly account: Account;
+  readonly candidates: readonly LiveChannel[];
+}
+
+/** Calls channels until one replies. Throws: Refusal with the last fault. */
+export async function tryChannels(
+  tools: TryTools,
+  journey: Journey,
+  { caller, incoming, account, candidates }: Trial,
+  cancellation: Cancellation,
+): Promise<WholeReply | StreamReply> {
+  const { health, ctx } = tools;
+  const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
+  const tried = new Set<number>();
+  let spent = 0;
+  let fault: RelayFault | undefined;
+  for (;;) {
+    const isCooling = health.cooling(incoming.model);
+    const channel = choose(candidates, { tried, random: Math.random(), isCooling });
+    if (channel === undefined)
+      throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, incoming.model)));
+    tried.add(channel.id);
+    journey.channel = channel;
+    journey.attempts += 1;
+    account.charge(channel);
+    const result = await attempt(
+      tools.upstream,
+      callOf(channel, incoming, { trace: journey.trace, cancellation }),
+    );
+    if (result.kind !== "fault") {
+      health.answered(channel.id);
+      return result;
+    }
+    fault = result;
+    health.failed(channel.id, incoming.model, fault);
+    // A channel that was not even called costs no try.
+    if (!wasUncalled(fault)) spent += 1;
+    const isLate = ctx.clock.now() - journey.startedMs > RETRY_BUDGET_MS;
+    const willRetry = fault.retry && spent <= retries && !cancellation.isCancelled && !isLate;
+    report(tools, journey.requestId, { channel, fault, willRetry });
+    if (!willRetry) throw new Refusal(lastWord(fault));
+  }
+}
+
+function callOf(
+  channel: LiveChannel,
+  { endpoint, body, model, isStream, apiVersion }: Incoming,
+  rest: { trace: Journey["trace"]; cancellation: Cancellation },
+) {
+  return {
+    target: channel,
+    endpoint,
+    body,
+    model: channel.mapping.get(model) ?? model,
+    isStream,
+    apiVersion,
+    ...rest,
+  };
+}
+
+function wasUncalled(fault: RelayFault): boolean {
+  return fault.retry && fault.blame === "none" && fault.upstreamStatus === 0;
+}
+
+function lastWord(fault: RelayFault): RelayFault {
+  return fault.upstreamStatus === 429 ? saturated(fault) : fault;
+}
+
+/** Tells the operator. Codes of upstreams are not used as labels: they could be anything. */
+function report(
+  { ctx }: TryTools,
+  requestId: string,
+  { channel, fault, willRetry }: { channel: LiveChannel; fault: RelayFault; willRetry: boolean },
+): void {
+  const { upstreamStatus: status, detail } = fault;
+  ctx.events.channelFailed({
+    requestId,
+    channelId: channel.id,
+    code: faultLabel(fault),
+    status,
+    willRetry,
+    detail,
+  });
+}
+
+/** A fault's name from a small fixed set. */
+export function faultLabel(fault: RelayFault | undefined): string {
+  if (fault === undefined) return "";
+  return fault.upstreamStatus > 0 ? `upstream_${fault.upstreamStatus}` : String(fault.code);
+}

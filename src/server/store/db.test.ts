@@ -1,0 +1,263 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
+import { openStore, type Store, sumInt } from "./db.ts";
+import { faultKind, isTaken, type StoreError } from "./fault.ts";
+import { findUserByName, updateUserProfile } from "./users.ts";
+
+describe.each(engines)("store on %s", (engine) => {
+  let database: TestDatabase;
+  let store: Store;
+
+  beforeAll(async () => {
+    database = await createTestDatabase(engine);
+    store = await database.open();
+  });
+
+  afterAll(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  test("is ready while it can be written to, and not when it is closed", async () => {
+    expect(await store.ready()).toBe(true);
+    const other = await createTestDatabase(engine);
+    const closed = await other.open();
+    await closed.close();
+    expect(await closed.ready()).toBe(false);
+    await other.drop();
+  });
+
+  test("keeps what it was given when it is opened again", async () => {
+    const other = await createTestDatabase(engine);
+    const first = await other.open();
+    await seedUser(first.db, { username: "wang", email: "王@例子.cn" });
+    await first.close();
+    const second = await other.open();
+    expect(await findUserByName(second.db, "wang")).toMatchObject({ email: "王@例子.cn" });
+    await second.close();
+    await other.drop();
+  });
+
+  test("a transaction that fails leaves nothing", async () => {
+    const failed = store.db.transaction().execute(async (tx) => {
+      await seedUser(tx, { username: "ghost" });
+      throw new Error("no");
+    });
+    await expect(failed).rejects.toThrow("no");
+    expect(await findUserByName(store.db, "ghost")).toBeUndefined();
+  });
+
+  test("a transaction reads what it wrote, nobody else does before it ends", async () => {
+    let release = () => {};
+    const waiting = new Promise<void>((resolve) => (release = resolve));
+    const work = store.db.transaction().execute(async (tx) => {
+      await seedUser(tx, { username: "hidden" });
+      expect(await findUserByName(tx, "hidden")).toBeDefined();
+      await waiting;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await findUserByName(store.db, "hidden")).toBeUndefined();
+    const meanwhile = seedUser(store.db, { username: "meanwhile" });
+    release();
+    await Promise.all([work, meanwhile]);
+    expect(await findUserByName(store.db, "hidden")).toBeDefined();
+    expect(await findUserByName(store.db, "meanwhile")).toBeDefined();
+  });
+
+  test("transactions and single writes that arrive together all happen", async () => {
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        if (index % 3 > 0) return seedUser(store.db, { username: `many${index}` });
+        return store.db.transaction().execute(async (tx) => {
+          const id = await seedUser(tx, { username: `many${index}` });
+          await updateUserProfile(tx, id, { email: `${index}@example.com` });
+        });
+      }),
+    );
+    const found = await store.db
+      .selectFrom("users")
+      .select("id")
+      .where("username", "like", "many%")
+      .execute();
+    expect(found).toHaveLength(60);
+  });
+
+  test("says what went wrong in the same words", async () => {
+    const taken = await seedUser(store.db, { username: "taken" })
+      .then(() => seedUser(store.db, { username: "taken" }))
+      .catch((error: unknown) => error);
+    expect([faultKind(taken), isTaken(taken)]).toEqual(["constraint", true]);
+    const orphan = await store.db
+      .insertInto("sessions")
+      .values({ id_hash: "x", user_id: 999_999, created_at: 1, last_seen: 1 })
+      .execute()
+      .catch((error: unknown) => error);
+    expect([faultKind(orphan), isTaken(orphan)]).toEqual(["constraint", false]);
+    const wrong = await sql`SELECT * FROM no_such_table`.execute(store.db).catch((error: unknown) => error);
+    expect([faultKind(wrong), isTaken(wrong)]).toEqual(["other", false]);
+    expect([faultKind("text"), isTaken("text"), faultKind(new Error("Connection terminated"))]).toEqual([
+      "other",
+      false,
+      "lost",
+    ]);
+  });
+
+  test("whole numbers come back as numbers, exact or not at all", async () => {
+    const id = await seedUser(store.db);
+    const largest = Number.MAX_SAFE_INTEGER;
+    await store.db.updateTable("users").set({ quota: largest }).where("id", "=", id).execute();
+    const row = await store.db.selectFrom("users").select("quota").where("id", "=", id).executeTakeFirst();
+    expect(row).toEqual({ quota: largest });
+    await sql`UPDATE users SET quota = quota + 2 WHERE id = ${id}`.execute(store.db);
+    await expect(store.db.selectFrom("users").select("quota").where("id", "=", id).execute()).rejects.toThrow(
+      /too large/,
+    );
+    await store.db.updateTable("users").set({ quota: 0 }).where("id", "=", id).execute();
+  });
+
+  test("sums are whole numbers, 0 without rows", async () => {
+    const sum = () =>
+      store.db
+        .selectFrom("log_rollups")
+        .select((select) => sumInt(select.ref("quota")).as("sum"))
+        .executeTakeFirst();
+    expect(await sum()).toEqual({ sum: 0 });
+    const hour = { hour: 0, user_id: 1, token_name: "", model_name: "" };
+    const sums = { quota: 4_000_000_000_000_000, prompt_tokens: 1, completion_tokens: 1, requests: 1 };
+    await store.db
+      .insertInto("log_rollups")
+      .values([
+        { ...hour, ...sums, channel_id: 1 },
+        { ...hour, ...sums, channel_id: 2 },
+      ])
+      .execute();
+    expect(await sum()).toEqual({ sum: 8_000_000_000_000_000 });
+  });
+});
+
+describe("SQLite", () => {
+  let database: TestDatabase;
+
+  beforeEach(async () => {
+    database = await createTestDatabase("sqlite");
+  });
+
+  afterEach(() => database.drop());
+
+  test("runs with the settings that durability needs", async () => {
+    const store = await database.open();
+    const ask = async (name: string) => {
+      // Inside a transaction the writer answers, outside the reader.
+      const read = async (db: Store["db"]) =>
+        (await sql<Record<string, unknown>>`PRAGMA ${sql.raw(name)}`.execute(db)).rows[0];
+      return Object.values((await store.db.transaction().execute(read)) ?? {})[0];
+    };
+    expect(await ask("journal_mode")).toBe("wal");
+    expect(await ask("synchronous")).toBe(2);
+    expect(await ask("foreign_keys")).toBe(1);
+    expect(await ask("busy_timeout")).toBe(5_000);
+    await store.close();
+  });
+
+  test("a second instance is refused with a sentence that says why", async () => {
+    const store = await database.open();
+    await expect(database.open()).rejects.toThrow("another instance is running on this data directory");
+    await store.close();
+    await (await database.open()).close();
+  });
+
+  test("an instance that was killed leaves no lock behind", { timeout: 20_000 }, async () => {
+    const script = `
+      import { openStore } from "#server/store/db.ts";
+      await openStore({ dataDir: ${JSON.stringify(database.options.dataDir)} });
+      console.log("open");`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: process.cwd(),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    await expect(database.open()).rejects.toThrow("another instance");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await (await database.open()).close();
+  });
+
+  test("raw SQL that begins like a read may write", async () => {
+    const store = await database.open();
+    await sql`WITH one AS (SELECT 'a' AS a) INSERT INTO options (key, value) SELECT a, a FROM one`.execute(
+      store.db,
+    );
+    expect(
+      await sql`WITH all_of AS (SELECT key FROM options) SELECT * FROM all_of`.execute(store.db),
+    ).toMatchObject({
+      rows: [{ key: "a" }],
+    });
+    await store.close();
+  });
+
+  test("a transaction whose code forgot it is undone, and others go on", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const store = await database.open();
+    let release: (() => void) | undefined;
+    const forgotten = store.db
+      .transaction()
+      .execute(async (tx) => {
+        await seedUser(tx, { username: "forgotten" });
+        await new Promise<void>((resolve) => (release = resolve));
+        await seedUser(tx, { username: "late" });
+      })
+      .catch((error: unknown) => error);
+    await vi.waitFor(() => expect(release).toBeDefined());
+    const waiting = seedUser(store.db, { username: "waiting" });
+    await vi.advanceTimersByTimeAsync(15_000);
+    await waiting;
+    release?.();
+    expect(await forgotten).toMatchObject({ kind: "timeout" });
+    expect(await findUserByName(store.db, "forgotten")).toBeUndefined();
+    expect(await findUserByName(store.db, "waiting")).toBeDefined();
+    vi.useRealTimers();
+    await store.close();
+  });
+
+  test("a value that SQLite does not know is refused, and the store goes on", async () => {
+    const store = await database.open();
+    const odd = sql`UPDATE options SET value = ${Symbol("odd")}`;
+    await expect(odd.execute(store.db)).rejects.toThrow("cannot be stored");
+    const real = store.db.updateTable("users").set({ role: 1.5 });
+    await seedUser(store.db);
+    await expect(real.execute()).rejects.toThrow("REAL");
+    expect(await store.ready()).toBe(true);
+    await store.close();
+  });
+
+  test("does not stream rows", async () => {
+    const store = await database.open();
+    const rows = store.db.selectFrom("users").select("id").stream();
+    await expect(rows.next()).rejects.toThrow("not streamed");
+    await store.close();
+  });
+
+  test("a data directory that is no directory is an error in words", async () => {
+    const file = join(database.options.dataDir, "tollgate.db");
+    const store = await database.open();
+    await store.close();
+    expect(existsSync(file)).toBe(true);
+    await expect(openStore({ dataDir: file })).rejects.toThrow();
+  });
+
+  test("tells when the worker is gone for good", async () => {
+    const fatal: StoreError[] = [];
+    const store = await database.open({ onFatal: (error) => fatal.push(error) });
+    if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
+    const crash = new URL("data:text/javascript,export function run() { process.exit(7); }");
+    await expect(store.runProgram(crash, undefined)).rejects.toMatchObject({ kind: "lost" });
+    await expect.poll(() => fatal.length).toBe(1);
+    expect(await store.ready()).toBe(false);
+    await store.close();
+  });
+});

@@ -1,0 +1,119 @@
+// Opens the database: SQLite in worker threads, or PostgreSQL. Rows in, rows out; no rules.
+import { type Expression, type Kysely, type RawBuilder, sql } from "kysely";
+import pg from "pg";
+import type { StoreError } from "./fault.ts";
+import { migrate } from "./migrate.ts";
+import type { Migration } from "./migrations/migration.ts";
+import { connectionSettings, createPostgresKysely, openPool } from "./postgres.ts";
+import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
+import type { Tables } from "./tables.ts";
+
+export type Db = Kysely<Tables>;
+
+interface CommonStore {
+  readonly db: Db;
+  /** Whether the database can be written to at this moment (for /readyz). Never throws. */
+  ready(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface SqliteStore extends CommonStore {
+  readonly dialect: "sqlite";
+  /**
+   * Runs `run(database, input)` of a module in the writer thread, between two messages, with the connection to itself.
+   * For what must read, think and write in one go: the money groups. Throws: StoreError.
+   */
+  runProgram(module: URL, input: unknown): Promise<unknown>;
+}
+
+export interface PostgresStore extends CommonStore {
+  readonly dialect: "postgres";
+  /** A connection of its own that is not in the pool, not yet connected. */
+  createClient(settings?: pg.ClientConfig): pg.Client;
+}
+
+export type Store = SqliteStore | PostgresStore;
+
+export interface StoreOptions {
+  readonly dataDir: string;
+  readonly databaseUrl?: string | undefined;
+  /** Told when the database is gone for good in this process: end it. */
+  readonly onFatal?: ((error: StoreError) => void) | undefined;
+  /** Only for tests. */
+  readonly migrations?: readonly Migration[] | undefined;
+}
+
+/**
+ * Opens the database and brings its schema up to date. SQLite at `dataDir` unless a PostgreSQL URL is given.
+ * Throws: StoreError when another instance uses the files, the schema is newer, or SQLite is too old.
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  return options.databaseUrl === undefined
+    ? openSqlite(options)
+    : openPostgres(options.databaseUrl, options.migrations);
+}
+
+async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
+  const files = await openSqliteFiles(options.dataDir, options.onFatal ?? (() => undefined));
+  const db = createSqliteKysely(files);
+  try {
+    await migrate({ db, dialect: "sqlite", backupFile: files.file, ...only(options.migrations) });
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  const loaded = new Map<string, Promise<void>>();
+  return {
+    db,
+    dialect: "sqlite",
+    async runProgram(module, input) {
+      const loading = loaded.get(module.href) ?? files.writer.load(module.href);
+      loaded.set(module.href, loading);
+      await loading;
+      return files.gate.pass(() => files.writer.program(module.href, input));
+    },
+    ready: () => isWritable(db),
+    close: () => db.destroy(),
+  };
+}
+
+async function openPostgres(
+  url: string,
+  migrations: readonly Migration[] | undefined,
+): Promise<PostgresStore> {
+  const pool = openPool(url);
+  const db = createPostgresKysely(pool);
+  try {
+    await migrate({ db, dialect: "postgres", ...only(migrations) });
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return {
+    db,
+    dialect: "postgres",
+    createClient: (settings) => new pg.Client({ ...connectionSettings(url), ...settings }),
+    ready: () => isWritable(db),
+    close: () => db.destroy(),
+  };
+}
+
+function only(migrations: readonly Migration[] | undefined) {
+  return migrations === undefined ? {} : { migrations };
+}
+
+/** Writes and takes it back: a full disk, a lock or a read-only standby shows here. */
+async function isWritable(db: Db): Promise<boolean> {
+  try {
+    // No option has an empty key: the write lock is taken and nothing changes.
+    await db.updateTable("options").set({ value: "" }).where("key", "=", "").execute();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Sum of a column as a whole number: PostgreSQL's own sum() of int8 is text, SQLite's is null without rows. */
+export function sumInt(column: Expression<number>): RawBuilder<number> {
+  return sql<number>`cast(coalesce(sum(${column}), 0) as bigint)`;
+}

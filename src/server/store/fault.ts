@@ -1,0 +1,71 @@
+// What a database can do wrong, in the same words for both. Decides nothing; callers read `kind`.
+
+export type StoreFaultKind =
+  /** A unique, check or foreign key constraint refused the row. */
+  | "constraint"
+  /** Somebody else holds a lock, or the transactions got in each other's way: trying again may help. */
+  | "busy"
+  /** No space left, or the database is read-only. Nothing was written. */
+  | "full"
+  /** The connection or the worker is gone: whether the last write happened is unknown. */
+  | "lost"
+  /** The disk failed while writing: go no further with this process (reliability F04). */
+  | "broken"
+  /** A statement took longer than it may. */
+  | "timeout"
+  | "other";
+
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly kind: StoreFaultKind;
+
+  constructor(kind: StoreFaultKind, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html) that mean more than "other". */
+const SQLITE_KINDS: Readonly<Record<number, StoreFaultKind>> = {
+  5: "busy", // SQLITE_BUSY
+  6: "busy", // SQLITE_LOCKED
+  8: "full", // SQLITE_READONLY
+  10: "broken", // SQLITE_IOERR
+  11: "broken", // SQLITE_CORRUPT
+  13: "full", // SQLITE_FULL
+  19: "constraint", // SQLITE_CONSTRAINT
+  26: "broken", // SQLITE_NOTADB
+};
+
+/** The kind of an extended result code of SQLite; its low byte is the primary code. */
+export function sqliteKind(resultCode: number): StoreFaultKind {
+  return SQLITE_KINDS[resultCode & 0xff] ?? "other";
+}
+
+/** The kind of an SQLSTATE (postgresql.org/docs/18/errcodes-appendix.html) or of a socket's error code. */
+function postgresKind(code: string): StoreFaultKind {
+  if (code === "57014") return "timeout";
+  if (code === "40001" || code === "40P01" || code === "55P03") return "busy";
+  if (code === "25006" || code.startsWith("53")) return "full";
+  if (code.startsWith("23")) return "constraint";
+  if (code.startsWith("08") || code.startsWith("57P") || code === "25P03") return "lost";
+  return /^E[A-Z]{4,}$/.test(code) ? "lost" : "other";
+}
+
+/** pg reports some lost connections without a code. */
+const LOST_MESSAGE = /connection (terminated|ended|error)|not queryable|timeout expired|read timeout/i;
+
+/** The kind of anything that a query threw. */
+export function faultKind(error: unknown): StoreFaultKind {
+  if (error instanceof StoreError) return error.kind;
+  if (!(error instanceof Error)) return "other";
+  if ("code" in error && typeof error.code === "string") return postgresKind(error.code);
+  return LOST_MESSAGE.test(error.message) ? "lost" : "other";
+}
+
+/** Whether a unique index refused a row: the name, key or id is taken. */
+export function isTaken(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && error.code === "23505") return true;
+  return error instanceof StoreError && error.message.includes("UNIQUE constraint failed");
+}

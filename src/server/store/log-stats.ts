@@ -1,0 +1,182 @@
+// Sums over consumption: whole hours come from the sums by hour, the edges of a filter from the log itself.
+import { type AliasedExpression, type SelectQueryBuilder, sql } from "kysely";
+import { LogType } from "#contract/log.ts";
+import { type Db, sumInt } from "./db.ts";
+import { idRange } from "./log-spans.ts";
+import { type LogFilter, resolveUser } from "./logs.ts";
+import type { LogSumsTable, Tables } from "./tables.ts";
+
+export interface LogSums {
+  /** Quota units. */
+  readonly quota: number;
+  /** Prompt + completion tokens. */
+  readonly tokens: number;
+  readonly requests: number;
+}
+
+const HOUR_SEC = 3600;
+const NOTHING: LogSums = { quota: 0, tokens: 0, requests: 0 };
+const TOKENS = sql<number>`prompt_tokens + completion_tokens`;
+
+/** The columns a filter narrows; those that are not wanted are left out. */
+type Wanted = readonly (readonly ["user_id" | "token_name" | "model_name" | "channel_id", number | string])[];
+
+const DIMENSIONS = {
+  user_id: "user",
+  token_name: "token",
+  model_name: "model",
+  channel_id: "channel",
+} as const satisfies Record<Wanted[number][0], LogSumsTable["dimension"]>;
+
+function wantedOf(filter: LogFilter): Wanted {
+  const all = [
+    ["user_id", filter.userId],
+    ["token_name", filter.tokenName],
+    ["model_name", filter.modelName],
+    ["channel_id", filter.channelId],
+  ] as const;
+  return all.flatMap(([column, value]) => (value ? [[column, value] as const] : []));
+}
+
+function narrow<Table extends "logs" | "log_rollups", Row>(
+  query: SelectQueryBuilder<Tables, Table, Row>,
+  wanted: Wanted,
+): SelectQueryBuilder<Tables, Table, Row> {
+  return wanted.reduce(
+    (narrowed, [column, value]) => narrowed.where(sql<boolean>`${sql.ref(column)} = ${value}`),
+    query,
+  );
+}
+
+interface HourRow {
+  readonly hour: number;
+  readonly quota: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly requests: number;
+}
+
+const HOUR_COLUMNS = ["hour", "quota", "prompt_tokens", "completion_tokens", "requests"] as const;
+
+/** The hours that fit, from `start` up to but not including `before`: along one dimension, or one user's along all. */
+function hours(
+  db: Db,
+  wanted: Wanted,
+  { start, before }: { start: number; before: number | undefined },
+): AliasedExpression<HourRow, "hours"> {
+  const [only, ...more] = wanted;
+  const last = before ?? Number.MAX_SAFE_INTEGER;
+  if (more.length > 0) {
+    const query = db
+      .selectFrom("log_rollups")
+      .select(HOUR_COLUMNS)
+      .where("hour", ">=", start)
+      .where("hour", "<", last);
+    return narrow(query, wanted).as("hours");
+  }
+  return db
+    .selectFrom("log_sums")
+    .select(HOUR_COLUMNS)
+    .where("dimension", "=", only ? DIMENSIONS[only[0]] : "all")
+    .where("key", "=", only ? String(only[1]) : "")
+    .where("hour", ">=", start)
+    .where("hour", "<", last)
+    .as("hours");
+}
+
+async function sumHours(
+  db: Db,
+  wanted: Wanted,
+  range: { start: number; before: number | undefined },
+): Promise<LogSums> {
+  return db
+    .selectFrom(hours(db, wanted, range))
+    .select((select) => [
+      sumInt(select.ref("quota")).as("quota"),
+      sumInt(TOKENS).as("tokens"),
+      sumInt(select.ref("requests")).as("requests"),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+/** Log entries from `start` to `end`, both included. */
+async function sumLog(
+  db: Db,
+  wanted: Wanted,
+  { start, end, username }: { start: number; end: number | undefined; username?: string | undefined },
+): Promise<LogSums> {
+  if (end !== undefined && start > end) return NOTHING;
+  const range = await idRange(db, start, end ?? 0);
+  if (!range) return NOTHING;
+  let query = narrow(db.selectFrom("logs"), wanted)
+    .where("id", ">=", range.first)
+    .where("id", "<=", range.last)
+    .where("created_at", ">=", start)
+    .where("type", "=", LogType.consume);
+  if (end !== undefined) query = query.where("created_at", "<=", end);
+  if (username) query = query.where("username", "=", username);
+  return query
+    .select((select) => [
+      sumInt(select.ref("quota")).as("quota"),
+      sumInt(TOKENS).as("tokens"),
+      sql<number>`count(*)`.as("requests"),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+function add(sums: readonly LogSums[]): LogSums {
+  return sums.reduce((total, part) => ({
+    quota: total.quota + part.quota,
+    tokens: total.tokens + part.tokens,
+    requests: total.requests + part.requests,
+  }));
+}
+
+/**
+ * Sums consumption by filter; the filter's type does not count (contract 3.9). Hours that lie wholly inside the time come
+ * from the sums by hour, which survive the clearing of the log.
+ */
+export async function statLogs(db: Db, given: LogFilter): Promise<LogSums> {
+  const filter = await resolveUser(db, given);
+  const wanted = wantedOf(filter);
+  const start = filter.start ?? 0;
+  const end = filter.end ? filter.end : undefined;
+  // Nobody has this name today: the entries of who had it are found by the name in them.
+  if (filter.username) return sumLog(db, wanted, { start, end, username: filter.username });
+  const firstHour = Math.ceil(start / HOUR_SEC) * HOUR_SEC;
+  // `end` itself is included, so an hour is whole when its last second is.
+  const afterHours = end === undefined ? undefined : Math.floor((end + 1) / HOUR_SEC) * HOUR_SEC;
+  if (afterHours !== undefined && afterHours <= firstHour) return sumLog(db, wanted, { start, end });
+  return add(
+    await Promise.all([
+      sumHours(db, wanted, { start: firstHour, before: afterHours }),
+      sumLog(db, wanted, { start, end: firstHour - 1 }),
+      afterHours === undefined ? NOTHING : sumLog(db, wanted, { start: afterHours, end }),
+    ]),
+  );
+}
+
+export interface HistoryPoint extends LogSums {
+  /** Start of the interval, seconds. */
+  readonly time: number;
+}
+
+/** Consumption over time in steps of whole hours, oldest first; empty steps are left out. Unit: seconds. */
+export async function logHistory(db: Db, given: LogFilter, stepSec: number): Promise<HistoryPoint[]> {
+  const filter = await resolveUser(db, given);
+  const step = Math.max(HOUR_SEC, stepSec - (stepSec % HOUR_SEC));
+  const time = sql<number>`hour - hour % ${sql.lit(step)}`;
+  const start = (filter.start ?? 0) - ((filter.start ?? 0) % step);
+  const before = filter.end ? filter.end + 1 : undefined;
+  return db
+    .selectFrom(hours(db, wantedOf(filter), { start, before }))
+    .select((select) => [
+      time.as("time"),
+      sumInt(select.ref("quota")).as("quota"),
+      sumInt(TOKENS).as("tokens"),
+      sumInt(select.ref("requests")).as("requests"),
+    ])
+    .groupBy(time)
+    .orderBy(time)
+    .execute();
+}

@@ -1,0 +1,118 @@
+// Brings a database to the newest schema: numbered list, one transaction each, under a lock, never backwards.
+import { rmSync } from "node:fs";
+import { type Kysely, sql, type Transaction } from "kysely";
+import { sha256Hex } from "#server/secrets.ts";
+import { StoreError } from "./fault.ts";
+import { MIGRATIONS } from "./migrations/list.ts";
+import type { Migration } from "./migrations/migration.ts";
+import type { Tables } from "./tables.ts";
+
+/** Key of the advisory lock that migrations take on PostgreSQL; any constant nobody else uses. */
+const LOCK_KEY = 7_260_551_204;
+
+export interface MigrateOptions {
+  readonly db: Kysely<Tables>;
+  readonly dialect: "sqlite" | "postgres";
+  /** Only SQLite: where the copy before a migration goes. */
+  readonly backupFile?: string | undefined;
+  readonly migrations?: readonly Migration[];
+}
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/** The statements of a migration as one number: what was applied must stay what is in the list. */
+export function checksum(migration: Migration, dialect: "sqlite" | "postgres"): string {
+  return sha256Hex(migration[dialect].join(";\n"));
+}
+
+/**
+ * Applies what is missing. Several processes may do this at once: one works, the others wait (reliability U01, U02).
+ * Throws: StoreError when the database is newer than this program or an applied migration has changed since (U03).
+ */
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const migrations = options.migrations ?? MIGRATIONS;
+  if (await isCurrent(options, migrations)) return;
+  await backUp(options, migrations);
+  for (let more = true; more; ) {
+    more = await options.db.transaction().execute((tx) => applyNext(tx, options.dialect, migrations));
+  }
+}
+
+/** Reads without taking locks; also refuses before anything is touched. */
+async function isCurrent(options: MigrateOptions, migrations: readonly Migration[]): Promise<boolean> {
+  const applied = await readApplied(options.db, options.dialect);
+  assertKnown(applied, migrations, options.dialect);
+  return applied.length === migrations.length;
+}
+
+async function readApplied(db: Kysely<Tables>, dialect: "sqlite" | "postgres"): Promise<readonly Applied[]> {
+  const exists =
+    dialect === "sqlite"
+      ? sql<{ n: number }>`SELECT count(*) AS n FROM sqlite_master WHERE name = 'schema_migrations'`
+      : sql<{ n: number }>`SELECT count(*) AS n FROM pg_tables
+          WHERE tablename = 'schema_migrations' AND schemaname = current_schema()`;
+  const { rows } = await exists.execute(db);
+  if (rows[0]?.n !== 1) return [];
+  const applied =
+    await sql<Applied>`SELECT version, name, checksum FROM schema_migrations ORDER BY version`.execute(db);
+  return applied.rows;
+}
+
+function assertKnown(
+  applied: readonly Applied[],
+  migrations: readonly Migration[],
+  dialect: "sqlite" | "postgres",
+): void {
+  for (const row of applied) {
+    const known = migrations[row.version - 1];
+    if (!known) {
+      throw new StoreError(
+        "other",
+        `the database has schema ${row.version} (${row.name}), this program knows ${migrations.length}: ` +
+          "start the newer program, or restore the copy made before the upgrade",
+      );
+    }
+    if (known.name !== row.name || checksum(known, dialect) !== row.checksum) {
+      throw new StoreError("other", `migration ${row.name} is not the one this database was made with`);
+    }
+  }
+}
+
+/** Copies a SQLite database that has data before its first change of schema. */
+async function backUp(options: MigrateOptions, migrations: readonly Migration[]): Promise<void> {
+  const applied = await readApplied(options.db, options.dialect);
+  if (options.backupFile === undefined || applied.length === 0) return;
+  const next = migrations[applied.length]?.name ?? "unknown";
+  const file = `${options.backupFile}.before-${next}`;
+  // One left by a start that failed later holds the same data as this one.
+  rmSync(file, { force: true });
+  await sql`VACUUM INTO ${file}`.execute(options.db);
+}
+
+/** Applies one migration inside the caller's transaction. Returns whether there may be more. */
+async function applyNext(
+  tx: Transaction<Tables>,
+  dialect: "sqlite" | "postgres",
+  migrations: readonly Migration[],
+): Promise<boolean> {
+  // On SQLite the transaction itself is the lock: the writer begins it IMMEDIATE.
+  if (dialect === "postgres") {
+    await sql`SET LOCAL lock_timeout = 0`.execute(tx);
+    await sql`SET LOCAL statement_timeout = 0`.execute(tx);
+    await sql`SELECT pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx);
+  }
+  await sql`CREATE TABLE IF NOT EXISTS schema_migrations
+    (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL)`.execute(tx);
+  const applied = await readApplied(tx, dialect);
+  assertKnown(applied, migrations, dialect);
+  const next = migrations[applied.length];
+  if (!next) return false;
+  for (const statement of next[dialect]) await sql.raw(statement).execute(tx);
+  await sql`INSERT INTO schema_migrations (version, name, checksum)
+    VALUES (${applied.length + 1}, ${next.name}, ${checksum(next, dialect)})`.execute(tx);
+  return applied.length + 1 < migrations.length;
+}

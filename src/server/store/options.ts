@@ -1,0 +1,34 @@
+// Stored options. Secret ones come and go sealed.
+import type { Selectable } from "kysely";
+import type { Db } from "./db.ts";
+import type { OptionsTable } from "./tables.ts";
+
+export type StoredOption = Selectable<OptionsTable>;
+
+export function listOptions(db: Db): Promise<StoredOption[]> {
+  return db.selectFrom("options").select(["key", "value"]).orderBy("key").execute();
+}
+
+export async function findOption(db: Db, key: string): Promise<string | undefined> {
+  const row = await db.selectFrom("options").select("value").where("key", "=", key).executeTakeFirst();
+  return row?.value;
+}
+
+/** Writes an option, new or not. */
+export async function saveOption(db: Db, key: string, value: string): Promise<void> {
+  await db
+    .insertInto("options")
+    .values({ key, value })
+    .onConflict((conflict) => conflict.column("key").doUpdateSet({ value }))
+    .execute();
+}
+
+/** Writes an option that must not exist yet. Returns whether it was this call that made it. */
+export async function insertOptionOnce(db: Db, key: string, value: string): Promise<boolean> {
+  const result = await db
+    .insertInto("options")
+    .values({ key, value })
+    .onConflict((conflict) => conflict.column("key").doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
+}

@@ -1,0 +1,123 @@
+// One SQLite connection with what it needs to be trusted: version, settings, instance lock, prepared statements. Runs in a
+// worker thread (sqlite-worker.ts), since every call of it may wait for the disk.
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { StoreError, sqliteKind } from "./fault.ts";
+import type { QueryAnswer, SqlValue, WorkerFault, WorkerOptions } from "./sqlite-messages.ts";
+
+/** Before 3.51.3 a WAL reset could corrupt the file (sqlite.org/wal.html#walresetbug, reliability F01). */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+/** Statements kept prepared; filters make some dozens of variants. */
+const STATEMENTS = 500;
+const BUSY_TIMEOUT_MS = 5_000;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+}
+
+/** A module that the writer runs between two messages; see `SqliteStore.runProgram`. */
+export interface Program {
+  run(database: DatabaseSync, input: unknown): unknown;
+}
+
+/** Throws: StoreError when a SQLite of this version could corrupt the file. */
+export function assertVersion(version: string): void {
+  const parts = version.split(".").map(Number);
+  const differing = OLDEST_SQLITE.findIndex((oldest, index) => parts[index] !== oldest);
+  const isOld = differing >= 0 && (parts[differing] ?? 0) < (OLDEST_SQLITE[differing] ?? 0);
+  if (isOld) throw new StoreError("other", `SQLite ${version} is older than ${OLDEST_SQLITE.join(".")}`);
+}
+
+/** Holds an exclusive transaction on a small database of its own; the operating system drops it with the process. */
+function lockInstance(lockFile: string): DatabaseSync {
+  const lock = new DatabaseSync(lockFile, { timeout: 0 });
+  try {
+    lock.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+    return lock;
+  } catch (cause) {
+    lock.close();
+    if (describe(cause).kind !== "busy") throw cause;
+    throw new StoreError(
+      "busy",
+      `another instance is running on this data directory (${lockFile} is locked)`,
+      cause,
+    );
+  }
+}
+
+function open(options: WorkerOptions): DatabaseSync {
+  const database = new DatabaseSync(options.file, {
+    timeout: BUSY_TIMEOUT_MS,
+    enableForeignKeyConstraints: true,
+  });
+  assertVersion(String(database.prepare("SELECT sqlite_version() AS version").get()?.["version"]));
+  const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
+  if (mode !== "wal")
+    throw new StoreError("other", `the database cannot use a write-ahead log (${String(mode)})`);
+  database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY");
+  // KiB of pages; only what is used is taken.
+  database.exec("PRAGMA cache_size = -32768");
+  // Pages of the log before they go to the file, 16 MiB: pages that many groups touch are then written there once, and
+  // the stall of that happens a quarter as often as by default.
+  database.exec("PRAGMA wal_autocheckpoint = 4000");
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  if (options.lockFile === undefined) database.exec("PRAGMA query_only = ON");
+  return database;
+}
+
+/** An error in the words that cross the border. */
+export function describe(error: unknown): WorkerFault {
+  if (error instanceof StoreError) return { kind: error.kind, message: error.message };
+  if (!(error instanceof Error)) return { kind: "other", message: String(error) };
+  const resultCode = "errcode" in error && typeof error.errcode === "number" ? error.errcode : 0;
+  return { kind: sqliteKind(resultCode), message: error.message };
+}
+
+/** One open database; every call is synchronous but for loading a program. */
+export class SqliteSession {
+  readonly #lock: DatabaseSync | undefined;
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, Prepared>();
+  readonly #programs = new Map<string, Program>();
+
+  constructor(options: WorkerOptions) {
+    this.#lock = options.lockFile === undefined ? undefined : lockInstance(options.lockFile);
+    this.#database = open(options);
+  }
+
+  query(sql: string, values: readonly SqlValue[]): QueryAnswer {
+    const { statement, returnsRows } = this.#prepare(sql);
+    if (returnsRows) return { rows: statement.all(...values), changes: undefined, insertId: undefined };
+    const { changes, lastInsertRowid } = statement.run(...values);
+    return { rows: [], changes: Number(changes), insertId: Number(lastInsertRowid) };
+  }
+
+  async load(module: string): Promise<void> {
+    // Programs are our own modules, named by the room that owns the rules; see SqliteStore.runProgram.
+    this.#programs.set(module, (await import(module)) as Program);
+  }
+
+  program(module: string, input: unknown): unknown {
+    const program = this.#programs.get(module);
+    if (!program) throw new StoreError("other", `the program ${module} was not loaded`);
+    return program.run(this.#database, input);
+  }
+
+  close(): void {
+    this.#statements.clear();
+    if (this.#lock) this.#database.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
+    this.#database.close();
+    this.#lock?.close();
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    const prepared = { statement, returnsRows: statement.columns().length > 0 };
+    const oldest = this.#statements.keys().next().value;
+    if (this.#statements.size >= STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+}

@@ -1,0 +1,115 @@
+// The main thread's end of one SQLite worker: requests out, answers back, nobody left waiting when it dies.
+import { getCompileCacheDir } from "node:module";
+import { Worker } from "node:worker_threads";
+import { StoreError } from "./fault.ts";
+import type { QueryAnswer, SqlValue, WorkerOptions, WorkerReply, WorkerRequest } from "./sqlite-messages.ts";
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** A request without its number. */
+type Order = WorkerRequest extends infer Request
+  ? Request extends { id: number }
+    ? Omit<Request, "id">
+    : never
+  : never;
+
+/** Where compiled modules are kept, if anywhere: without them each thread loads the compiler, some 20 MB. */
+function environment(): NodeJS.ProcessEnv {
+  const directory = getCompileCacheDir();
+  return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory };
+}
+
+export class SqliteThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #nextId = 1;
+  #gone: StoreError | undefined;
+  #isClosing = false;
+
+  private constructor(worker: Worker, onDeath: (error: StoreError) => void) {
+    this.#worker = worker;
+    worker.on("message", (reply: WorkerReply) => this.#settle(reply));
+    worker.on("error", (cause) =>
+      this.#die(new StoreError("lost", "the database worker failed", cause), onDeath),
+    );
+    worker.on("exit", () => this.#die(new StoreError("lost", "the database worker ended"), onDeath));
+  }
+
+  /** Starts a worker and opens its database. Throws: StoreError with SQLite's words when that fails. */
+  static async open(options: WorkerOptions, onDeath: (error: StoreError) => void): Promise<SqliteThread> {
+    const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
+      workerData: options,
+      // The options of the main thread's own command line are not for this file, nor are the secrets of its environment.
+      execArgv: [],
+      env: environment(),
+    });
+    const thread = new SqliteThread(worker, onDeath);
+    // The worker answers number 0 by itself once it is open.
+    await new Promise<unknown>((resolve, reject) => thread.#waiting.set(0, { resolve, reject }));
+    return thread;
+  }
+
+  /** Runs one statement. Throws: StoreError. */
+  query(sql: string, values: readonly SqlValue[]): Promise<QueryAnswer> {
+    // The worker answers `query` with a QueryAnswer.
+    return this.#call({ kind: "query", sql, values }) as Promise<QueryAnswer>;
+  }
+
+  /** Loads a program module, so that `program` can run it. */
+  async load(module: string): Promise<void> {
+    await this.#call({ kind: "load", module });
+  }
+
+  /** Runs a loaded program. Throws: StoreError. */
+  program(module: string, input: unknown): Promise<unknown> {
+    return this.#call({ kind: "program", module, input });
+  }
+
+  /** Lets the worker finish what was asked before, close its files and end. */
+  async close(): Promise<void> {
+    if (this.#gone) return;
+    const ended = new Promise<void>((resolve) => this.#worker.once("exit", () => resolve()));
+    const closed = this.#call({ kind: "close" });
+    // The exit may be told in the same breath as the answer, before we hear of either.
+    this.#isClosing = true;
+    await closed;
+    this.#gone = new StoreError("lost", "the database is closed");
+    await ended;
+  }
+
+  #call(order: Order): Promise<unknown> {
+    if (this.#gone) return Promise.reject(this.#gone);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      try {
+        this.#worker.postMessage({ ...order, id });
+      } catch (cause) {
+        // A value that cannot be copied to another thread: the caller's mistake.
+        this.#waiting.delete(id);
+        reject(new StoreError("other", "a value cannot be stored", cause));
+      }
+    });
+  }
+
+  #settle(reply: WorkerReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (!waiting) return;
+    if ("fault" in reply) waiting.reject(new StoreError(reply.fault.kind, reply.fault.message));
+    else waiting.resolve(reply.value);
+  }
+
+  #die(error: StoreError, onDeath: (error: StoreError) => void): void {
+    if (!this.#gone) {
+      this.#gone = error;
+      // One that never opened has told so by its answer.
+      if (!this.#waiting.has(0) && !this.#isClosing) onDeath(error);
+    }
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#gone);
+    this.#waiting.clear();
+  }
+}

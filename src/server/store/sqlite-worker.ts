@@ -1,0 +1,46 @@
+// Worker thread: owns one SQLite connection and runs what it is told, one message after another. Nobody else in the
+// process touches the database, so no disk ever holds up the event loop.
+import { parentPort, workerData } from "node:worker_threads";
+import type { WorkerOptions, WorkerReply, WorkerRequest } from "./sqlite-messages.ts";
+import { describe, SqliteSession } from "./sqlite-session.ts";
+
+function answer(session: SqliteSession, request: Exclude<WorkerRequest, { kind: "load" }>): unknown {
+  switch (request.kind) {
+    case "query":
+      return session.query(request.sql, request.values);
+    case "program":
+      return session.program(request.module, request.input);
+    case "close":
+      return session.close();
+  }
+}
+
+function serve(port: NonNullable<typeof parentPort>): void {
+  let session: SqliteSession;
+  try {
+    // The thread is started by sqlite-thread.ts alone, which passes WorkerOptions.
+    session = new SqliteSession(workerData as WorkerOptions);
+  } catch (error) {
+    port.postMessage({ id: 0, fault: describe(error) } satisfies WorkerReply);
+    port.close();
+    return;
+  }
+  port.postMessage({ id: 0, value: undefined } satisfies WorkerReply);
+  port.on("message", (request: WorkerRequest) => {
+    const succeed = (value: unknown) => port.postMessage({ id: request.id, value } satisfies WorkerReply);
+    const fail = (error: unknown) =>
+      port.postMessage({ id: request.id, fault: describe(error) } satisfies WorkerReply);
+    if (request.kind === "load") {
+      session.load(request.module).then(succeed, fail);
+      return;
+    }
+    try {
+      succeed(answer(session, request));
+    } catch (error) {
+      fail(error);
+    }
+    if (request.kind === "close") port.close();
+  });
+}
+
+if (parentPort) serve(parentPort);

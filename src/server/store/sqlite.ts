@@ -1,0 +1,196 @@
+// SQLite behind Kysely. Every statement runs in a worker thread: SELECTs outside transactions in the reader, all else in
+// the one writer.
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import { StoreError } from "./fault.ts";
+import { Gate } from "./gate.ts";
+import type { SqlValue } from "./sqlite-messages.ts";
+import { SqliteThread } from "./sqlite-thread.ts";
+import type { Tables } from "./tables.ts";
+
+/** A transaction that its code forgot would stop all writing; after this long it is rolled back. */
+const TRANSACTION_LIMIT_MS = 15_000;
+
+export interface SqliteFiles {
+  readonly writer: SqliteThread;
+  readonly reader: SqliteThread;
+  readonly gate: Gate;
+  /** The file existed before: what is in it is worth a copy before a migration. */
+  readonly existed: boolean;
+  readonly file: string;
+}
+
+/** Opens `tollgate.db` in the directory. Throws: StoreError when another instance has it open. */
+export async function openSqliteFiles(
+  dataDir: string,
+  onDeath: (error: StoreError) => void,
+): Promise<SqliteFiles> {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, "tollgate.db");
+  const existed = existsSync(file);
+  const writer = await SqliteThread.open({ file, lockFile: join(dataDir, "tollgate.lock") }, onDeath);
+  try {
+    const reader = await SqliteThread.open({ file, lockFile: undefined }, onDeath);
+    return { writer, reader, gate: new Gate(), existed, file };
+  } catch (error) {
+    await writer.close();
+    throw error;
+  }
+}
+
+/** Kysely over the two workers. */
+export function createSqliteKysely(files: SqliteFiles): Kysely<Tables> {
+  const dialect: Dialect = {
+    createAdapter: () => new WorkerAdapter(),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createDriver: () => new WorkerDriver(files),
+  };
+  return new Kysely<Tables>({ dialect });
+}
+
+/** Kysely takes SQLite for one connection and would let nobody read while a transaction is open. */
+class WorkerAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
+/** Texts of statements that only read; raw SQL carries no node that says so. */
+const READS = /^\s*(select|with|explain)\b/i;
+const WRITES = /\b(insert|update|delete|replace)\b/i;
+
+function isRead(query: CompiledQuery): boolean {
+  if (SelectQueryNode.is(query.query)) return true;
+  return query.query.kind === "RawNode" && READS.test(query.sql) && !WRITES.test(query.sql);
+}
+
+class WorkerConnection implements DatabaseConnection {
+  readonly #files: SqliteFiles;
+  #timer: NodeJS.Timeout | undefined;
+  #state: "loose" | "open" | "expired" = "loose";
+
+  constructor(files: SqliteFiles) {
+    this.#files = files;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    // Kysely's parameters are what our columns hold; the worker refuses anything else.
+    const answer = await this.#run(query, query.parameters as readonly SqlValue[]);
+    return {
+      // Kysely infers R from the statement that produced the rows.
+      rows: answer.rows as R[],
+      ...(answer.changes !== undefined && { numAffectedRows: BigInt(answer.changes) }),
+      ...(answer.insertId !== undefined && { insertId: BigInt(answer.insertId) }),
+    };
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing of ours streams rows; pages are bounded.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new StoreError("other", "rows are not streamed from SQLite");
+  }
+
+  async begin(): Promise<void> {
+    const { gate, writer } = this.#files;
+    await gate.enter(async () => {
+      try {
+        await writer.query("BEGIN IMMEDIATE", []);
+      } catch (error) {
+        gate.leave();
+        throw error;
+      }
+    });
+    this.#state = "open";
+    this.#timer = setTimeout(() => void this.#end("ROLLBACK", "expired"), TRANSACTION_LIMIT_MS).unref();
+  }
+
+  /** Commits; when that fails the transaction is still open and Kysely rolls it back. */
+  async commit(): Promise<void> {
+    if (this.#state === "expired") throw expired();
+    await this.#end("COMMIT", "loose");
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#state !== "open") return;
+    await this.#end("ROLLBACK", "loose");
+  }
+
+  async #end(command: "COMMIT" | "ROLLBACK", next: "loose" | "expired"): Promise<void> {
+    if (command === "ROLLBACK") this.#state = next;
+    try {
+      await this.#files.writer.query(command, []);
+    } catch (error) {
+      if (command === "COMMIT") throw error;
+      // SQLite has rolled back by itself after the worst failures; there is nothing left to end.
+    }
+    clearTimeout(this.#timer);
+    this.#state = next;
+    this.#files.gate.leave();
+  }
+
+  #run(query: CompiledQuery, values: readonly SqlValue[]) {
+    const { gate, reader, writer } = this.#files;
+    if (this.#state === "open") return writer.query(query.sql, values);
+    if (this.#state === "expired") return Promise.reject(expired());
+    if (isRead(query)) return reader.query(query.sql, values);
+    return gate.pass(() => writer.query(query.sql, values));
+  }
+}
+
+function expired(): StoreError {
+  return new StoreError("timeout", `a transaction took more than ${TRANSACTION_LIMIT_MS} ms and was undone`);
+}
+
+class WorkerDriver implements Driver {
+  readonly #files: SqliteFiles;
+
+  constructor(files: SqliteFiles) {
+    this.#files = files;
+  }
+
+  async init(): Promise<void> {
+    // The workers are open already.
+  }
+
+  acquireConnection(): Promise<WorkerConnection> {
+    return Promise.resolve(new WorkerConnection(this.#files));
+  }
+
+  beginTransaction(connection: DatabaseConnection): Promise<void> {
+    return ours(connection).begin();
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return ours(connection).commit();
+  }
+
+  rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return ours(connection).rollback();
+  }
+
+  async releaseConnection(): Promise<void> {
+    // A connection is a view of the shared workers: nothing to give back.
+  }
+
+  async destroy(): Promise<void> {
+    await this.#files.writer.close();
+    await this.#files.reader.close();
+  }
+}
+
+function ours(connection: DatabaseConnection): WorkerConnection {
+  // Kysely hands back what acquireConnection gave it.
+  return connection as WorkerConnection;
+}

@@ -1,0 +1,213 @@
+// One interface per table; column names are those of the wire. Rules live elsewhere.
+import type { Generated } from "kysely";
+
+/** Balance columns (quota, used_quota, request_count) are written by `money` only. */
+export interface UsersTable {
+  id: Generated<number>;
+  username: string;
+  /** argon2id or an imported bcrypt hash; "" = no password login. */
+  password: string;
+  display_name: string;
+  role: number;
+  status: number;
+  email: string;
+  /** Numeric GitHub id as text; "" = not bound (reliability A16). */
+  github_id: string;
+  wechat_id: string;
+  /** Keyed hash of the system access token; null = none. */
+  access_token_hash: string | null;
+  quota: Generated<number>;
+  used_quota: Generated<number>;
+  request_count: Generated<number>;
+  group: string;
+  aff_code: string;
+  inviter_id: number;
+  created_at: number;
+}
+
+export interface SessionsTable {
+  /** Hash of the cookie value; the value itself is nowhere stored (reliability A01). */
+  id_hash: string;
+  user_id: number;
+  created_at: number;
+  last_seen: number;
+}
+
+export interface TokensTable {
+  id: Generated<number>;
+  user_id: number;
+  /** Keyed hash of the full key, for look-up (reliability K05). */
+  key_hash: string;
+  /** Sealed copy for the owner's "copy" button. */
+  key_sealed: string;
+  status: number;
+  name: string;
+  created_time: number;
+  accessed_time: number;
+  /** Seconds; -1 = never. */
+  expired_time: number;
+  remain_quota: Generated<number>;
+  /** 0 or 1. */
+  unlimited_quota: number;
+  used_quota: Generated<number>;
+  models: string;
+  subnet: string;
+  /** Seconds; 0 = alive. Rows stay for the sums of the ledger (reliability M29). */
+  deleted_at: Generated<number>;
+}
+
+export interface ChannelsTable {
+  id: Generated<number>;
+  type: number;
+  key_hash: string;
+  key_sealed: string;
+  status: number;
+  status_reason: string;
+  status_time: number;
+  name: string;
+  weight: number;
+  priority: number;
+  created_time: number;
+  test_time: number;
+  /** Milliseconds; 0 = untested. */
+  response_time: number;
+  base_url: string;
+  other: string;
+  balance: number;
+  balance_updated_time: number;
+  /** Comma-separated, as on the wire. */
+  models: string;
+  group: string;
+  used_quota: Generated<number>;
+  model_mapping: string;
+  config: string;
+  deleted_at: Generated<number>;
+}
+
+export interface OptionsTable {
+  key: string;
+  /** Sealed when the option is secret. */
+  value: string;
+}
+
+export interface LogsTable {
+  id: Generated<number>;
+  user_id: number;
+  created_at: number;
+  type: number;
+  content: string;
+  username: string;
+  token_id: number;
+  token_name: string;
+  model_name: string;
+  quota: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cached_tokens: number;
+  channel_id: number;
+  request_id: string;
+  /** Milliseconds. */
+  elapsed_time: number;
+  first_byte_time: number;
+  /** 0 or 1. */
+  is_stream: number;
+  estimated: number;
+}
+
+/** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */
+export interface LogSumsTable {
+  dimension: "all" | "user" | "token" | "model" | "channel";
+  /** User or channel id, token or model name; "" for `all`. */
+  key: string;
+  /** Start of the hour, seconds. */
+  hour: number;
+  quota: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+/** Consumption summed by hour along all dimensions at once, for statistics by several filters. */
+export interface LogRollupsTable {
+  /** Start of the hour, seconds. */
+  hour: number;
+  user_id: number;
+  token_name: string;
+  model_name: string;
+  channel_id: number;
+  quota: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+/** Which log ids fall into which ten minutes, so that a filter by time becomes a range of ids at any size. */
+export interface LogSpansTable {
+  /** Start of the ten minutes, seconds. */
+  span: number;
+  first_id: number;
+  last_id: number;
+}
+
+/** What is set aside for calls in flight. A row lives from reserve to settle, release or recovery. */
+export interface ReservationsTable {
+  request_id: string;
+  user_id: number;
+  token_id: number;
+  channel_id: number;
+  amount: number;
+  /** Charge of what had been received at the last checkpoint; recovery books this (reliability M12). */
+  seen_charge: number;
+  seen_prompt_tokens: number;
+  seen_completion_tokens: number;
+  model_name: string;
+  created_at: number;
+  /** Boot id of the process that holds it; its lease stands in `nodes`. */
+  node: string;
+  /** 1 = the amount is set aside from the token too (it was limited when the call came). */
+  token_limited: number;
+}
+
+/** Processes that hold reservations. One that stops renewing its lease is dead, and its reservations are closed. */
+export interface NodesTable {
+  /** Boot id. */
+  node: string;
+  /** Seconds, by the clock of the database on PostgreSQL (reliability F08). */
+  lease_until: number;
+}
+
+/** Append-only truth of every balance; triggers refuse UPDATE and DELETE. */
+export interface LedgerTable {
+  id: Generated<number>;
+  created_at: number;
+  /** consume, grant, adjust, redeem, gift, invite, token-adjust … */
+  kind: string;
+  user_id: number;
+  token_id: number;
+  channel_id: number;
+  /** Signed change of what the user owns: negative for consumption. */
+  amount: number;
+  /** Signed change of what the token may spend; 0 for unlimited tokens. */
+  token_amount: number;
+  /** Natural key: the request id of a call, the operation id of anything else; null for imported sums. */
+  request_id: string | null;
+  /** Price that could not be collected because user or token had no more; 0 normally. */
+  shortfall: number;
+  actor_id: number;
+  detail: string;
+}
+
+export interface Tables {
+  users: UsersTable;
+  sessions: SessionsTable;
+  tokens: TokensTable;
+  channels: ChannelsTable;
+  options: OptionsTable;
+  logs: LogsTable;
+  log_sums: LogSumsTable;
+  log_rollups: LogRollupsTable;
+  log_spans: LogSpansTable;
+  reservations: ReservationsTable;
+  nodes: NodesTable;
+  ledger: LedgerTable;
+}

@@ -1,0 +1,153 @@
+// Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
+import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import type { Db } from "./db.ts";
+import { bounds, idOf, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
+import type { UsersTable } from "./tables.ts";
+
+/** A user without what must never travel with the others: password and access token. */
+export type UserRow = Omit<Selectable<UsersTable>, "password" | "access_token_hash">;
+
+/** What a new user is made of; the balance starts at 0 and is granted by `money`. */
+export type NewUser = Omit<Insertable<UsersTable>, "id" | "quota" | "used_quota" | "request_count">;
+
+/** What may be changed here: everything but the balances. */
+export type UserChange = Omit<Updateable<UsersTable>, "id" | "quota" | "used_quota" | "request_count">;
+
+const COLUMNS = [
+  "id",
+  "username",
+  "display_name",
+  "role",
+  "status",
+  "email",
+  "github_id",
+  "wechat_id",
+  "quota",
+  "used_quota",
+  "request_count",
+  "group",
+  "aff_code",
+  "inviter_id",
+  "created_at",
+] as const satisfies readonly (keyof UserRow)[];
+
+/** Columns a list of users can be sorted by. */
+export const USER_SORT_COLUMNS = COLUMNS;
+
+/** The one with this id. Throws: when there is none. */
+export async function getUser(db: Db, id: number): Promise<UserRow> {
+  return db.selectFrom("users").select(COLUMNS).where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+export function findUserById(db: Db, id: number): Promise<UserRow | undefined> {
+  return db.selectFrom("users").select(COLUMNS).where("id", "=", id).executeTakeFirst();
+}
+
+export function findUserByName(db: Db, username: string): Promise<UserRow | undefined> {
+  return db.selectFrom("users").select(COLUMNS).where("username", "=", username).executeTakeFirst();
+}
+
+/** The one whose name this is, else the newest whose e-mail address it is (addresses need not be unique, contract 7.1). */
+export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<UserRow | undefined> {
+  if (nameOrEmail === "") return undefined;
+  const named = await findUserByName(db, nameOrEmail);
+  if (named || !nameOrEmail.includes("@")) return named;
+  return db
+    .selectFrom("users")
+    .select(COLUMNS)
+    .where("email", "=", nameOrEmail)
+    .orderBy("status")
+    .orderBy("id", "desc")
+    .executeTakeFirst();
+}
+
+export function findUserByAffCode(db: Db, affCode: string): Promise<UserRow | undefined> {
+  return db.selectFrom("users").select(COLUMNS).where("aff_code", "=", affCode).executeTakeFirst();
+}
+
+export async function findUserIdByAccessToken(db: Db, accessTokenHash: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom("users")
+    .select("id")
+    .where("access_token_hash", "=", accessTokenHash)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** The stored password hash; "" = no password login. */
+export async function findPasswordByUserId(db: Db, id: number): Promise<string | undefined> {
+  const row = await db.selectFrom("users").select("password").where("id", "=", id).executeTakeFirst();
+  return row?.password;
+}
+
+/** The password hash of the first super administrator. */
+export async function findRootPassword(db: Db, rootRole: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("users")
+    .select("password")
+    .where("role", "=", rootRole)
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.password;
+}
+
+/** Returns the id. Throws: an error that `isTaken` recognises when a name, address or code is taken. */
+export async function insertUser(db: Db, user: NewUser): Promise<number> {
+  const row = await db.insertInto("users").values(user).returning("id").executeTakeFirstOrThrow();
+  return row.id;
+}
+
+/** Changes anything but balances. Returns whether the user exists. */
+export async function updateUserProfile(db: Db, id: number, change: UserChange): Promise<boolean> {
+  if (Object.keys(change).length === 0) return (await findUserById(db, id)) !== undefined;
+  const result = await db.updateTable("users").set(change).where("id", "=", id).executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** Moves a user to another status, if it still has the expected one. Returns whether it had. */
+export async function setUserStatus(db: Db, id: number, from: number, to: number): Promise<boolean> {
+  const result = await db
+    .updateTable("users")
+    .set({ status: to })
+    .where("id", "=", id)
+    .where("status", "=", from)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+export interface UserFilter {
+  /** Id, or the head of a name, display name or e-mail address; "" = all. */
+  readonly keyword?: string | undefined;
+  /** Statuses left out of the list, such as that of deleted accounts. */
+  readonly exceptStatus?: number | undefined;
+}
+
+function filtered(db: Db, filter: UserFilter) {
+  const keyword = keywordOf(filter.keyword);
+  let query = db.selectFrom("users");
+  if (filter.exceptStatus !== undefined) query = query.where("status", "!=", filter.exceptStatus);
+  if (keyword === "") return query;
+  return query.where((where) =>
+    where.or([
+      where("id", "=", idOf(keyword) ?? 0),
+      startsWith("username", keyword),
+      startsWith("display_name", keyword),
+      startsWith("email", keyword),
+    ]),
+  );
+}
+
+/** A page of users, newest first unless sorted otherwise. */
+export function listUsers(db: Db, args: UserFilter & SortedPage): Promise<UserRow[]> {
+  const { limit, offset } = bounds(args);
+  const column = sortColumn(args.order, USER_SORT_COLUMNS);
+  let query = filtered(db, args).select(COLUMNS);
+  if (column) query = query.orderBy(column, args.desc ? "desc" : "asc");
+  return query.orderBy("id", "desc").limit(limit).offset(offset).execute();
+}
+
+export async function countUsers(db: Db, filter: UserFilter): Promise<number> {
+  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
+  return row.total;
+}

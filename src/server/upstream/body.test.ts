@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type BodyOrder, type ClientBody, encodeBody } from "./body.ts";
+import { wholeObject } from "./json.ts";
+
+function bodyOf(text: string): ClientBody {
+  const bytes = Buffer.from(text);
+  const object = wholeObject(bytes);
+  if (object === undefined) throw new Error("no object");
+  return { bytes, object, model: JSON.parse(text).model };
+}
+
+const PLAIN: BodyOrder = {
+  model: "m",
+  asksUsage: false,
+  dropsStreamOptions: false,
+  edits: undefined,
+  toolIdLength: undefined,
+};
+
+function encoded(text: string, order: Partial<BodyOrder>): string {
+  return Buffer.from(encodeBody(bodyOf(text), { ...PLAIN, ...order })).toString();
+}
+
+describe("encodeBody", () => {
+  it("hands on the client's own bytes when nothing differs", () => {
+    const body = bodyOf('{ "model" : "m",  "x": 1e2, "y":"\\u00e9" }');
+    expect(encodeBody(body, PLAIN)).toBe(body.bytes);
+  });
+
+  it("changes the model's value and nothing else", () => {
+    const text = '{"a":1.0, "model" : "alias" , "big":12345678901234567890,"k":"\\u4f60"}';
+    expect(encoded(text, { model: 'up"stream' })).toBe(text.replace('"alias"', '"up\\"stream"'));
+  });
+
+  it("adds the model when the path named it", () => {
+    expect(encoded('{"input":"x"}', {})).toBe('{"input":"x","model":"m"}');
+    expect(encoded("{}", {})).toBe('{"model":"m"}');
+  });
+
+  it.each([
+    ['{"model":"m"}', '{"model":"m","stream_options":{"include_usage":true}}'],
+    ['{"stream_options":null,"model":"m"}', '{"stream_options":{"include_usage":true},"model":"m"}'],
+    ['{"stream_options":{},"model":"m"}', '{"stream_options":{"include_usage":true},"model":"m"}'],
+    [
+      '{"stream_options":{"x":[1]},"model":"m"}',
+      '{"stream_options":{"x":[1],"include_usage":true},"model":"m"}',
+    ],
+    [
+      '{"stream_options":{"include_usage":false,"x":1},"model":"m"}',
+      '{"stream_options":{"include_usage":true,"x":1},"model":"m"}',
+    ],
+    [
+      '{"stream_options":{"include_usage":true},"model":"m"}',
+      '{"stream_options":{"include_usage":true},"model":"m"}',
+    ],
+  ])("asks for usage in %s", (text, expected) => {
+    expect(encoded(text, { asksUsage: true })).toBe(expected);
+  });
+
+  it("drops stream_options for those who reject it", () => {
+    expect(
+      encoded('{"stream_options":{"include_usage":true},"model":"m"}', { dropsStreamOptions: true }),
+    ).toBe('{"model":"m"}');
+    expect(encoded('{"model":"a","stream_options":{}}', { dropsStreamOptions: true })).toBe('{"model":"m"}');
+  });
+
+  it("renames, drops, clamps and lifts zeros", () => {
+    const edits = {
+      renameFields: { seed: "random_seed", max_completion_tokens: "max_tokens" },
+      dropFields: ["user", "logprobs", "messages[].name"],
+      clampTemperature: [0, 1] as const,
+      zeroAs: 0.01,
+      rejectsZeroPenalties: true as const,
+    };
+    const text =
+      '{"model":"m","user":"u","logprobs":true,"seed":7,"max_tokens":5,"max_completion_tokens":9,"temperature":1.7,"top_p":0,"frequency_penalty":0,"presence_penalty":0.5,"messages":[{"role":"user","name":"n","content":"c"}]}';
+    expect(JSON.parse(encoded(text, { edits }))).toEqual({
+      model: "m",
+      random_seed: 7,
+      max_tokens: 5,
+      temperature: 1,
+      top_p: 0.01,
+      presence_penalty: 0.5,
+      messages: [{ role: "user", content: "c" }],
+    });
+    expect(JSON.parse(encoded('{"model":"m","temperature":0}', { edits }))).toEqual({
+      model: "m",
+      temperature: 0.01,
+    });
+  });
+
+  it("gives foreign tool ids a stable form, the same in calls and answers", () => {
+    const call = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "call_abcdefghijk", type: "function" }, { id: "abcdefghi" }],
+    };
+    const answer = { role: "tool", tool_call_id: "call_abcdefghijk", content: "1" };
+    const text = JSON.stringify({ model: "m", messages: [call, answer, { role: "user", content: "x" }] });
+    const sent = JSON.parse(encoded(text, { toolIdLength: 9 }));
+    const id = sent.messages[0].tool_calls[0].id;
+    expect(id).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(sent.messages[0].tool_calls[1].id).toBe("abcdefghi");
+    expect(sent.messages[1].tool_call_id).toBe(id);
+    const plain = '{"model":"m", "messages":[{"role":"user","content":1e2}]}';
+    expect(encoded(plain, { toolIdLength: 9 })).toBe(plain);
+  });
+
+  it("makes JSON of any edits at once", () => {
+    const names = ["model", "stream_options", "user", "seed", "temperature", "x", "frequency_penalty", "y"];
+    const value = fc.oneof(fc.constant(0), fc.constant(3), fc.jsonValue());
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.tuple(fc.constantFrom(...names), value), { selector: ([name]) => name }),
+        fc.boolean(),
+        (members, drops) => {
+          const text = JSON.stringify(Object.fromEntries(members));
+          const edits = {
+            renameFields: { seed: "random_seed" },
+            dropFields: ["user", "x"],
+            clampTemperature: [0, 1] as const,
+            rejectsZeroPenalties: true as const,
+          };
+          const sent = JSON.parse(encoded(text, { edits, dropsStreamOptions: drops, asksUsage: !drops }));
+          const given = Object.fromEntries(members);
+          expect(sent.model).toBe("m");
+          expect("user" in sent || "x" in sent || "seed" in sent).toBe(false);
+          expect(JSON.stringify(sent.y)).toBe(JSON.stringify(given["y"]));
+          expect("random_seed" in sent).toBe("seed" in given);
+          if (drops) expect("stream_options" in sent).toBe(false);
+          else expect(sent.stream_options.include_usage).toBe(true);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,41 @@
+// Azure OpenAI's dated surface: OpenAI's bodies under an address that names the deployment (providers 5). Its v1 surface is
+// plain OpenAI and has a row of its own in the catalogue.
+import type { Wire } from "#contract/providers.ts";
+import type { PassingDialect, Target } from "./dialect.ts";
+
+/** Stands when neither the client nor the channel names a version. Source: spec §5, D17. */
+const FALLBACK_VERSION = "2023-06-01-preview";
+const CLOUDFLARE_GATEWAY = "gateway.ai.cloudflare.com";
+
+export const azure: PassingDialect = {
+  kind: "passing",
+
+  address(endpoint, wire, target) {
+    const task = (wire.paths[endpoint] ?? "").replace(/^\/v1\//, "");
+    const prefix = target.baseUrl.includes(CLOUDFLARE_GATEWAY) ? "" : "/openai/deployments";
+    const deployment = encodeURIComponent(deploymentOf(wire, target.model));
+    const version = encodeURIComponent(versionOf(target));
+    return `${target.baseUrl}${prefix}/${deployment}/${task}?api-version=${version}`;
+  },
+
+  takesStreamOptions(wire, target) {
+    const since = wire.quirks?.streamOptionsSince;
+    if (wire.quirks?.noStreamOptions === true) return false;
+    return since === undefined || isSince(versionOf(target), since);
+  },
+};
+
+function versionOf(target: Target): string {
+  return target.apiVersion || target.other || FALLBACK_VERSION;
+}
+
+/** Versions compare by their date; `v1` and `preview` are newer than every date. */
+function isSince(version: string, since: string): boolean {
+  return !/^\d/.test(version) || version.slice(0, 10) >= since.slice(0, 10);
+}
+
+/** Azure names cannot hold dots where the model's name did in the old days. Source: providers 5.2. */
+function deploymentOf(wire: Wire, model: string): string {
+  const dropsDots = wire.quirks?.deploymentDropsDots?.some((prefix) => model.startsWith(prefix)) === true;
+  return dropsDots ? model.replaceAll(".", "") : model;
+}

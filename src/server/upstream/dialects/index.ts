@@ -1,0 +1,7 @@
+// The dialects that are spoken today, by the names used in the catalogue.
+import type { DialectName } from "#contract/providers.ts";
+import { azure } from "./azure.ts";
+import type { Dialect } from "./dialect.ts";
+import { openai } from "./openai.ts";
+
+export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = { openai, azure };

@@ -1,0 +1,26 @@
+// OpenAI's own wire and everything compatible with it: the bytes pass, only the address is built (providers 1.2, 4.1).
+import type { PassingDialect } from "./dialect.ts";
+
+/** A base that ends in a version segment, or in a gateway's provider segment, already contains the path's first one. */
+const VERSIONED_BASE = /\/v\d+\w*(\/openai)?$/;
+const CLOUDFLARE_GATEWAY = "gateway.ai.cloudflare.com";
+
+export const openai: PassingDialect = {
+  kind: "passing",
+
+  address(endpoint, wire, target) {
+    const path = wire.paths[endpoint] ?? "";
+    const base = target.baseUrl.replaceAll("{model}", encodeURIComponent(target.model));
+    // A custom base may be the complete address already. Source: providers 1.2.
+    if (base !== target.baseUrl || base.endsWith(taskOf(path))) return base;
+    const isVersioned = VERSIONED_BASE.test(base) || base.includes(CLOUDFLARE_GATEWAY);
+    return base + (isVersioned ? path.replace(/^(\/openai)?\/v\d+(?=\/)/, "") : path);
+  },
+
+  takesStreamOptions: (wire) => wire.quirks?.noStreamOptions !== true,
+};
+
+/** `/v1/chat/completions` → `/chat/completions`. */
+function taskOf(path: string): string {
+  return path.replace(/^.*?\/v\d+(?=\/)/, "");
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { messageOf, redact, retryAfterOf, statusFault } from "./fault.ts";
+
+function faultOf(status: number, body: unknown, text = "") {
+  return statusFault({ status, body, text, retryAfterMs: 0, secrets: ["sk-very-secret", "api.secret.host"] });
+}
+
+describe("messages of unknown errors", () => {
+  it.each([
+    [{ error: "a" }, "a"],
+    [{ error: { message: "b" } }, "b"],
+    [{ message: "c" }, "c"],
+    [{ error_msg: "d", error_code: 110 }, "d"],
+    [{ detail: [{ msg: "e" }] }, "e"],
+    [{ message: { detail: [{ msg: "f" }] } }, "f"],
+    [{ base_resp: { status_msg: "g" } }, "g"],
+    [{ header: { message: "h" } }, "h"],
+    [{ Response: { Error: { Message: "i" } } }, "i"],
+    [{ errors: [{ message: "j" }] }, "j"],
+    [{ title: "k" }, "k"],
+    [{ error: { message: "" }, msg: "l" }, "l"],
+  ])("%j", (body, message) => {
+    expect(messageOf(body)).toBe(message);
+  });
+
+  it("takes the title of an HTML page, else the status", () => {
+    expect(faultOf(503, undefined, "<html><TITLE>Down</TITLE>").publicMessage).toBe("Down");
+    expect(faultOf(500, undefined, "").publicMessage).toBe("bad response status code 500");
+  });
+});
+
+describe("statusFault", () => {
+  it.each([
+    [400, false, "none", 400],
+    [401, true, "credential", 502],
+    [402, true, "credential", 502],
+    [403, true, "credential", 502],
+    [404, true, "none", 404],
+    [408, true, "channel", 408],
+    [409, true, "none", 409],
+    [413, false, "none", 413],
+    [422, false, "none", 422],
+    [429, true, "channel", 429],
+    [500, true, "channel", 500],
+    [501, false, "none", 501],
+    [529, true, "channel", 529],
+    [302, true, "channel", 502],
+    [204, true, "channel", 502],
+  ])("%i: retry %s, blame %s, told as %i", (status, retry, blame, told) => {
+    expect(faultOf(status, { error: { message: "x" } })).toMatchObject({ retry, blame, status: told });
+  });
+
+  it("hides the words of a credential failure and redacts all others", () => {
+    const hidden = faultOf(401, {
+      error: { message: "key sk-very-secret of org-abcdef1", code: "invalid_api_key" },
+    });
+    expect(JSON.stringify({ ...hidden, signals: [] })).not.toMatch(/very-secret|org-abcdef1/);
+    expect(hidden.signals).toContain("invalid_api_key");
+    const shown = faultOf(400, {
+      error: { message: "at api.secret.host", type: "t", param: 7, code: 8, raw: { key: "sk-very-secret" } },
+    });
+    expect(shown).toMatchObject({
+      publicMessage: "at ***",
+      type: "t",
+      param: null,
+      code: 8,
+      extra: { raw: { key: "***" } },
+    });
+  });
+});
+
+describe("redact", () => {
+  it("knows keys, accounts and addresses by their looks", () => {
+    const text =
+      "sk-proj-abcdef123456 gsk_x AIzaSyA1234567890 org-AbCdEf123 10.0.0.1:8080 see https://platform.openai.com/docs";
+    const clean = redact(text, []);
+    expect(clean).toBe("*** gsk_x *** *** *** see https://platform.openai.com/docs");
+  });
+});
+
+describe("retryAfterOf", () => {
+  it("reads seconds and dates, within an hour", () => {
+    const now = Date.parse("2026-11-20T00:00:00Z");
+    expect(retryAfterOf("3", now)).toBe(3000);
+    expect(retryAfterOf("Fri, 20 Nov 2026 00:00:05 GMT", now)).toBe(5000);
+    expect(retryAfterOf("99999999", now)).toBe(3_600_000);
+    expect([retryAfterOf("-1", now), retryAfterOf("soon", now), retryAfterOf(undefined, now)]).toEqual([
+      0, 0, 0,
+    ]);
+  });
+});

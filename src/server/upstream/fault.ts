@@ -1,0 +1,268 @@
+// What can go wrong between us and an upstream, born once with everything that later rooms ask of it: may another channel
+// try, whose fault is it, what may the caller be told. The upstream's own words never reach a caller unredacted.
+import type { EgressFault } from "#server/egress/send.ts";
+import { asObject, type JsonRecord } from "./hub.ts";
+
+/** Who a failure counts against: `credential` and `channel` go to the channel's health, `none` to nobody. */
+export type Blame = "none" | "channel" | "credential";
+
+export interface RelayFault {
+  readonly kind: "fault";
+  /** HTTP status for the caller. */
+  readonly status: number;
+  /** Stable; also the `code` of the error body. */
+  readonly code: string | number | null;
+  readonly type: string;
+  readonly param: string | null;
+  readonly publicMessage: string;
+  /** Further fields of an upstream's error object, redacted. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  /** Another channel may succeed. */
+  readonly retry: boolean;
+  readonly blame: Blame;
+  /** For the logger only: short, redacted, never a body. */
+  readonly detail: string;
+  /** Status of the upstream; 0 = it gave none. */
+  readonly upstreamStatus: number;
+  /** Words of the upstream's error by which a channel can be found unusable (contract 9.5). */
+  readonly signals: readonly string[];
+  /** How long the upstream asked to be left alone; 0 = it did not say. */
+  readonly retryAfterMs: number;
+}
+
+const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
+  kind: "fault",
+  type: "one_api_error",
+  param: null,
+  retry: false,
+  blame: "none",
+  detail: "",
+  upstreamStatus: 0,
+  signals: [],
+  retryAfterMs: 0,
+};
+
+/** A fault of the caller or of ours: no channel is to blame and none is tried after it. */
+export function localFault(
+  status: number,
+  code: string,
+  publicMessage: string,
+  more: Partial<Pick<RelayFault, "type" | "param" | "detail">> = {},
+): RelayFault {
+  return { ...FAULT, status, code, publicMessage, ...more };
+}
+
+/** A channel that cannot serve this request as it is configured; the next one may. */
+export function channelFault(code: string, publicMessage: string, detail = ""): RelayFault {
+  return { ...FAULT, status: 500, code, publicMessage, retry: true, detail };
+}
+
+const EGRESS_MESSAGES: Readonly<Record<EgressFault["code"], readonly [status: number, message: string]>> = {
+  blocked: [502, "该渠道的地址不允许访问"],
+  dns: [502, "无法解析上游地址"],
+  refused: [502, "无法连接上游"],
+  connect_timeout: [504, "连接上游超时"],
+  tls: [502, "与上游建立安全连接失败"],
+  reset: [502, "上游连接中断"],
+  timeout: [504, "等待上游响应超时"],
+  idle: [504, "上游响应中断超时"],
+  protocol: [502, "上游返回了无法识别的响应"],
+  aborted: [499, "请求已取消"],
+};
+
+/** The network failed. The caller is told the kind, the logger the address. */
+export function networkFault(fault: EgressFault): RelayFault {
+  const [status, publicMessage] = EGRESS_MESSAGES[fault.code];
+  return {
+    ...FAULT,
+    status,
+    code: "do_request_failed",
+    publicMessage,
+    type: "upstream_error",
+    retry: fault.code !== "aborted",
+    blame: fault.code === "aborted" ? "none" : "channel",
+    detail: `${fault.code}: ${fault.detail}`,
+  };
+}
+
+/** The upstream answered with something that is no reply: HTML, nothing, half a JSON text, a foreign type (R11). */
+export function unreadableFault(detail: string, upstreamStatus: number): RelayFault {
+  return {
+    ...FAULT,
+    status: 502,
+    code: "bad_response",
+    publicMessage: "上游返回了无法识别的响应",
+    type: "upstream_error",
+    retry: true,
+    blame: "channel",
+    detail,
+    upstreamStatus,
+  };
+}
+
+const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
+/** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (D16). */
+const CREDENTIAL = new Set([401, 402, 403]);
+
+/** What an upstream said in an error reply. */
+export interface UpstreamError {
+  readonly status: number;
+  /** The JSON of the body; undefined = it was none. */
+  readonly body: unknown;
+  /** Begin of a body that is no JSON. */
+  readonly text: string;
+  readonly retryAfterMs: number;
+  /** Strings that must not reach the caller: the channel's key and host. */
+  readonly secrets: readonly string[];
+}
+
+/** An error reply (contract 8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
+export function statusFault(error: UpstreamError): RelayFault {
+  const { status, secrets } = error;
+  const found = messageOf(error.body) ?? titleOf(error.text) ?? `bad response status code ${status}`;
+  const message = redact(found, secrets);
+  const shared: RelayFault = {
+    ...FAULT,
+    status,
+    code: "bad_response_status_code",
+    type: "upstream_error",
+    param: String(status),
+    publicMessage: message,
+    retry: status < 400 || RETRYABLE.has(status) || isServerError(status),
+    blame: blameFor(status),
+    detail: `${status}: ${message.slice(0, 300)}`,
+    upstreamStatus: status,
+    signals: signalsOf(error.body),
+    retryAfterMs: error.retryAfterMs,
+  };
+  if (CREDENTIAL.has(status)) {
+    const publicMessage = "上游拒绝了本服务的凭证，请联系管理员";
+    return { ...shared, status: 502, code: "upstream_credential", param: null, publicMessage };
+  }
+  if (status < 400 || status > 599) {
+    return { ...shared, status: 502, publicMessage: "上游返回了无法识别的响应" };
+  }
+  const object = asObject(asObject(error.body)?.["error"]);
+  return typeof object?.["message"] === "string" ? { ...shared, ...openAiParts(object, secrets) } : shared;
+}
+
+function isServerError(status: number): boolean {
+  return status >= 500 && status !== 501;
+}
+
+function blameFor(status: number): Blame {
+  if (CREDENTIAL.has(status)) return "credential";
+  return isServerError(status) || status === 429 || status === 408 || status < 400 ? "channel" : "none";
+}
+
+/** Type, param and code as the upstream gave them, and whatever else its error object holds. */
+function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<RelayFault> {
+  const { message: _, type, param, code, ...rest } = object;
+  return {
+    type: typeof type === "string" ? redact(type, secrets) : "upstream_error",
+    param: typeof param === "string" ? param : null,
+    code: typeof code === "string" || typeof code === "number" ? code : null,
+    ...(Object.keys(rest).length > 0 && { extra: redactObject(rest, secrets) }),
+  };
+}
+
+/** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (contract 8.5). */
+export function saturated(fault: RelayFault): RelayFault {
+  const { extra: _, ...rest } = fault;
+  return { ...rest, publicMessage: "当前分组上游负载已饱和，请稍后再试" };
+}
+
+/** Where an unknown error JSON keeps its message, in this order (providers 21.1). */
+const MESSAGE_PATHS = [
+  ["error"],
+  ["error", "message"],
+  ["error", "msg"],
+  ["message"],
+  ["msg"],
+  ["err"],
+  ["error_msg"],
+  ["errmsg"],
+  ["error_description"],
+  ["detail"],
+  ["detail", "0", "msg"],
+  ["message", "detail", "0", "msg"],
+  ["base_resp", "status_msg"],
+  ["header", "message"],
+  ["response", "error", "message"],
+  ["Response", "Error", "Message"],
+  ["errors", "0", "message"],
+  ["title"],
+] as const;
+
+const SIGNAL_PATHS = [
+  ["error", "code"],
+  ["error", "type"],
+  ["error", "status"],
+  ["code"],
+  ["error_code"],
+  ["base_resp", "status_code"],
+  ["header", "code"],
+  ["Response", "Error", "Code"],
+] as const;
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let current = value;
+  for (const step of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, step)) return undefined;
+    // Just seen to be an object (or array) that owns this key.
+    current = (current as Record<string, unknown>)[step];
+  }
+  return current;
+}
+
+/** The message in an error body of unknown shape; undefined = none found. */
+export function messageOf(body: unknown): string | undefined {
+  for (const path of MESSAGE_PATHS) {
+    const found = at(body, path);
+    if (typeof found === "string" && found.trim() !== "") return found;
+  }
+  return undefined;
+}
+
+/** Typed words of an error body: codes and types, never prose (contract 9.5, reliability R26). */
+function signalsOf(body: unknown): string[] {
+  return SIGNAL_PATHS.flatMap((path) => {
+    const found = at(body, path);
+    return typeof found === "string" || typeof found === "number" ? [String(found)] : [];
+  });
+}
+
+/** The title of an HTML error page, e.g. a CDN's. */
+function titleOf(text: string): string | undefined {
+  const title = /<title[^>]*>([^<]{1,200})/i.exec(text)?.[1]?.trim();
+  return title === "" ? undefined : title;
+}
+
+/** Takes keys, account ids, hosts and addresses out of a text (reliability R18, R19). Cut to 2,000 characters. */
+export function redact(text: string, secrets: readonly string[]): string {
+  let clean = text.slice(0, 2_000);
+  for (const secret of secrets) {
+    if (secret.length >= 4) clean = clean.replaceAll(secret, "***");
+  }
+  return clean
+    .replace(/\b(sk|ap|fk|sb|gsk|rk|pk|ak|key|fastgpt)-[-\w*.]{6,}/gi, "***")
+    .replace(/\bAIza[-\w]{10,}/g, "***")
+    .replace(/\b(org|proj|user)-[A-Za-z0-9]{6,}/g, "***")
+    .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "***");
+}
+
+function redactObject(value: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
+  // What JSON.stringify made of an object, JSON.parse makes an object again; the replacer keeps it JSON.
+  const text = JSON.stringify(value, (_, item: unknown) =>
+    typeof item === "string" ? redact(item, secrets) : item,
+  );
+  return asObject(JSON.parse(text)) ?? {};
+}
+
+/** The unit of Retry-After is seconds; a date counts from now. 0 = absent or unreadable; at most an hour. */
+export function retryAfterOf(header: unknown, nowMs: number): number {
+  if (typeof header !== "string") return 0;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 3_600_000) : 0;
+}

@@ -1,0 +1,42 @@
+// The words that everything upstream shares. Imports nothing.
+
+/** LLM tokens of one call. `cachedTokens` ⊆ `promptTokens`; reasoning is part of `completionTokens`. */
+export interface TokenUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+}
+
+/** A parsed JSON object. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** Narrows a parsed value to an object; undefined = it is an array, a scalar or null. */
+export function asObject(value: unknown): JsonRecord | undefined {
+  // An object that is no array has string keys only.
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as JsonRecord)
+    : undefined;
+}
+
+/**
+ * Cancels a call from outside: the one signal of a request (design 4.7). Lighter than AbortController, which costs more
+ * than the rest of the hot path's bookkeeping together.
+ */
+export class Cancellation {
+  isCancelled = false;
+  #listener: (() => void) | undefined;
+
+  /** Calls the listener of the moment, once. Idempotent. */
+  cancel(): void {
+    if (this.isCancelled) return;
+    this.isCancelled = true;
+    this.#listener?.();
+    this.#listener = undefined;
+  }
+
+  /** Sets what `cancel` ends; undefined = nothing. Whoever sets one later replaces it. */
+  watch(listener: (() => void) | undefined): void {
+    if (this.isCancelled) listener?.();
+    else this.#listener = listener;
+  }
+}

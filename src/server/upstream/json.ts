@@ -1,0 +1,338 @@
+// An exact look at a JSON object's own members as byte spans, so that a body can be edited at one value and stay the same
+// everywhere else, and only the values that matter need be parsed. Accepts what JSON.parse accepts (RFC 8259), but no
+// absurd depth; whether the bytes are UTF-8 is for the caller to ask.
+
+/** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
+export interface Member {
+  readonly name: string;
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/** An object's members and the span of the object itself, braces included. */
+export interface JsonObject {
+  readonly start: number;
+  readonly end: number;
+  readonly members: readonly Member[];
+}
+
+/** What a scan hears on its way through all values, for whoever wants to know. */
+export interface Tally {
+  /** Bytes of text values at any depth, escapes as they stand; data URLs are left out. */
+  textBytes: number;
+  /** Members named after images, sounds and files: their tokens cannot be told from their bytes. */
+  media: number;
+  /** Numbers at any depth; a prompt can be given as token numbers. */
+  numbers: number;
+  /** Half of a character that lies outside the basic plane: JSON allows it, text does not. */
+  hasLoneSurrogate: boolean;
+}
+
+export function newTally(): Tally {
+  return { textBytes: 0, media: 0, numbers: 0, hasLoneSurrogate: false };
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const LOWER_U = 0x75;
+
+/** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
+const DEPTH_LIMIT = 512;
+const MEMBER_LIMIT = 2_000;
+
+/** Escapes of one letter: `" \\ / b f n r t`. */
+const SHORT_ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
+const LITERALS = ["true", "false", "null"].map((word) => Buffer.from(word));
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function skipBlanks(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && isBlank(bytes[at])) at += 1;
+  return at;
+}
+
+/** Bytes that a string cannot just contain: quote, backslash and control characters. */
+const SPECIAL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+);
+
+/** The offset behind the closing quote of the string that opens at `from`; -1 = malformed or cut off. */
+function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
+  const end = bytes.length;
+  let at = from + 1;
+  while (at < end) {
+    const byte = bytes[at] as number; // Within bounds.
+    if (SPECIAL[byte] === 0) {
+      at += 1;
+      continue;
+    }
+    if (byte === QUOTE) return at + 1;
+    at = byte === BACKSLASH ? skipEscape(bytes, at, tally) : -1;
+    if (at < 0) return -1;
+  }
+  return -1;
+}
+
+/** The offset behind the escape at `at`, both halves of a pair; -1 = no escape of JSON. */
+function skipEscape(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
+  const letter = bytes[at + 1] ?? 0;
+  if (letter !== LOWER_U) return SHORT_ESCAPES.has(letter) ? at + 2 : -1;
+  const unit = hexAt(bytes, at + 2);
+  if (unit < 0) return -1;
+  if (unit < 0xd800 || unit > 0xdfff) return at + 6;
+  const isPair = unit < 0xdc00 && bytes[at + 6] === BACKSLASH && bytes[at + 7] === LOWER_U;
+  const second = isPair ? hexAt(bytes, at + 8) : -1;
+  if (second >= 0xdc00 && second <= 0xdfff) return at + 12;
+  if (tally !== undefined) tally.hasLoneSurrogate = true;
+  return at + 6;
+}
+
+/** The number of four hexadecimal digits; -1 = they are not there. */
+function hexAt(bytes: Uint8Array, from: number): number {
+  let value = 0;
+  for (let at = from; at < from + 4; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const lower = byte | 0x20;
+    if (isDigit(byte)) value = value * 16 + byte - 0x30;
+    else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + lower - 0x57;
+    else return -1;
+  }
+  return value;
+}
+
+/** The offset behind the digits at `from`; -1 = there are none. */
+function skipDigits(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && isDigit(bytes[at])) at += 1;
+  return at === from ? -1 : at;
+}
+
+/** The offset behind the number at `from`; -1 = none. */
+function skipNumber(bytes: Uint8Array, from: number): number {
+  let at = bytes[from] === 0x2d ? from + 1 : from;
+  // A zero stands alone.
+  at = bytes[at] === 0x30 ? at + 1 : skipDigits(bytes, at);
+  if (at >= 0 && bytes[at] === 0x2e) at = skipDigits(bytes, at + 1);
+  if (at < 0 || ((bytes[at] ?? 0) | 0x20) !== 0x65) return at;
+  const sign = bytes[at + 1];
+  return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+}
+
+/** The offset behind true, false or null; -1 = none of them. */
+function skipLiteral(bytes: Uint8Array, from: number): number {
+  for (const word of LITERALS) {
+    let index = 0;
+    while (index < word.length && bytes[from + index] === word[index]) index += 1;
+    if (index === word.length) return from + index;
+  }
+  return -1;
+}
+
+/** The offset behind the value that begins at `from`; -1 = malformed, cut off or too deep. */
+function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
+  const byte = bytes[from];
+  if (byte === QUOTE) return skipText(bytes, from, tally);
+  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+    return depth >= DEPTH_LIMIT ? -1 : skipNested(bytes, from, tally, depth);
+  }
+  if (byte !== 0x2d && !isDigit(byte)) return skipLiteral(bytes, from);
+  if (tally !== undefined) tally.numbers += 1;
+  return skipNumber(bytes, from);
+}
+
+/** A string that is a value. */
+function skipText(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
+  const end = skipString(bytes, from, tally);
+  if (tally === undefined || end < 0) return end;
+  // `data:`
+  const isDataUrl =
+    end - from > 16 &&
+    bytes[from + 1] === 0x64 &&
+    bytes[from + 2] === 0x61 &&
+    bytes[from + 3] === 0x74 &&
+    bytes[from + 5] === COLON;
+  if (!isDataUrl) tally.textBytes += end - from - 2;
+  return end;
+}
+
+/** The offset behind the object or array that opens at `from`; -1 = malformed, cut off or too deep. */
+function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
+  const isObject = bytes[from] === OPEN_BRACE;
+  const close = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
+  let at = skipBlanks(bytes, from + 1);
+  if (bytes[at] === close) return at + 1;
+  for (;;) {
+    if (isObject) at = skipKey(bytes, at, tally);
+    if (at >= 0) at = skipValue(bytes, at, tally, depth + 1);
+    if (at < 0) return -1;
+    at = skipBlanks(bytes, at);
+    if (bytes[at] === close) return at + 1;
+    if (bytes[at] !== COMMA) return -1;
+    at = skipBlanks(bytes, at + 1);
+  }
+}
+
+/** Source: the parts of OpenAI's messages, providers 4.3. */
+const MEDIA_NAMES = ["file", "image_url", "video_url", "input_audio"].map((name) => Buffer.from(`"${name}"`));
+
+function isMediaName(bytes: Uint8Array, start: number, end: number): boolean {
+  for (const name of MEDIA_NAMES) {
+    if (name.length !== end - start) continue;
+    let index = 1;
+    while (index < name.length && bytes[start + index] === name[index]) index += 1;
+    if (index === name.length) return true;
+  }
+  return false;
+}
+
+/** The offset of the value behind the key at `at`; -1 = there is no key, or no colon. */
+function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
+  if (bytes[at] !== QUOTE) return -1;
+  const end = skipString(bytes, at, tally);
+  if (end < 0) return -1;
+  if (tally !== undefined && isMediaName(bytes, at, end)) tally.media += 1;
+  const colon = skipBlanks(bytes, end);
+  return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
+}
+
+/** The text of a string literal's span, escapes decoded; undefined = not a string. */
+function readName(bytes: Uint8Array, start: number, end: number): string | undefined {
+  let text = "";
+  for (let at = start + 1; at < end - 1; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === BACKSLASH || byte > 0x7e) return readJson(bytes, start, end);
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+function readJson(bytes: Uint8Array, start: number, end: number): string | undefined {
+  try {
+    const value: unknown = JSON.parse(textAt(bytes, start, end));
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Finds the members of the object that opens at or after `from` (blanks skipped). Repeated names are all listed.
+ * undefined = there is no object there, or it is cut off or malformed anywhere inside.
+ */
+export function objectAt(bytes: Uint8Array, from = 0, tally?: Tally): JsonObject | undefined {
+  const start = skipBlanks(bytes, from);
+  if (bytes[start] !== OPEN_BRACE) return undefined;
+  const members: Member[] = [];
+  let at = skipBlanks(bytes, start + 1);
+  if (bytes[at] === CLOSE_BRACE) return { start, end: at + 1, members };
+  for (;;) {
+    const member = memberAt(bytes, at, tally);
+    if (member === undefined) return undefined;
+    members.push(member);
+    at = skipBlanks(bytes, member.valueEnd);
+    if (bytes[at] === CLOSE_BRACE) return { start, end: at + 1, members };
+    if (bytes[at] !== COMMA || members.length >= MEMBER_LIMIT) return undefined;
+    at = skipBlanks(bytes, at + 1);
+  }
+}
+
+function memberAt(bytes: Uint8Array, keyStart: number, tally: Tally | undefined): Member | undefined {
+  if (bytes[keyStart] !== QUOTE) return undefined;
+  const keyEnd = skipString(bytes, keyStart, tally);
+  if (keyEnd < 0) return undefined;
+  const colon = skipBlanks(bytes, keyEnd);
+  if (bytes[colon] !== COLON) return undefined;
+  const valueStart = skipBlanks(bytes, colon + 1);
+  const valueEnd = skipValue(bytes, valueStart, tally, 1);
+  const name = readName(bytes, keyStart, keyEnd);
+  if (valueEnd < 0 || name === undefined) return undefined;
+  return { name, keyStart, keyEnd, valueStart, valueEnd };
+}
+
+/** Like `objectAt`, for a whole text: nothing but blanks may follow the object. */
+export function wholeObject(bytes: Uint8Array, tally?: Tally): JsonObject | undefined {
+  const object = objectAt(bytes, 0, tally);
+  return object !== undefined && skipBlanks(bytes, object.end) === bytes.length ? object : undefined;
+}
+
+/** The value of a member; undefined = there is no such member. */
+export function readMember(bytes: Uint8Array, object: JsonObject, name: string): unknown {
+  const member = findMember(object, name);
+  if (member === undefined) return undefined;
+  const { valueStart, valueEnd } = member;
+  return JSON.parse(textAt(bytes, valueStart, valueEnd));
+}
+
+function textAt(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+}
+
+/** Finds a member by name; the last one when a name is repeated, as JSON.parse does. */
+export function findMember(object: JsonObject, name: string): Member | undefined {
+  for (let index = object.members.length - 1; index >= 0; index -= 1) {
+    const member = object.members[index];
+    if (member?.name === name) return member;
+  }
+  return undefined;
+}
+
+/** Changes to an object's members. Texts are JSON. Names that are not there are passed over, but for `set`. */
+export interface ObjectEdits {
+  /** Name → its new value; added at the end when it is not there. */
+  readonly set?: ReadonlyMap<string, string>;
+  readonly drop?: ReadonlySet<string>;
+  /** Old name → new name; the value stays as it is. */
+  readonly rename?: ReadonlyMap<string, string>;
+}
+
+/**
+ * Writes an object anew with its edits, together with what stands around it. As long as nothing is dropped, every byte but
+ * those of changed names and values stays, blanks included; after a drop only the members' own bytes do.
+ */
+export function editObject(bytes: Uint8Array, object: JsonObject, edits: ObjectEdits): Uint8Array {
+  const { set, drop } = edits;
+  const kept = drop === undefined ? object.members : object.members.filter(({ name }) => !drop.has(name));
+  const isWhole = kept.length === object.members.length;
+  const parts: Uint8Array[] = [];
+  // What stands before the first member, between two, and behind the last.
+  let at = 0;
+  for (const [index, member] of kept.entries()) {
+    if (isWhole) parts.push(bytes.subarray(at, member.keyStart));
+    else parts.push(index === 0 ? bytes.subarray(0, object.start + 1) : COMMA_BYTES);
+    pushMember(parts, bytes, member, edits);
+    at = member.valueEnd;
+  }
+  if (kept.length === 0) parts.push(bytes.subarray(0, object.start + 1));
+  const names = new Set(kept.map(({ name }) => name));
+  const added = [...(set ?? [])].filter(([name]) => !names.has(name) && drop?.has(name) !== true);
+  const text = added.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
+  if (text !== "") parts.push(Buffer.from(kept.length > 0 ? `,${text}` : text));
+  parts.push(bytes.subarray(isWhole && kept.length > 0 ? at : object.end - 1));
+  return Buffer.concat(parts);
+}
+
+const COMMA_BYTES = Buffer.from(",");
+
+function pushMember(parts: Uint8Array[], bytes: Uint8Array, member: Member, edits: ObjectEdits): void {
+  const name = edits.rename?.get(member.name);
+  const value = edits.set?.get(member.name);
+  if (name === undefined) parts.push(bytes.subarray(member.keyStart, member.keyEnd));
+  else parts.push(Buffer.from(JSON.stringify(name)));
+  if (value === undefined) parts.push(bytes.subarray(member.keyEnd, member.valueEnd));
+  else parts.push(bytes.subarray(member.keyEnd, member.valueStart), Buffer.from(value));
+}

@@ -1,0 +1,100 @@
+// Follows one streamed reply event by event: says what goes on to the client, keeps the last usage, listens for text, finish and
+// errors. It changes an event only where a quirk of the row asks for it.
+import { type RelayFault, unreadableFault } from "./fault.ts";
+import { asObject, type JsonRecord } from "./hub.ts";
+import { isDone, renderEvent, type SseEvent } from "./sse.ts";
+import { ReplyTap, Seen } from "./tap.ts";
+import { findUsage } from "./usage.ts";
+import { errorIn200, parseObject, type ReplyContext } from "./verdict.ts";
+
+/** What to do with an event: hand its bytes on, withhold it, send other bytes instead, or stop at the end or at an error. */
+export type EventAction = "pass" | "drop" | "done" | Uint8Array | RelayFault;
+
+export interface MeterOptions extends ReplyContext {
+  /** We asked for usage and the client did not: the chunk that brings nothing else is ours to keep. */
+  readonly hidesUsage: boolean;
+}
+
+export class StreamMeter {
+  readonly tap = new ReplyTap();
+  /** The last usage the upstream told, unread. */
+  usage: JsonRecord | undefined;
+  /** A finish reason came. */
+  isFinished = false;
+  /** Events with a payload so far. */
+  events = 0;
+  readonly #options: MeterOptions;
+  /** Rows whose events have to be looked into one by one. */
+  readonly #isCurious: boolean;
+
+  constructor(options: MeterOptions) {
+    this.#options = options;
+    const { quirks } = options;
+    this.#isCurious =
+      quirks?.errorIn200 !== undefined ||
+      quirks?.endsWithWholeReply === true ||
+      quirks?.dropsEmptyChunks === true;
+  }
+
+  take(event: SseEvent): EventAction {
+    const { data, dataStart, dataEnd } = event;
+    if (dataStart < 0 || dataStart === dataEnd) return "pass";
+    // `[DONE]` is the only payload that begins with a bracket.
+    if (data[dataStart] !== 0x7b && isDone(event)) return "done";
+    this.events += 1;
+    const seen = this.tap.scan(data, dataStart, dataEnd);
+    if ((seen & Seen.finish) !== 0) this.isFinished = true;
+    if ((seen & (Seen.usage | Seen.error)) === 0 && !this.#isCurious) return "pass";
+    const chunk = parseObject(data.subarray(dataStart, dataEnd));
+    return chunk === undefined
+      ? unreadableFault("a stream event is no JSON object", 200)
+      : this.#judge(chunk);
+  }
+
+  #judge(chunk: JsonRecord): EventAction {
+    const { quirks } = this.#options;
+    const refusal = errorIn200(chunk, this.#options);
+    if (refusal !== undefined) return refusal;
+    const usage = findUsage(chunk, quirks);
+    if (usage !== undefined) this.usage = usage;
+    const choices = chunk["choices"];
+    const isEmpty = Array.isArray(choices) && choices.length === 0;
+    if (isEmpty && usage === undefined && quirks?.dropsEmptyChunks === true) return "drop";
+    if (isEmpty && usage !== undefined && this.#options.hidesUsage) return "drop";
+    if (quirks?.endsWithWholeReply === true && chunk["object"] === "chat.completion")
+      return this.#wholeAsChunk(chunk, choices);
+    return "pass";
+  }
+
+  /** A whole reply at the end of a stream repeats its text: only its finish reason and usage go on. */
+  #wholeAsChunk(reply: JsonRecord, choices: unknown): Uint8Array {
+    const list = Array.isArray(choices) ? choices : [];
+    const chunk = {
+      ...reply,
+      object: "chat.completion.chunk",
+      choices: list.map((item: unknown, index) => {
+        const { message: _, ...choice } = asObject(item) ?? {};
+        return { index, ...choice, delta: {} };
+      }),
+    };
+    return renderEvent(JSON.stringify(chunk));
+  }
+}
+
+/** A whole chat or completions reply as the events of a stream, for a client that asked for one and got none (providers 1.4). */
+export function wholeAsEvents(reply: JsonRecord, wantsUsage: boolean): Uint8Array {
+  const { usage, choices, ...head } = reply;
+  const list = Array.isArray(choices) ? choices : [];
+  const chunk = {
+    ...head,
+    object: head["object"] === "chat.completion" ? "chat.completion.chunk" : head["object"],
+    choices: list.map((item: unknown) => {
+      const { message, ...choice } = asObject(item) ?? {};
+      return message === undefined ? choice : { ...choice, delta: message };
+    }),
+  };
+  const events = [renderEvent(JSON.stringify(chunk))];
+  if (wantsUsage && usage !== undefined)
+    events.push(renderEvent(JSON.stringify({ ...chunk, choices: [], usage })));
+  return Buffer.concat(events);
+}

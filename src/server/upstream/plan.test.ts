@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { type Provider, providers } from "#contract/providers.ts";
+import { planCall, type UpstreamTarget } from "./plan.ts";
+
+function rowOf(slug: string): Provider {
+  const row = providers.find((provider) => provider.slug === slug);
+  if (row === undefined) throw new Error(`no row ${slug}`);
+  return row;
+}
+
+interface Shape {
+  readonly slug: string;
+  readonly baseUrl?: string;
+  readonly key?: string;
+  readonly other?: string;
+  readonly endpoint?: "chat" | "embeddings" | "completions";
+  readonly model?: string;
+  readonly apiVersion?: string;
+}
+
+function planOf({ slug, baseUrl = "", key = "sk-key-of-channel", other = "", ...rest }: Shape) {
+  const target: UpstreamTarget = { provider: rowOf(slug), key, baseUrl, other };
+  const { endpoint = "chat", model = "gpt-4o", apiVersion = "" } = rest;
+  return planCall(target, { endpoint, model, apiVersion }, (name) =>
+    name === "SystemName" ? "网关 Gate" : "",
+  );
+}
+
+function urlOf(shape: Shape): string {
+  const plan = planOf(shape);
+  return plan.kind === "plan" ? plan.origin + plan.path : String(plan.code);
+}
+
+describe("addresses", () => {
+  it.each<[Shape, string]>([
+    [{ slug: "openai" }, "https://api.openai.com/v1/chat/completions"],
+    [{ slug: "openai", baseUrl: "https://x.com/" }, "https://x.com/v1/chat/completions"],
+    [{ slug: "openai", baseUrl: "https://x.com/v1" }, "https://x.com/v1/chat/completions"],
+    [{ slug: "openai", baseUrl: "https://x.com/api/v3" }, "https://x.com/api/v3/chat/completions"],
+    [
+      { slug: "openai", baseUrl: "https://gateway.ai.cloudflare.com/v1/acc/gw/openai" },
+      "https://gateway.ai.cloudflare.com/v1/acc/gw/openai/chat/completions",
+    ],
+    [{ slug: "openai", endpoint: "embeddings" }, "https://api.openai.com/v1/embeddings"],
+    [{ slug: "custom", baseUrl: "http://x.com:8080" }, "http://x.com:8080/v1/chat/completions"],
+    [{ slug: "custom", baseUrl: "https://x.com/llm/chat/completions" }, "https://x.com/llm/chat/completions"],
+    [{ slug: "custom", baseUrl: "https://x.com/{model}/go", model: "a/b" }, "https://x.com/a%2Fb/go"],
+    [{ slug: "custom" }, "invalid_channel_address"],
+    [{ slug: "groq" }, "https://api.groq.com/openai/v1/chat/completions"],
+    [{ slug: "openrouter" }, "https://openrouter.ai/api/v1/chat/completions"],
+    [{ slug: "groq", endpoint: "embeddings" }, "unsupported_relay_mode"],
+    [
+      { slug: "gemini", baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
+      "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+    ],
+    [
+      { slug: "azure", baseUrl: "https://r.openai.azure.com" },
+      "https://r.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2023-06-01-preview",
+    ],
+    [
+      { slug: "azure", baseUrl: "https://r.openai.azure.com", other: "2024-10-21", model: "gpt-3.5-turbo" },
+      "https://r.openai.azure.com/openai/deployments/gpt-35-turbo/chat/completions?api-version=2024-10-21",
+    ],
+    [
+      {
+        slug: "azure",
+        baseUrl: "https://r.openai.azure.com",
+        other: "2024-10-21",
+        apiVersion: "2025-04-01-preview",
+      },
+      "https://r.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview",
+    ],
+    [
+      { slug: "azure", baseUrl: "https://r.openai.azure.com", other: "v1" },
+      "https://r.openai.azure.com/openai/v1/chat/completions",
+    ],
+    [
+      { slug: "azure", baseUrl: "https://r.openai.azure.com/openai/v1" },
+      "https://r.openai.azure.com/openai/v1/chat/completions",
+    ],
+  ])("%j → %s", (shape, url) => {
+    expect(urlOf(shape)).toBe(url);
+  });
+});
+
+describe("a plan", () => {
+  const headersOf = (shape: Shape) => {
+    const plan = planOf(shape);
+    if (plan.kind === "fault") throw new Error(String(plan.code));
+    const pairs: [string, string][] = [];
+    for (let at = 0; at < plan.headers.length; at += 2)
+      pairs.push([plan.headers[at] ?? "", plan.headers[at + 1] ?? ""]);
+    return new Map(pairs);
+  };
+
+  it("signs as the row says, without what people paste around keys", () => {
+    expect(headersOf({ slug: "openai", key: "  Bearer sk-a \n" }).get("authorization")).toBe("Bearer sk-a");
+    const azure = headersOf({ slug: "azure", baseUrl: "https://r.openai.azure.com", key: "k" });
+    expect([azure.get("api-key"), azure.has("authorization")]).toEqual(["k", false]);
+    const keyless = headersOf({ slug: "ollama", baseUrl: "http://localhost:11434/v1", key: "" });
+    expect(keyless.has("authorization")).toBe(false);
+  });
+
+  it("fills a row's headers from options, in ASCII", () => {
+    expect(headersOf({ slug: "openrouter" }).get("X-Title")).toBe(" Gate");
+    expect(headersOf({ slug: "openrouter" }).has("HTTP-Referer")).toBe(false);
+  });
+
+  it("knows who takes stream_options", () => {
+    const takes = (shape: Shape) => {
+      const plan = planOf(shape);
+      return plan.kind === "plan" && plan.takesStreamOptions;
+    };
+    expect(takes({ slug: "openai" })).toBe(true);
+    expect(takes({ slug: "mistral" })).toBe(false);
+    const azure = { slug: "azure", baseUrl: "https://r.openai.azure.com" };
+    expect(takes(azure)).toBe(false);
+    expect(takes({ ...azure, other: "2024-10-21" })).toBe(true);
+    expect(takes({ ...azure, other: "v1" })).toBe(true);
+  });
+
+  it("opens a loopback port only to a provider that lives there", () => {
+    const port = (shape: Shape) => {
+      const plan = planOf(shape);
+      return plan.kind === "plan" ? plan.loopbackPort : undefined;
+    };
+    expect(port({ slug: "ollama", baseUrl: "http://localhost:11434/v1" })).toBe(11_434);
+    expect(port({ slug: "openai", baseUrl: "http://localhost:11434" })).toBeUndefined();
+  });
+
+  it("answers a wire that is not spoken with a fault that another channel may mend", () => {
+    expect(planOf({ slug: "xunfei", key: "a|b|c" })).toMatchObject({
+      code: "unsupported_channel_type",
+      retry: true,
+      blame: "none",
+    });
+  });
+});

@@ -1,0 +1,90 @@
+// What of a request costs prompt tokens (contract 11.2–11.4, providers 22.4). Pure; it fetches no image.
+import type { EndpointName } from "#contract/providers.ts";
+import { asObject, type JsonRecord } from "./hub.ts";
+import { imageSize, imageTokens } from "./image.ts";
+import type { Countable } from "./tokens.ts";
+
+/** Each message is framed by three tokens, the reply's start by three more; a name costs one besides its text. */
+const MESSAGE_TOKENS = 3;
+const NAME_TOKENS = 1;
+const REPLY_TOKENS = 3;
+/** Each tool costs eight besides its JSON (providers 22.4). */
+const TOOL_TOKENS = 8;
+/** Two seconds of speech or so; only the upstream knows better. */
+const AUDIO_TOKENS = 100;
+
+interface Tally {
+  readonly texts: string[];
+  fixedTokens: number;
+  /** Images, sounds and files: their tokens cannot be told from their bytes. */
+  media: number;
+}
+
+/** What a request costs, and how many of its parts are media. */
+export interface PromptParts extends Countable {
+  readonly media: number;
+}
+
+/** Collects what a request's prompt consists of. Never throws, whatever the body looks like. */
+export function promptParts(endpoint: EndpointName, body: JsonRecord): PromptParts {
+  const tally: Tally = { texts: [], fixedTokens: 0, media: 0 };
+  if (endpoint === "chat") addChat(tally, body);
+  else addInput(tally, body["input"] ?? body["prompt"]);
+  if (typeof body["instruction"] === "string") tally.texts.push(body["instruction"]);
+  return tally;
+}
+
+function addChat(tally: Tally, body: JsonRecord): void {
+  tally.fixedTokens += REPLY_TOKENS;
+  for (const message of listOf(body["messages"])) addMessage(tally, asObject(message));
+  for (const tool of [...listOf(body["tools"]), ...listOf(body["functions"])]) {
+    tally.fixedTokens += TOOL_TOKENS;
+    tally.texts.push(JSON.stringify(tool));
+  }
+  const format = asObject(body["response_format"]);
+  if (format?.["json_schema"] !== undefined) tally.texts.push(JSON.stringify(format["json_schema"]));
+}
+
+function addMessage(tally: Tally, message: JsonRecord | undefined): void {
+  if (message === undefined) return;
+  tally.fixedTokens += MESSAGE_TOKENS;
+  const { role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId } = message;
+  for (const text of [role, name, toolCallId]) if (typeof text === "string") tally.texts.push(text);
+  if (typeof name === "string") tally.fixedTokens += NAME_TOKENS;
+  if (toolCalls !== undefined && toolCalls !== null) tally.texts.push(JSON.stringify(toolCalls));
+  if (typeof content === "string") tally.texts.push(content);
+  else for (const part of listOf(content)) addPart(tally, asObject(part));
+}
+
+function addPart(tally: Tally, part: JsonRecord | undefined): void {
+  if (part === undefined) return;
+  if (typeof part["text"] === "string") {
+    tally.texts.push(part["text"]);
+    return;
+  }
+  if (part["refusal"] !== undefined) {
+    tally.texts.push(String(part["refusal"]));
+    return;
+  }
+  tally.media += 1;
+  const image = part["image_url"];
+  if (image === undefined) {
+    tally.fixedTokens += AUDIO_TOKENS;
+    return;
+  }
+  const url = typeof image === "string" ? image : asObject(image)?.["url"];
+  const detail = asObject(image)?.["detail"];
+  tally.fixedTokens += imageTokens(typeof url === "string" ? imageSize(url) : undefined, detail === "low");
+}
+
+/** Strings count as text, arrays of strings too, arrays of numbers are tokens already (contract 11.4). */
+function addInput(tally: Tally, input: unknown): void {
+  if (typeof input === "string") tally.texts.push(input);
+  else if (typeof input === "number") tally.fixedTokens += 1;
+  else if (Array.isArray(input)) for (const item of input) addInput(tally, item);
+  else if (asObject(input) !== undefined) addPart(tally, asObject(input));
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

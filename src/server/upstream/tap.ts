@@ -1,0 +1,154 @@
+// Listens to reply bytes on their way: collects the generated text and notices usage, errors and finish reasons, without
+// parsing or changing anything. It looks at JSON keys and strings only, so it costs a fraction of a JSON.parse.
+
+/** What one look noticed; flags of `ReplyTap.scan`. */
+export const Seen = {
+  /** A `usage` object. */
+  usage: 1,
+  /** An `error` that is not null. */
+  error: 2,
+  /** A non-empty `finish_reason`. */
+  finish: 4,
+  /** Generated text. */
+  text: 8,
+} as const;
+
+const TEXT = 1;
+const FINISH = 2;
+const USAGE = 3;
+const ERROR = 4;
+
+/** Keys that matter, by length, so that most keys are passed over by one look-up. */
+const KEYS: readonly (readonly { readonly name: Uint8Array; readonly kind: number }[] | undefined)[] =
+  (() => {
+    const table: { name: Uint8Array; kind: number }[][] = [];
+    const add = (kind: number, ...names: string[]) => {
+      for (const name of names) {
+        table[name.length] ??= [];
+        table[name.length]?.push({ name: Buffer.from(name), kind });
+      }
+    };
+    // Chat deltas and messages, completions, tool arguments, and the names thinking goes by (providers 4.4).
+    add(TEXT, "content", "text", "arguments", "refusal", "reasoning", "reasoning_content");
+    add(FINISH, "finish_reason");
+    add(USAGE, "usage");
+    add(ERROR, "error");
+    return table;
+  })();
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+
+/** Text beyond this is counted by its bytes only; an estimate of it would not be worth the memory. */
+const TEXT_LIMIT_BYTES = 1024 * 1024;
+
+/** One tap per reply. */
+export class ReplyTap {
+  /** Bytes of generated text seen so far, as they stand in the JSON. */
+  textBytes = 0;
+  /** Events or replies that brought text. Most upstreams send one token in each. */
+  textPieces = 0;
+  #text = Buffer.allocUnsafe(512);
+  #kept = 0;
+
+  /** Looks at one JSON payload. Returns the `Seen` flags of what is in it. */
+  scan(bytes: Uint8Array, start: number, end: number): number {
+    let seen = 0;
+    let at = start;
+    while (at < end) {
+      if (bytes[at] !== QUOTE) {
+        at += 1;
+        continue;
+      }
+      const keyEnd = stringEnd(bytes, at + 1, end);
+      const kind = kindOf(bytes, at + 1, keyEnd);
+      const value = kind === 0 ? -1 : valueAfter(bytes, keyEnd + 1, end);
+      if (value < 0) {
+        at = keyEnd + 1;
+        continue;
+      }
+      seen |= this.#note(kind, bytes, value, end);
+      // A string is a value, not the next key; into objects and arrays the search goes on.
+      at = bytes[value] === QUOTE ? stringEnd(bytes, value + 1, end) + 1 : value;
+    }
+    if ((seen & Seen.text) !== 0) this.textPieces += 1;
+    return seen;
+  }
+
+  /** Takes the value of a key that matters. */
+  #note(kind: number, bytes: Uint8Array, value: number, end: number): number {
+    const first = bytes[value];
+    if (kind === USAGE) return first === OPEN_BRACE ? Seen.usage : 0;
+    // Not null, not false.
+    if (kind === ERROR) return first === 0x6e || first === 0x66 ? 0 : Seen.error;
+    if (first !== QUOTE) return 0;
+    const valueEnd = stringEnd(bytes, value + 1, end);
+    if (valueEnd === value + 1) return 0;
+    return kind === FINISH ? Seen.finish : this.#keep(bytes, value + 1, valueEnd);
+  }
+
+  /** All text seen, escapes decoded. Up to 1 MiB; the rest is in `textBytes` only. */
+  text(): string {
+    // Bodies of JSON strings put one behind another are the body of one JSON string.
+    const raw = this.#text.subarray(0, this.#kept).toString();
+    try {
+      return String(JSON.parse(`"${raw}"`));
+    } catch {
+      return raw;
+    }
+  }
+
+  #keep(bytes: Uint8Array, start: number, end: number): number {
+    const size = end - start;
+    this.textBytes += size;
+    if (this.#kept + size > TEXT_LIMIT_BYTES) return Seen.text;
+    if (this.#kept + size > this.#text.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.#text.length * 2, this.#kept + size));
+      this.#text.copy(larger, 0, 0, this.#kept);
+      this.#text = larger;
+    }
+    if (size < 64)
+      for (let at = start; at < end; at += 1) this.#text[this.#kept + at - start] = bytes[at] ?? 0;
+    else this.#text.set(bytes.subarray(start, end), this.#kept);
+    this.#kept += size;
+    return Seen.text;
+  }
+}
+
+/** The offset of the closing quote of a string whose content begins at `from`; `end` when it never closes. */
+function stringEnd(bytes: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  return end;
+}
+
+/** What a string means if it is a key; 0 = nothing to us. */
+function kindOf(bytes: Uint8Array, start: number, end: number): number {
+  const candidates = KEYS[end - start];
+  if (candidates === undefined) return 0;
+  for (const { name, kind } of candidates) {
+    let index = 0;
+    while (index < name.length && bytes[start + index] === name[index]) index += 1;
+    if (index === name.length) return kind;
+  }
+  return 0;
+}
+
+/** The offset of the value behind a key's colon, blanks skipped; -1 = no colon: the string was no key. */
+function valueAfter(bytes: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end && isBlank(bytes[at])) at += 1;
+  if (bytes[at] !== 0x3a) return -1;
+  at += 1;
+  while (at < end && isBlank(bytes[at])) at += 1;
+  return at < end ? at : -1;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

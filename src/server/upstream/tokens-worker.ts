@@ -1,0 +1,60 @@
+// The thread that counts tokens. It holds the encodings' tables (75 MB each) and nothing else.
+import { parentPort } from "node:worker_threads";
+
+export type EncodingName = "cl100k_base" | "o200k_base";
+
+export interface CountRequest {
+  readonly id: number;
+  readonly encoding: EncodingName;
+  readonly texts: readonly string[];
+}
+
+export interface CountReply {
+  readonly id: number;
+  readonly encoding: EncodingName;
+  /** Of all texts together; undefined = the encoding could not be loaded. */
+  readonly tokens: number | undefined;
+}
+
+interface Encoding {
+  countTokens(text: string, options: { disallowedSpecial: Set<string> }): number;
+}
+
+/** Merging is quadratic in the length of a run without blanks; slices bound it. A cut costs a token at most. */
+const SLICE_CHARS = 4_000;
+/** Texts are data: `<|endoftext|>` in them is no command. */
+const PLAIN = { disallowedSpecial: new Set<string>() };
+
+const encodings = new Map<EncodingName, Promise<Encoding>>();
+
+function load(name: EncodingName): Promise<Encoding> {
+  let encoding = encodings.get(name);
+  if (encoding === undefined) {
+    encoding =
+      name === "cl100k_base"
+        ? import("gpt-tokenizer/encoding/cl100k_base")
+        : import("gpt-tokenizer/encoding/o200k_base");
+    encodings.set(name, encoding);
+  }
+  return encoding;
+}
+
+function countText(encoding: Encoding, text: string): number {
+  let tokens = 0;
+  for (let at = 0; at < text.length; at += SLICE_CHARS) {
+    tokens += encoding.countTokens(text.slice(at, at + SLICE_CHARS), PLAIN);
+  }
+  return tokens;
+}
+
+parentPort?.on("message", async (request: CountRequest) => {
+  const { id, encoding: name, texts } = request;
+  const reply = (tokens: number | undefined) =>
+    parentPort?.postMessage({ id, encoding: name, tokens } satisfies CountReply);
+  try {
+    const encoding = await load(name);
+    reply(texts.reduce((sum, text) => sum + countText(encoding, text), 0));
+  } catch {
+    reply(undefined);
+  }
+});

@@ -1,0 +1,104 @@
+// Is what an upstream sent a reply, an error in a reply's clothes, or neither (reliability R11, R12; providers 21.2)? Pure.
+import type { EndpointName, Quirks } from "#contract/providers.ts";
+import type { ReplyHeaders } from "#server/egress/send.ts";
+import { type RelayFault, statusFault, unreadableFault } from "./fault.ts";
+import { asObject, type JsonRecord } from "./hub.ts";
+import { wholeObject } from "./json.ts";
+
+/** The members of a reply that are ever looked at. */
+const LOOKED_AT = new Set(["error", "usage", "object", "x_groq", "base_resp", "code", "statusText"]);
+
+/**
+ * What matters of a body that is a JSON object: of all others, however large, nothing is parsed. Lists (`choices`, `data`)
+ * are shown empty. undefined = no JSON object.
+ */
+export function readReply(body: Uint8Array): JsonRecord | undefined {
+  const object = wholeObject(body);
+  if (object === undefined) return undefined;
+  const values: Record<string, unknown> = {};
+  for (const { name, valueStart, valueEnd } of object.members) {
+    if (LOOKED_AT.has(name)) values[name] = parse(body.subarray(valueStart, valueEnd));
+    else if (body[valueStart] === OPEN_BRACKET) values[name] = [];
+  }
+  return values;
+}
+
+const OPEN_BRACKET = 0x5b;
+
+/** The JSON object of a text in bytes; undefined = it is none. */
+export function parseObject(bytes: Uint8Array): JsonRecord | undefined {
+  return asObject(parse(bytes));
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bare media type of a reply, lower case; "" = none given. */
+export function mediaTypeOf(headers: ReplyHeaders): string {
+  const value = headers["content-type"];
+  const text = typeof value === "string" ? value : "";
+  const end = text.indexOf(";");
+  return (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
+}
+
+/** A coded body would have to be decoded; we ask for none, so one is refused (reliability R20). */
+export function isCoded(headers: ReplyHeaders): boolean {
+  const coding = headers["content-encoding"];
+  return coding !== undefined && coding !== "" && coding !== "identity";
+}
+
+/** Where each endpoint keeps its substance: an object without it is no reply. */
+const SUBSTANCE: Readonly<Partial<Record<EndpointName, string>>> = {
+  chat: "choices",
+  completions: "choices",
+  embeddings: "data",
+};
+
+export interface ReplyContext {
+  readonly endpoint: EndpointName;
+  readonly quirks: Quirks | undefined;
+  readonly secrets: readonly string[];
+}
+
+/** Judges a whole 200 body. undefined = it is a reply. */
+export function judgeReply(reply: JsonRecord | undefined, context: ReplyContext): RelayFault | undefined {
+  if (reply === undefined) return unreadableFault("no JSON object", 200);
+  const refusal = errorIn200(reply, context);
+  if (refusal !== undefined) return refusal;
+  const substance = SUBSTANCE[context.endpoint];
+  if (substance !== undefined && !Array.isArray(reply[substance]))
+    return unreadableFault(`no ${substance}`, 200);
+  return undefined;
+}
+
+/** An error that came with status 200, whole or as one stream event; undefined = none. */
+export function errorIn200(reply: JsonRecord, { quirks, secrets }: ReplyContext): RelayFault | undefined {
+  const code = refusalCode(reply, quirks?.errorIn200);
+  if (code === undefined) return undefined;
+  const status = quirks?.faultStatus?.[code] ?? Number(code);
+  const isHttp = Number.isInteger(status) && status >= 400 && status <= 599;
+  const fallback = quirks?.errorIn200 === undefined ? 502 : 500;
+  return statusFault({ status: isHttp ? status : fallback, body: reply, text: "", retryAfterMs: 0, secrets });
+}
+
+/** The code of a refusal, "" when it has none; undefined = the reply is no refusal. */
+function refusalCode(reply: JsonRecord, kind: Quirks["errorIn200"]): string | undefined {
+  const { error } = reply;
+  if (error !== undefined && error !== null && error !== false && error !== "") {
+    const code = asObject(error)?.["code"];
+    return typeof code === "string" || typeof code === "number" ? String(code) : "";
+  }
+  if (kind === "base-resp") {
+    const code = asObject(reply["base_resp"])?.["status_code"];
+    return typeof code === "number" && code !== 0 ? String(code) : undefined;
+  }
+  if (kind === "status-text" && reply["statusText"] !== undefined && reply["choices"] === undefined) {
+    return typeof reply["code"] === "number" && reply["code"] !== 200 ? String(reply["code"]) : "";
+  }
+  return undefined;
+}

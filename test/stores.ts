@@ -1,0 +1,127 @@
+// The same test on both databases: a fresh SQLite file or a fresh PostgreSQL database, and the rows that most tests need.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Ledger } from "#server/money/ledger.ts";
+import { insertChannels, type NewChannel } from "#server/store/channels.ts";
+import { type Db, openStore, type Store, type StoreOptions } from "#server/store/db.ts";
+import { insertToken, type NewToken } from "#server/store/tokens.ts";
+import { insertUser, type NewUser } from "#server/store/users.ts";
+import { createPostgresDatabase } from "./postgres.ts";
+
+export const engines = ["sqlite", "postgres"] as const;
+export type Engine = (typeof engines)[number];
+
+/** A place for a database that can be opened again after it was closed. */
+export interface TestDatabase {
+  readonly options: StoreOptions;
+  open(extra?: Partial<StoreOptions>): Promise<Store>;
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const postgres = engine === "postgres" ? await createPostgresDatabase() : undefined;
+  const options: StoreOptions = { dataDir, ...(postgres && { databaseUrl: postgres.url }) };
+  return {
+    options,
+    open: (extra) => openStore({ ...options, ...extra }),
+    async drop() {
+      await postgres?.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+let serial = 0;
+
+/** Adds a user; the quota is granted through the ledger. Returns the id. */
+export async function seedUser(db: Db, change: Partial<NewUser> = {}): Promise<number> {
+  serial += 1;
+  return insertUser(db, {
+    username: `user${serial}`,
+    password: "",
+    display_name: "",
+    role: 1,
+    status: 1,
+    email: "",
+    github_id: "",
+    wechat_id: "",
+    access_token_hash: null,
+    group: "default",
+    aff_code: "",
+    inviter_id: 0,
+    created_at: 1_800_000_000,
+    ...change,
+  });
+}
+
+export async function seedToken(db: Db, userId: number, change: Partial<NewToken> = {}): Promise<number> {
+  serial += 1;
+  return insertToken(db, {
+    user_id: userId,
+    key_hash: `hash${serial}`,
+    key_sealed: "sealed",
+    status: 1,
+    name: `token${serial}`,
+    created_time: 1_800_000_000,
+    accessed_time: 1_800_000_000,
+    expired_time: -1,
+    unlimited_quota: 0,
+    models: "",
+    subnet: "",
+    ...change,
+  });
+}
+
+export async function seedChannel(db: Db, change: Partial<NewChannel> = {}): Promise<number> {
+  serial += 1;
+  const [id = 0] = await insertChannels(db, [
+    {
+      type: 1,
+      key_hash: `hash${serial}`,
+      key_sealed: "sealed",
+      status: 1,
+      status_reason: "",
+      status_time: 0,
+      name: `channel${serial}`,
+      weight: 0,
+      priority: 0,
+      created_time: 1_800_000_000,
+      test_time: 0,
+      response_time: 0,
+      base_url: "",
+      other: "",
+      balance: 0,
+      balance_updated_time: 0,
+      models: "gpt-4o",
+      group: "default",
+      model_mapping: "",
+      config: "",
+      ...change,
+    },
+  ]);
+  return id;
+}
+
+/** A user with a balance, and a token with one or an unlimited token. Returns their ids. */
+export async function seedAccount(
+  db: Db,
+  ledger: Ledger,
+  { quota, remain }: { quota: bigint; remain?: bigint },
+): Promise<{ userId: number; tokenId: number }> {
+  const userId = await seedUser(db);
+  const tokenId = await seedToken(db, userId, { unlimited_quota: remain === undefined ? 1 : 0 });
+  await ledger.adjust({ userId, kind: "grant", quota: { delta: quota }, actorId: userId, reason: "test" });
+  if (remain !== undefined) {
+    await ledger.adjust({
+      userId,
+      tokenId,
+      kind: "token-adjust",
+      quota: { target: remain },
+      actorId: userId,
+      reason: "test",
+    });
+  }
+  return { userId, tokenId };
+}
