@@ -6,7 +6,7 @@ import { editObject, findMember, type JsonObject, readMember, wholeObject } from
 
 /** A client's body: its bytes and where its members stand. Values are parsed when they matter. */
 export interface ClientBody {
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   readonly object: JsonObject;
   /** The model it names; undefined = none, or no text. */
   readonly model: unknown;

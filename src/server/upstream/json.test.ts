@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { editObject, findMember, newTally, readMember, wholeObject } from "./json.ts";
 
-function bytes(text: string): Uint8Array {
+function bytes(text: string): Buffer {
   return Buffer.from(text);
 }
 

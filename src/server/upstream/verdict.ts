@@ -5,14 +5,17 @@ import { type RelayFault, statusFault, unreadableFault } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { wholeObject } from "./json.ts";
 
-/** The members of a reply that are ever looked at. */
+/** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that matter. */
+const PARSE_LIMIT_BYTES = 64 * 1024;
 const LOOKED_AT = new Set(["error", "usage", "object", "x_groq", "base_resp", "code", "statusText"]);
+const OPEN_BRACKET = 0x5b;
 
 /**
- * What matters of a body that is a JSON object: of all others, however large, nothing is parsed. Lists (`choices`, `data`)
+ * The JSON object of a body. Of a large one only the members that are ever looked at are there, and lists (`choices`, `data`)
  * are shown empty. undefined = no JSON object.
  */
 export function readReply(body: Uint8Array): JsonRecord | undefined {
+  if (body.length <= PARSE_LIMIT_BYTES) return parseObject(body);
   const object = wholeObject(body);
   if (object === undefined) return undefined;
   const values: Record<string, unknown> = {};
@@ -22,8 +25,6 @@ export function readReply(body: Uint8Array): JsonRecord | undefined {
   }
   return values;
 }
-
-const OPEN_BRACKET = 0x5b;
 
 /** The JSON object of a text in bytes; undefined = it is none. */
 export function parseObject(bytes: Uint8Array): JsonRecord | undefined {
