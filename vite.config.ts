@@ -13,10 +13,19 @@ function ownVersion(): string {
   return isNamed ? String(manifest.version) : "0.0.0";
 }
 
+/** The newest entry of the changelog: from its heading to the next one. */
+function newestNotes(): string {
+  const text = readFileSync(new URL("CHANGELOG.md", import.meta.url), "utf8");
+  return text.split(/^## /m)[1]?.trim() ?? "";
+}
+
 export default defineConfig({
   root: fileURLToPath(new URL("src/console", import.meta.url)),
   plugins: [react()],
-  define: { __APP_VERSION__: JSON.stringify(ownVersion()) },
+  define: {
+    __APP_VERSION__: JSON.stringify(ownVersion()),
+    __RELEASE_NOTES__: JSON.stringify(newestNotes()),
+  },
   server: { port: 5173, proxy: { "/api": API, "/v1": API } },
   build: {
     outDir: fileURLToPath(new URL("dist/console", import.meta.url)),

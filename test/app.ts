@@ -7,6 +7,7 @@ import { type App, createApp, createHttpServer } from "#server/app.ts";
 import type { Clock } from "#server/clock.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
+import type { Logger } from "#server/log.ts";
 import { createPostgresDatabase } from "./postgres.ts";
 
 /** A management answer, read. */
@@ -41,6 +42,8 @@ export interface TestApp {
 export interface TestAppOptions {
   readonly databaseUrl?: string | undefined;
   readonly clock?: Clock;
+  /** Hears what is logged; nothing is written when absent. */
+  readonly logger?: Logger;
   /** Environment variables over the test's own: no limits, loopback allowed, silent. */
   readonly env?: Readonly<Record<string, string>>;
   /** Keeps the files, for a second app on the same data. Removed by the caller. */
@@ -67,7 +70,10 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     LOG_LEVEL: "silent",
     ...options.env,
   });
-  const ctx = await createContext(config, options.clock ? { clock: options.clock } : {});
+  const ctx = await createContext(config, {
+    ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.logger ? { logger: options.logger } : {}),
+  });
   const app = createApp(ctx);
   const servers: ReturnType<typeof createServer>[] = [];
 

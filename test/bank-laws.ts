@@ -5,12 +5,12 @@ import { updateToken } from "#server/store/tokens.ts";
 import { compare, type Model, type ModelCall, type ModelToken, type ModelUser, Real } from "./bank-model.ts";
 import { seedToken, seedUser } from "./stores.ts";
 
-type Command = fc.AsyncCommand<Model, Real>;
+export type Command = fc.AsyncCommand<Model, Real>;
 
-const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % list.length];
+export const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % list.length];
 
 /** Runs a step and compares everything afterwards. */
-function command(
+export function command(
   text: string,
   check: (model: Model) => boolean,
   run: (model: Model, real: Real) => Promise<void>,
@@ -25,11 +25,11 @@ function command(
   };
 }
 
-const amounts = fc.oneof(
+export const amounts = fc.oneof(
   { weight: 6, arbitrary: fc.bigInt(0n, 200n) },
   { weight: 1, arbitrary: fc.bigInt(0n, 100_000n) },
 );
-const at = fc.nat(50);
+export const at = fc.nat(50);
 
 const createAccount = fc.tuple(amounts, fc.option(amounts, { nil: undefined })).map(([quota, remain]) =>
   command(
@@ -45,7 +45,15 @@ const createAccount = fc.tuple(amounts, fc.option(amounts, { nil: undefined })).
       if (remain !== undefined) {
         await real.ledger.adjust({ ...by, tokenId, kind: "token-adjust", quota: { target: remain } });
       }
-      model.users.push({ id: userId, quota, used: 0n, calls: 0 });
+      model.users.push({
+        id: userId,
+        inviterId: 0,
+        isEnabled: true,
+        commission: 0n,
+        quota,
+        used: 0n,
+        calls: 0,
+      });
       model.tokens.push({
         id: tokenId,
         userId,
@@ -60,6 +68,7 @@ const createAccount = fc.tuple(amounts, fc.option(amounts, { nil: undefined })).
 
 /** The verdicts that the rules allow for a call of this amount. */
 function possible(user: ModelUser, token: ModelToken, amount: bigint): string[] {
+  if (!user.isEnabled) return ["user_disabled"];
   if (token.isDeleted) return ["token_unusable"];
   // A token at zero may be marked as exhausted: then even a free call is refused.
   if (!token.isUnlimited && token.remain === 0n) return ["token_quota", "user_quota", "reserved"];

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { fakeClock } from "#server/clock.ts";
 import { audit } from "#server/money/audit.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
-import type { Store } from "#server/store/db.ts";
+import type { Db, Store } from "#server/store/db.ts";
 
 export interface ModelToken {
   readonly id: number;
@@ -16,6 +16,11 @@ export interface ModelToken {
 
 export interface ModelUser {
   readonly id: number;
+  /** 0 = nobody. */
+  readonly inviterId: number;
+  isEnabled: boolean;
+  /** Millionths of a yuan. */
+  commission: bigint;
   quota: bigint;
   used: bigint;
   calls: number;
@@ -30,7 +35,16 @@ export interface ModelCall {
   seen: bigint;
 }
 
+export interface ModelCode {
+  readonly id: number;
+  readonly quota: bigint;
+  /** 1 unused, 2 disabled, 3 used. */
+  status: number;
+  usedBy: number;
+}
+
 export class Model {
+  readonly codes: ModelCode[] = [];
   readonly users: ModelUser[] = [];
   readonly tokens: ModelToken[] = [];
   open: ModelCall[] = [];
@@ -109,18 +123,20 @@ export async function compare(model: Model, { store }: Real): Promise<void> {
   if (userIds.length === 0) return;
   const users = await db
     .selectFrom("users")
-    .select(["id", "quota", "used_quota", "request_count"])
+    .select(["id", "quota", "used_quota", "request_count", "invite_commission_micro"])
     .where("id", "in", userIds)
     .orderBy("id")
     .execute();
   expect(users).toEqual(
-    model.users.map(({ id, quota, used, calls }) => ({
+    model.users.map(({ id, quota, used, calls, commission }) => ({
       id,
       quota: Number(quota),
       used_quota: Number(used),
       request_count: calls,
+      invite_commission_micro: Number(commission),
     })),
   );
+  await compareCodes(model, db);
   const tokens = await db
     .selectFrom("tokens")
     .select(["id", "remain_quota", "used_quota"])
@@ -148,7 +164,12 @@ export async function compare(model: Model, { store }: Real): Promise<void> {
   // E6: what users see adds up to what was booked, in the log and in the sums of the hours.
   const consumed = Number(model.users.reduce((sum, user) => sum + user.used, 0n));
   const calls = model.users.reduce((sum, user) => sum + user.calls, 0);
-  const logs = await db.selectFrom("logs").select("quota").where("user_id", "in", userIds).execute();
+  const logs = await db
+    .selectFrom("logs")
+    .select("quota")
+    .where("user_id", "in", userIds)
+    .where("type", "=", 2)
+    .execute();
   expect([logs.length, logs.reduce((sum, log) => sum + log.quota, 0)]).toEqual([calls, consumed]);
   const hours = await db
     .selectFrom("log_rollups")
@@ -157,6 +178,28 @@ export async function compare(model: Model, { store }: Real): Promise<void> {
     .execute();
   expect(hours.reduce((sum, hour) => sum + hour.requests, 0)).toBe(calls);
   expect(hours.reduce((sum, hour) => sum + hour.quota, 0)).toBe(consumed);
-  // E1–E5, E12 from the ledger itself.
+  // E1–E5, E7–E9, E12 from the ledger itself.
   expect(await audit(db)).toEqual([]);
+}
+
+async function compareCodes(model: Model, db: Db): Promise<void> {
+  if (model.codes.length === 0) return;
+  const codes = await db
+    .selectFrom("redemptions")
+    .select(["id", "quota", "status", "used_user_id"])
+    .where(
+      "id",
+      "in",
+      model.codes.map((code) => code.id),
+    )
+    .orderBy("id")
+    .execute();
+  expect(codes).toEqual(
+    model.codes.map(({ id, quota, status, usedBy }) => ({
+      id,
+      quota: Number(quota),
+      status,
+      used_user_id: usedBy,
+    })),
+  );
 }

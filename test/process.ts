@@ -15,6 +15,9 @@ export interface ServerProcess {
   output(): string;
   /** Sends the signal and resolves when the process is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves with the exit code when the process is gone; null = ended by a signal. */
+  readonly exited: Promise<number | null>;
+  readonly pid: number;
 }
 
 /** A temporary data directory that is removed by the returned function. */
@@ -42,7 +45,7 @@ export function freePort(): Promise<number> {
  * Root's relay key is `rootKey` and root's access token `rootAccess`, unless `env` says otherwise.
  */
 export async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
-  const port = await freePort();
+  const port = Number(env["PORT"] ?? (await freePort()));
   const child = spawn(process.execPath, ["src/server/main.ts"], {
     cwd: join(import.meta.dirname, ".."),
     env: {
@@ -61,6 +64,7 @@ export async function startServer(dataDir: string, env: Record<string, string> =
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const chunks: string[] = [];
   child.stdout.on("data", (data) => chunks.push(String(data)));
   child.stderr.on("data", (data) => chunks.push(String(data)));
@@ -70,6 +74,8 @@ export async function startServer(dataDir: string, env: Record<string, string> =
     url,
     dataDir,
     output: () => chunks.join(""),
+    exited,
+    pid: child.pid ?? 0,
     kill: (signal = "SIGTERM") =>
       new Promise((resolve) => {
         if (child.exitCode !== null || child.signalCode !== null) return resolve();
@@ -84,7 +90,8 @@ async function waitReady(url: string, child: ChildProcess, output: () => string)
   while (Date.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`server exited with ${child.exitCode}:\n${output()}`);
     try {
-      if ((await fetch(`${url}/readyz`)).ok) return;
+      // Whoever answers must be this process: the port may have been somebody else's.
+      if ((await fetch(`${url}/readyz`)).ok && output().includes("listening on")) return;
     } catch {
       // Not listening yet.
     }

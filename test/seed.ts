@@ -81,6 +81,7 @@ export async function seedPeople(ctx: Context) {
     alice: await seedUser(ctx, "alice"),
     bob: await seedUser(ctx, "bob"),
     admin: await seedUser(ctx, "admin", { role: Role.admin }),
+    peer: await seedUser(ctx, "peer", { role: Role.admin }),
     banned: await seedUser(ctx, "banned", { status: UserStatus.disabled }),
   };
 }

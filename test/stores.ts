@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Ledger } from "#server/money/ledger.ts";
 import { insertChannels, type NewChannel } from "#server/store/channels.ts";
 import { type Db, openStore, type Store, type StoreOptions } from "#server/store/db.ts";
+import { findRedemptionIdByKey, insertRedemptions, type NewRedemption } from "#server/store/redemptions.ts";
 import { insertToken, type NewToken } from "#server/store/tokens.ts";
 import { insertUser, type NewUser } from "#server/store/users.ts";
 import { createPostgresDatabase } from "./postgres.ts";
@@ -102,6 +103,23 @@ export async function seedChannel(db: Db, change: Partial<NewChannel> = {}): Pro
     },
   ]);
   return id;
+}
+
+/** Adds an unused redemption code. Returns the id. */
+export async function seedRedemption(db: Db, change: Partial<NewRedemption> = {}): Promise<number> {
+  serial += 1;
+  const code = {
+    user_id: 1,
+    key_hash: `hash${serial}`,
+    key_sealed: "sealed",
+    status: 1,
+    name: `code${serial}`,
+    quota: 100_000,
+    created_time: 1_800_000_000,
+    ...change,
+  };
+  await insertRedemptions(db, [code]);
+  return (await findRedemptionIdByKey(db, code.key_hash)) ?? 0;
 }
 
 /** A user with a balance, and a token with one or an unlimited token. Returns their ids. */

@@ -2,7 +2,12 @@
 interface ImportMetaEnv {
   /** Another server of the family the console talks to; empty = same origin (spec §7). */
   readonly VITE_SERVER?: string;
+  /** `owner/name` of the public repository whose releases the update check looks up; empty = none. */
+  readonly VITE_RELEASES?: string;
 }
 
 /** Version of package.json at build time, e.g. "0.1.0". */
 declare const __APP_VERSION__: string;
+
+/** The newest entry of CHANGELOG.md at build time: what this version brought. */
+declare const __RELEASE_NOTES__: string;

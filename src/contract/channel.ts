@@ -74,6 +74,12 @@ export const ChannelUpdate = ChannelDraft.partial().extend({
 });
 export type ChannelUpdate = z.output<typeof ChannelUpdate>;
 
+/** Which channels a run tests; absent or empty = all, anything else is refused (contract 3.6). */
+const TestScope = z.codec(z.enum(["", "all", "disabled"]).optional(), z.enum(["all", "disabled"]), {
+  decode: (text) => text || "all",
+  encode: (scope) => scope,
+});
+
 /** A model as OpenAI lists it, with the family's permission block (contract 8.7). */
 export const ModelObject = z.object({
   id: z.string(),
@@ -123,6 +129,33 @@ export const channelApi = {
     data: Nothing,
     beside: z.object({ time: z.number(), modelName: z.string().optional() }),
   }),
+  testAll: endpoint({
+    method: "GET",
+    path: "/api/channel/test",
+    level: "admin",
+    mutates: true,
+    summary: "在后台依次测试全部（all，默认）或已禁用（disabled）的渠道，立即返回",
+    query: z.object({ scope: TestScope }),
+    data: Nothing,
+  }),
+  updateBalance: endpoint({
+    method: "GET",
+    path: "/api/channel/update_balance/:id",
+    level: "admin",
+    mutates: true,
+    summary: "查询并保存一个渠道的余额；单位由渠道类型决定",
+    params: IdParams,
+    data: Nothing,
+    beside: z.object({ balance: z.number() }),
+  }),
+  updateAllBalances: endpoint({
+    method: "GET",
+    path: "/api/channel/update_balance",
+    level: "admin",
+    mutates: true,
+    summary: "在后台更新所有已启用渠道的余额，立即返回",
+    data: Nothing,
+  }),
   get: endpoint({
     method: "GET",
     path: "/api/channel/:id",
@@ -146,6 +179,13 @@ export const channelApi = {
     summary: "修改渠道的任意字段；空密钥表示不变",
     body: ChannelUpdate,
     data: Channel,
+  }),
+  removeDisabled: endpoint({
+    method: "DELETE",
+    path: "/api/channel/disabled",
+    level: "admin",
+    summary: "删除所有已禁用（手动或自动）的渠道；data 为删除的数量",
+    data: z.int(),
   }),
   remove: endpoint({
     method: "DELETE",

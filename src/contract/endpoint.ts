@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly turnstile?: true;
   /** A GET that changes state: refused across sites like any other write (reliability Q2). */
   readonly mutates?: true;
+  /** A public call that is told who is signed in, if anybody is. */
+  readonly identifies?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

@@ -1,6 +1,7 @@
 // The option table (spec §3): one row drives storage, defaults, validation, masking, the settings page and /api/status.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { sanitizeHtml } from "./html.ts";
 import { Nothing } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
@@ -27,7 +28,8 @@ const port = number(
 );
 
 const text = z.string().trim().max(2_000);
-const longText = z.string().max(200_000);
+/** Markdown, HTML or an address; HTML is cut down to an allowlist, also what an import brought (reliability H01). */
+const html = z.string().max(200_000, "内容过长").overwrite(sanitizeHtml);
 
 /** http(s) address without trailing slashes; "" allowed. */
 const url = z
@@ -171,12 +173,12 @@ export const optionTable = {
   SMTPToken: row({ ...secret, tab: "system", label: "SMTP 访问凭证" }),
   ServerAddress: row({ schema: url, fallback: "", tab: "system", label: "服务器地址", root: true }),
 
-  Notice: row({ schema: longText, fallback: "", tab: "other", label: "公告" }),
+  Notice: row({ schema: html, fallback: "", tab: "other", label: "公告" }),
   SystemName: row({ schema: text, fallback: "Tollgate", tab: "other", label: "系统名称" }),
   Logo: row({ schema: link, fallback: "", tab: "other", label: "Logo 图片地址" }),
-  Footer: row({ schema: longText, fallback: "", tab: "other", label: "页脚" }),
-  HomePageContent: row({ schema: longText, fallback: "", tab: "other", label: "首页内容" }),
-  About: row({ schema: longText, fallback: "", tab: "other", label: "关于" }),
+  Footer: row({ schema: html, fallback: "", tab: "other", label: "页脚" }),
+  HomePageContent: row({ schema: html, fallback: "", tab: "other", label: "首页内容" }),
+  About: row({ schema: html, fallback: "", tab: "other", label: "关于" }),
   Theme: row({
     schema: z.string().refine((name) => ["default", "berry", "air"].includes(name), "无效的主题"),
     fallback: "default",
@@ -206,6 +208,9 @@ export const optionTable = {
   }),
   TopUpLink: row({ schema: link, fallback: "", tab: "operation", label: "充值链接" }),
   ChatLink: row({ schema: link, fallback: "", tab: "operation", label: "聊天页面链接" }),
+  PricingLink: row({ schema: link, fallback: "", tab: "operation", label: "价格页面链接" }),
+  DocsLink: row({ schema: link, fallback: "", tab: "operation", label: "文档页面链接" }),
+  CheapLink: row({ schema: link, fallback: "", tab: "operation", label: "特惠套餐页面链接" }),
   QuotaPerUnit: row({ schema: positive, fallback: "500000", tab: "operation", label: "单位美元额度" }),
   RetryTimes: row({ schema: whole, fallback: "0", tab: "operation", label: "失败重试次数" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),

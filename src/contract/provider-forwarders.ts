@@ -71,6 +71,8 @@ export const forwarders: readonly Provider[] = [
     paths: { chat, completions, embeddings, models },
     // Attribution headers. Source: providers 15.1.
     quirks: { headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" } },
+    // Source: providers 20.7.
+    balance: { probe: "field", url: "/v1/credits", field: "data.total_credits", minus: "data.total_usage" },
   },
   {
     ...forwarder,

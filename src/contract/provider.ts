@@ -64,16 +64,19 @@ export type BalanceUnit = "usd" | "cny" | "cny/10000" | "quota";
 /**
  * How the balance is asked for. `openai-billing`: GET {base}/v1/dashboard/billing/subscription and …/usage; balance =
  * hard_limit_usd − total_usage / 100. `field`: one GET of `url`, the balance is the number (or numeric string) at `field`.
+ * Without a unit it can be asked for, but the console does not show it (spec §9).
  */
 export type Balance =
   | { readonly probe: "openai-billing"; readonly unit: BalanceUnit }
   | {
       readonly probe: "field";
-      readonly unit: BalanceUnit;
+      readonly unit?: BalanceUnit;
       /** Absolute, or a path under the channel's base URL. */
       readonly url: string;
       /** Dotted path in the JSON answer, e.g. `data.credit`. */
       readonly field: string;
+      /** Dotted path of a number that is taken off. */
+      readonly minus?: string;
       /** Where the key goes besides `Authorization: Bearer`: the query name `api_key`, or the header `Api-Key` instead of it. */
       readonly key?: "query:api_key" | "header:Api-Key";
     };

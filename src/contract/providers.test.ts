@@ -86,8 +86,10 @@ describe("the catalogue", () => {
     for (const type of openaiWire.filter((number) => number !== 3)) expect(row(type).signer).toBe("bearer");
   });
 
-  it("can ask for a balance exactly where spec §9 shows one", () => {
-    const units = providers.flatMap(({ type, balance }) => (balance ? [[type, balance.unit] as const] : []));
+  it("shows a balance exactly where spec §9 does", () => {
+    const units = providers.flatMap(({ type, balance }) =>
+      balance?.unit ? [[type, balance.unit] as const] : [],
+    );
     expect(Object.fromEntries(units)).toEqual({
       1: "usd",
       8: "usd",

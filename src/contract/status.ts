@@ -21,9 +21,15 @@ export const Status = z.object({
   quota_per_unit: z.number(),
   display_in_currency: z.boolean(),
   /** Our additions. */
+  /** default, berry or air: how the console looks. */
+  theme: z.string().default("default"),
   password_login: z.boolean().default(true),
   register: z.boolean().default(true),
   default_password: z.boolean().default(false),
+  /** What the pages of these names show in a frame; "" = none. */
+  pricing_link: z.string().default(""),
+  docs_link: z.string().default(""),
+  cheap_link: z.string().default(""),
 });
 export type Status = z.output<typeof Status>;
 

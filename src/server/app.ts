@@ -25,6 +25,8 @@ export interface App {
   request(path: string, init?: RequestInit): Promise<Response>;
   /** From now on: not ready, and connections end with their answer. */
   drain(): void;
+  /** Ends relayed calls that still run, with an error for their clients. Resolves when they are settled. */
+  cut(): Promise<void>;
 }
 
 interface Env {
@@ -39,6 +41,7 @@ const BODY_TIMEOUT_MS = 30_000;
 /** Builds the application over a context. */
 export function createApp(ctx: Context): App {
   let isDraining = false;
+  const open = new Set<ServerResponse>();
   const relay = createRelay(ctx);
   const site = createSite(ctx, () => isDraining);
   const serveSite = getRequestListener((request, env) => site.fetch(request, env), {
@@ -47,6 +50,8 @@ export function createApp(ctx: Context): App {
   return {
     listener(req, res) {
       if (isDraining) res.setHeader("Connection", "close");
+      open.add(res);
+      res.once("close", () => open.delete(res));
       if (RELAY_PATH.test(req.url ?? "")) {
         relay(req, res);
         return;
@@ -57,7 +62,10 @@ export function createApp(ctx: Context): App {
     request: async (path, init) => site.request(path, init),
     drain() {
       isDraining = true;
+      // Answers to calls that came before say it too, so that no client sends another on the same connection (G02).
+      for (const res of open) if (!res.headersSent) res.setHeader("Connection", "close");
     },
+    cut: () => relay.cut(),
   };
 }
 
@@ -155,9 +163,10 @@ function consoleHeaders(ctx: Context): Record<string, string> {
   };
 }
 
-/** Plain http pages that the operator linked to as chat, about or home page. */
+/** Plain http pages that the operator linked to as chat, pricing, docs, cheap plans, about or home page. */
 function framedOrigins({ options }: Context): string {
-  const links = [options.get("ChatLink"), options.get("About"), options.get("HomePageContent")];
+  const keys = ["ChatLink", "PricingLink", "DocsLink", "CheapLink", "About", "HomePageContent"] as const;
+  const links = keys.map((key) => options.get(key));
   const origins = links
     .filter((link) => /^http:\/\/\S+$/.test(link) && URL.canParse(link))
     .map((link) => new URL(link).origin);

@@ -25,6 +25,7 @@ test("empty variables count as absent", () => {
     port: 3000,
     databaseUrl: undefined,
     masterKey: undefined,
+    newMasterKey: undefined,
     logLevel: "info",
   });
 });
@@ -50,8 +51,20 @@ test.each([
   ["EGRESS_ALLOW", "localhost"],
   ["TRUSTED_PROXIES", "proxy.example"],
   ["LOG_LEVEL", "loud"],
+  ["GITHUB_URL", "github.example"],
+  ["GITHUB_API_URL", "ftp://github.example"],
+  ["TURNSTILE_URL", "https://"],
 ])("%s=%s is refused by name", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(name);
+});
+
+test("GitHub and Turnstile are where they are, unless told otherwise", () => {
+  expect(readConfig({})).toMatchObject({
+    githubUrl: "https://github.com",
+    githubApiUrl: "https://api.github.com",
+    turnstileUrl: "https://challenges.cloudflare.com",
+  });
+  expect(readConfig({ GITHUB_URL: "http://127.0.0.1:9000/" }).githubUrl).toBe("http://127.0.0.1:9000");
 });
 
 test("every wrong variable is named at once", () => {

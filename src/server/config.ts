@@ -23,6 +23,8 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   readonly workers: number;
   readonly masterKey: string | undefined;
+  /** Only for exchanging a master key that comes from the environment. */
+  readonly newMasterKey: string | undefined;
   readonly initialRootPassword: string | undefined;
   readonly initialRootToken: string | undefined;
   readonly initialRootAccessToken: string | undefined;
@@ -36,9 +38,17 @@ export interface Config {
   readonly syncFrequencyMs: number;
   /** How often all channels are tested; 0 = never. */
   readonly channelTestFrequencyMs: number;
+  /** The pause between two channels of a test or balance run. */
+  readonly pollingIntervalMs: number;
+  /** Entries of the usage log about calls are removed when they are older; 0 = never. */
+  readonly logRetentionSec: number;
   /** How long running requests may finish after SIGTERM. */
   readonly drainTimeoutMs: number;
   readonly logLevel: string;
+  /** Where GitHub, its API and Turnstile are; other addresses are for tests and mirrors. No trailing slash. */
+  readonly githubUrl: string;
+  readonly githubApiUrl: string;
+  readonly turnstileUrl: string;
 }
 
 /** The environment asks for something impossible; the message names the variable and what it should be. */
@@ -108,6 +118,19 @@ const databaseUrl = text.refine((value) => value === undefined || /^postgres(ql)
     "must begin with postgres:// — Tollgate keeps its data in PostgreSQL, or in SQLite when this is unset; MySQL is not supported",
 });
 
+/** An http(s) address without its trailing slashes. */
+function address(fallback: string) {
+  return text
+    .refine((value) => value === undefined || (/^https?:\/\//.test(value) && URL.canParse(value)), {
+      error: "must be an address that begins with http:// or https://",
+    })
+    .transform((value) => (value ?? fallback).replace(/\/+$/, ""));
+}
+
+const masterKey = text.refine((value) => value === undefined || value.length >= 32, {
+  error: "must have at least 32 characters; `openssl rand -hex 32` makes a good one",
+});
+
 const Environment = z.object({
   PORT: count(0, 65_535, 3000),
   HOST: text.transform((value) => value ?? "127.0.0.1"),
@@ -115,9 +138,8 @@ const Environment = z.object({
   DATABASE_URL: databaseUrl,
   SQL_DSN: databaseUrl,
   WORKERS: count(1, 256, 1),
-  MASTER_KEY: text.refine((value) => value === undefined || value.length >= 32, {
-    error: "must have at least 32 characters; `openssl rand -hex 32` makes a good one",
-  }),
+  MASTER_KEY: masterKey,
+  NEW_MASTER_KEY: masterKey,
   INITIAL_ROOT_PASSWORD: text.refine(
     (value) => value === undefined || (value.length >= 8 && value.length <= 128),
     {
@@ -143,7 +165,12 @@ const Environment = z.object({
   RELAY_TIMEOUT: count(0, 86_400, 300),
   SYNC_FREQUENCY: count(1, 86_400, 60),
   CHANNEL_TEST_FREQUENCY: count(0, 525_600, 0),
+  POLLING_INTERVAL: count(0, 3_600, 0),
+  LOG_RETENTION_DAYS: count(0, 36_500, 0),
   DRAIN_TIMEOUT: count(0, 86_400, 120),
+  GITHUB_URL: address("https://github.com"),
+  GITHUB_API_URL: address("https://api.github.com"),
+  TURNSTILE_URL: address("https://challenges.cloudflare.com"),
   LOG_LEVEL: text
     .transform((value) => value ?? "info")
     .refine((value) => ["fatal", "error", "warn", "info", "debug", "trace", "silent"].includes(value), {
@@ -179,6 +206,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     databaseUrl: database,
     workers: env.WORKERS,
     masterKey: env.MASTER_KEY,
+    newMasterKey: env.NEW_MASTER_KEY,
     initialRootPassword: env.INITIAL_ROOT_PASSWORD,
     initialRootToken: env.INITIAL_ROOT_TOKEN,
     initialRootAccessToken: env.INITIAL_ROOT_ACCESS_TOKEN,
@@ -192,7 +220,12 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     relayTimeoutMs: env.RELAY_TIMEOUT * 1000,
     syncFrequencyMs: env.SYNC_FREQUENCY * 1000,
     channelTestFrequencyMs: env.CHANNEL_TEST_FREQUENCY * MINUTE_MS,
+    pollingIntervalMs: env.POLLING_INTERVAL * 1000,
+    logRetentionSec: env.LOG_RETENTION_DAYS * 86_400,
     drainTimeoutMs: env.DRAIN_TIMEOUT * 1000,
     logLevel: env.LOG_LEVEL,
+    githubUrl: env.GITHUB_URL,
+    githubApiUrl: env.GITHUB_API_URL,
+    turnstileUrl: env.TURNSTILE_URL,
   };
 }

@@ -4,9 +4,15 @@ import { readFileSync } from "node:fs";
 import { type Actors, createActors } from "./accounts/actors.ts";
 import { createDefaultPassword, type DefaultPassword } from "./accounts/default-password.ts";
 import { ensureRoot, type FirstStart } from "./accounts/first-start.ts";
+import { createGuesses, type Guesses } from "./accounts/guesses.ts";
 import { createLogins, type Logins } from "./accounts/login.ts";
-import { confirmMasterKey, type MasterKey, readMasterKey } from "./accounts/master-key.ts";
+import { createMailer, type Mailer } from "./accounts/mailer.ts";
+import { type MasterKey, readMasterKey, unlockSecrets } from "./accounts/master-key.ts";
+import { createNotices } from "./accounts/notices.ts";
+import { createReminders, type Reminders, type ReminderTools } from "./accounts/reminders.ts";
+import { createResets, type Resets, type ResetTools } from "./accounts/reset.ts";
 import { createSessions, type Sessions } from "./accounts/sessions.ts";
+import { createWeChat, type WeChat, type WeChatTools } from "./accounts/wechat.ts";
 import { type Candidates, createCandidates } from "./channels/candidates.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
@@ -18,8 +24,18 @@ import { createLogger, type Logger } from "./log.ts";
 import { createLedger, type Ledger } from "./money/ledger.ts";
 import { createPriceBook, type PriceBook } from "./money/price.ts";
 import { createOptions, type Options } from "./options.ts";
-import { createSecrets, randomHex, type Secrets } from "./secrets.ts";
+import { randomHex, type Secrets } from "./secrets.ts";
 import { type Db, openStore, type Store } from "./store/db.ts";
+
+/** Something the super administrator should know, such as a channel that was switched off. */
+export interface Notice {
+  readonly title: string;
+  /** Plain text of a few lines. No secrets. */
+  readonly content: string;
+}
+
+/** Sends a notice on its way and returns at once; never throws. */
+export type Notify = (notice: Notice) => void;
 
 export interface Context {
   readonly config: Config;
@@ -39,7 +55,16 @@ export interface Context {
   readonly sessions: Sessions;
   readonly actors: Actors;
   readonly logins: Logins;
+  /** Who has tried too many redemption codes. */
+  readonly guesses: Guesses;
   readonly defaultPassword: DefaultPassword;
+  /** The way out for letters. */
+  readonly mailer: Mailer;
+  readonly resets: Resets;
+  readonly wechat: WeChat;
+  readonly reminders: Reminders;
+  /** Tells the super administrator (contract 4.8); what cannot be sent is at least in the diagnostic log. */
+  readonly notify: Notify;
   /** Seconds. */
   readonly startedAt: number;
   /** Id of this boot of this process; marks the reservations it holds. */
@@ -48,6 +73,8 @@ export interface Context {
   /** What the first start made; undefined on every later one. */
   readonly firstStart: FirstStart | undefined;
   readonly masterKey: MasterKey;
+  /** Aborted when the process takes itself down: runs in the background end. */
+  readonly stopping: AbortSignal;
   /** Takes everything down in reverse order. */
   dispose(): Promise<void>;
 }
@@ -105,10 +132,9 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const node = randomHex(16);
 
   const masterKey = await readMasterKey(config);
-  const secrets = createSecrets(masterKey.bytes);
   const store = cleanup.keep(await openStore({ ...config, onFatal: parts.onFatal }), (it) => it.close());
   const { db } = store;
-  await confirmMasterKey(db, secrets, masterKey);
+  const secrets = await unlockSecrets(db, masterKey);
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
   const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
 
@@ -121,11 +147,13 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
+  const sessions = createSessions({ db, clock, secrets });
 
   if (store.dialect === "postgres") {
     const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
     cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
   }
+  const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });
   events.ledgerRecovered(await ledger.recover());
   return {
@@ -142,17 +170,34 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     ledger,
     egress,
     candidates,
-    sessions: createSessions({ db, clock, secrets }),
+    sessions,
     actors,
     logins: createLogins({ db, clock, secrets, coord, events }),
+    guesses: createGuesses({ clock, coord, events }),
     defaultPassword,
+    ...createPost({ config, db, clock, secrets, coord, options, events, egress }, cleanup),
     startedAt: clock.seconds(),
     node,
     version: readVersion(),
     firstStart,
     masterKey,
+    stopping: stop.signal,
     dispose: () => cleanup.run(),
   };
+}
+
+type Post = Pick<Context, "mailer" | "resets" | "wechat" | "reminders" | "notify">;
+
+/** What carries letters and messages, and who uses it. Letters on their way are finished before all else is taken down. */
+function createPost(
+  tools: Omit<ResetTools, "mailer"> & Omit<ReminderTools, "mailer"> & WeChatTools,
+  cleanup: Cleanup,
+): Post {
+  const mailer = cleanup.keep(createMailer(tools), (it) => it.close());
+  const reminders = cleanup.keep(createReminders({ ...tools, mailer }), (it) => it.close());
+  const resets = cleanup.keep(createResets({ ...tools, mailer }), (it) => it.idle());
+  const notices = cleanup.keep(createNotices({ ...tools, mailer }), (it) => it.idle());
+  return { mailer, resets, reminders, wechat: createWeChat(tools), notify: notices.notify };
 }
 
 /** The price book of the options, built again after each change of them. */

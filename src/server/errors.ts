@@ -47,6 +47,8 @@ export const faults = {
   roleTooLow: () => failure("role_too_low", 200, "权限不够，无法执行该操作"),
   /** A browser on another site caused the call (reliability Q2, Z09). */
   crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),
+  /** The state of a third-party login is missing, used, too old, or another browser's (contract 4.5). */
+  stateMismatch: () => failure("state_mismatch", 403, "登录状态校验失败，请重新发起"),
   bodyTooLarge: () => failure("body_too_large", 413, "请求内容过大"),
   tooMany: (retryAfterMs: number, publicMessage = "") =>
     new AppError({
@@ -54,6 +56,16 @@ export const faults = {
       status: 429,
       publicMessage,
       retryAfterSec: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+    }),
+  /** The database cannot be written, or not now; nothing was done. */
+  unavailable: (cause: unknown) =>
+    new AppError({
+      code: "unavailable",
+      status: 503,
+      publicMessage: "数据库暂时不可用，请稍后再试",
+      detail: cause instanceof Error ? cause.message : "",
+      retryAfterSec: 2,
+      cause,
     }),
   /** Something that should not happen; the cause goes to the logger only. */
   internal: (cause: unknown) =>

@@ -1,5 +1,6 @@
 // One function per thing that happens in the business: a log line and counters. Never throws, never sees a secret.
 import type { Logger } from "pino";
+import { type Counters, createCounters, type Sample } from "./events/counters.ts";
 
 /** One relayed call, whatever came of it. */
 export interface RelayDone {
@@ -36,13 +37,6 @@ export interface ChannelFailed {
   readonly detail: string;
 }
 
-/** A sample of /metrics: name, labels from small fixed sets, value. */
-export interface Sample {
-  readonly name: string;
-  readonly labels: string;
-  value: number;
-}
-
 export interface Events {
   relayDone(event: RelayDone): void;
   channelFailed(event: ChannelFailed): void;
@@ -60,31 +54,78 @@ export interface Events {
     reason: "unknown" | "password" | "disabled" | "limited" | "closed";
     address: string;
   }): void;
+  /** A call was charged; hears only of charges above 0, from `onCharged`. */
+  onCharged(listener: (userId: number, quota: number) => void): () => void;
+  accountCreated(event: { userId: number; via: "password" | "github" | "wechat"; address: string }): void;
+  accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" }): void;
+  passwordReset(event: { userId: number }): void;
+  /** `reason` is short and typed. */
+  humanRefused(event: { reason: string; address: string }): void;
+  /** A service that signs people in or carries messages did not do its part; `problem` is short and typed. */
+  externalFailed(event: { service: "github" | "wechat" | "pusher"; problem: string }): void;
+  /** One try to send a letter. Never the address. */
+  mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
   optionChanged(event: { option: string; actorId: number }): void;
   rateLimited(event: { limit: string; address: string }): void;
   ledgerRecovered(event: { closed: number }): void;
+  /** A notice for the super administrator. */
+  rootNotified(event: { title: string; content: string }): void;
+  /** Stored balances that are not what the ledger says (reliability M33). */
+  booksDiffer(event: { mismatches: number; first: string }): void;
+  /** A periodic job or a run in the background ended. */
+  jobDone(event: { job: string; elapsedMs: number; outcome: string }): void;
   /** Something went wrong that nobody waits for, e.g. a background reload. */
   backgroundFailed(event: { task: string; error: unknown }): void;
+  /** How many balances differed at a check of the books; 0 = none. */
+  booksChecked(event: { mismatches: number }): void;
+  /** A number that is read whenever /metrics is. */
+  measure(name: string, read: () => number): void;
   samples(): readonly Sample[];
 }
 
-/** Counters by name and labels. The label sets are small and fixed, so the map is bounded. */
-function createCounters() {
-  const values = new Map<string, Sample>();
+/** Coming in, new accounts, and the services that help with it. */
+function accountEvents(logger: Logger, counters: Counters) {
   return {
-    add(name: string, labels: string, amount = 1): void {
-      const key = `${name}{${labels}}`;
-      const sample = values.get(key);
-      if (sample) sample.value += amount;
-      else values.set(key, { name, labels, value: amount });
+    loginDone(event) {
+      counters.add("tollgate_logins_total", `outcome="ok"`);
+      logger.info(event, "login");
     },
-    samples: () => [...values.values()],
-  };
+    loginFailed(event) {
+      counters.add("tollgate_logins_total", `outcome="${event.reason}"`);
+      logger.warn(event, "login failed");
+    },
+    accountCreated(event) {
+      counters.add("tollgate_accounts_created_total", `via="${event.via}"`);
+      logger.info(event, "account created");
+    },
+    accountBound(event) {
+      counters.add("tollgate_accounts_bound_total", `identity="${event.identity}"`);
+      logger.info(event, "account bound");
+    },
+    passwordReset(event) {
+      counters.add("tollgate_password_resets_total", "");
+      logger.warn(event, "password reset by mail");
+    },
+    humanRefused(event) {
+      counters.add("tollgate_human_checks_refused_total", "");
+      logger.info(event, "human check refused");
+    },
+    externalFailed(event) {
+      counters.add("tollgate_external_failures_total", `service="${event.service}"`);
+      logger.warn(event, "external service failed");
+    },
+    mailDone(event) {
+      counters.add("tollgate_mails_total", `outcome="${event.outcome}"`);
+      if (event.outcome === "sent") logger.debug(event, "mail sent");
+      else logger.warn(event, "mail not sent");
+    },
+  } satisfies Partial<Events>;
 }
 
 /** Builds the event sinks over a logger. */
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
+  const chargeListeners = new Set<(userId: number, quota: number) => void>();
   return {
     relayDone(event) {
       const outcome = event.fault === "" ? "ok" : event.fault;
@@ -92,7 +133,11 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_relay_prompt_tokens_total", "", event.promptTokens);
       counters.add("tollgate_relay_completion_tokens_total", "", event.completionTokens);
       counters.add("tollgate_relay_quota_total", "", event.chargedQuota);
-      counters.add("tollgate_relay_milliseconds_total", `endpoint="${event.endpoint}"`, event.elapsedMs);
+      const endpoint = `endpoint="${event.endpoint}"`;
+      counters.observe("tollgate_relay_duration_seconds", endpoint, event.elapsedMs / 1000);
+      if (event.firstByteMs > 0)
+        counters.observe("tollgate_relay_first_byte_seconds", endpoint, event.firstByteMs / 1000);
+      if (event.chargedQuota > 0) for (const hear of chargeListeners) hear(event.userId, event.chargedQuota);
       logger.info(event, "relay");
     },
     channelFailed(event) {
@@ -107,14 +152,11 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_api_requests_total", `route="${event.route}",status="${event.status}"`);
       logger.debug(event, "api");
     },
-    loginDone(event) {
-      counters.add("tollgate_logins_total", `outcome="ok"`);
-      logger.info(event, "login");
+    onCharged(listener) {
+      chargeListeners.add(listener);
+      return () => chargeListeners.delete(listener);
     },
-    loginFailed(event) {
-      counters.add("tollgate_logins_total", `outcome="${event.reason}"`);
-      logger.warn(event, "login failed");
-    },
+    ...accountEvents(logger, counters),
     optionChanged(event) {
       logger.info(event, "option changed");
     },
@@ -126,10 +168,26 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_ledger_recovered_total", "", event.closed);
       if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
     },
+    rootNotified(event) {
+      counters.add("tollgate_notices_total", "");
+      logger.warn(event, "notice for the administrator");
+    },
+    booksDiffer(event) {
+      counters.add("tollgate_books_differ_total", "", event.mismatches);
+      logger.error(event, "balances differ from the ledger");
+    },
+    booksChecked(event) {
+      counters.set("tollgate_ledger_mismatches", event.mismatches);
+    },
+    jobDone(event) {
+      counters.add("tollgate_jobs_total", `job="${event.job}"`);
+      logger.debug(event, "job done");
+    },
     backgroundFailed(event) {
       counters.add("tollgate_background_failures_total", `task="${event.task}"`);
       logger.error({ task: event.task, err: event.error }, "background task failed");
     },
+    measure: (name, read) => counters.measure(name, read),
     samples: () => counters.samples(),
   };
 }

@@ -27,13 +27,26 @@ function redactFields(fields: Record<string, unknown>, depth = 3): Record<string
   for (const name in fields) {
     const value = fields[name];
     let safe = value;
-    if (SECRET_FIELDS.has(name.toLowerCase())) safe = "[redacted]";
+    if (isSecretField(name)) safe = "[redacted]";
     else if (depth > 0 && isPlainObject(value)) safe = redactFields(value, depth - 1);
     if (safe === value) continue;
     copy ??= { ...fields };
     copy[name] = safe;
   }
   return copy ?? fields;
+}
+
+/** Field names come from our own code: there are few, and what is known of one need not be found out again. */
+const knownFields = new Map<string, boolean>();
+const KNOWN_FIELDS = 1_000;
+
+function isSecretField(name: string): boolean {
+  let isSecret = knownFields.get(name);
+  if (isSecret === undefined) {
+    isSecret = SECRET_FIELDS.has(name.toLowerCase());
+    if (knownFields.size < KNOWN_FIELDS) knownFields.set(name, isSecret);
+  }
+  return isSecret;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

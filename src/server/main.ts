@@ -1,7 +1,8 @@
+#!/usr/bin/env node
 // The entry. First it lets Node keep compiled and type-stripped code between starts: later ones take half the time and a
 // third less memory, since the compiler is not even loaded. Everything else is in main/.
 import { enableCompileCache } from "node:module";
-import { env } from "node:process";
+import { argv, env } from "node:process";
 import { fileURLToPath } from "node:url";
 
 // Beside the code, never in a directory that other users of the machine can write to. A read-only one is only slower.
@@ -10,5 +11,11 @@ enableCompileCache(cacheDir);
 // Worker threads learn of it by their environment only.
 env["NODE_COMPILE_CACHE"] ??= cacheDir;
 
-const { serve } = await import("./main/serve.ts");
-await serve();
+const args = argv.slice(2);
+if (args.length === 0 || args[0] === "serve") {
+  const { serve } = await import("./main/serve.ts");
+  await serve();
+} else {
+  const { runCommand } = await import("./main/command.ts");
+  process.exitCode = await runCommand(args);
+}

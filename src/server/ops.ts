@@ -4,7 +4,8 @@ import { Hono } from "hono";
 import { Role, UserStatus } from "#contract/user.ts";
 import { accessTokenOf } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
-import type { Sample } from "#server/events.ts";
+import { renderSamples, type Sample } from "#server/events/counters.ts";
+import { families } from "#server/events/families.ts";
 
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
@@ -30,7 +31,8 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
       isLocal(peer, http.req.raw.headers) || (await isAdmin(ctx, http.req.header("authorization")));
     if (!isAllowed)
       return http.text("metrics are for this machine, or with an administrator's access token\n", 403);
-    const text = render([...processSamples(ctx, delay.percentile(99)), ...ctx.events.samples()]);
+    const samples = [...processSamples(ctx, delay.percentile(99)), ...ctx.events.samples()];
+    const text = renderSamples(samples, families);
     delay.reset();
     return http.text(text, 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
   });
@@ -64,12 +66,4 @@ function processSamples(ctx: Context, loopDelayNs: number): Sample[] {
     sample("process_heap_used_bytes", memory.heapUsed),
     sample("tollgate_event_loop_delay_p99_seconds", loopDelayNs / 1e9),
   ];
-}
-
-/** The Prometheus text format: one line per sample. */
-function render(samples: readonly Sample[]): string {
-  const lines = samples.map(
-    ({ name, labels, value }) => `${name}${labels === "" ? "" : `{${labels}}`} ${value}`,
-  );
-  return `${lines.join("\n")}\n`;
 }

@@ -12,6 +12,7 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
+import { isBcrypt, verifyBcrypt } from "./secrets/bcrypt.ts";
 
 /** What the master key opens and marks. Built once from it; the key itself is not kept. */
 export interface Secrets {
@@ -67,6 +68,22 @@ function openSealed(sealKey: Buffer, sealed: string, context: string): string {
   } catch (cause) {
     throw new SealError(`a sealed value of ${context} cannot be opened`, { cause });
   }
+}
+
+/**
+ * Opens the key of a row and makes sure that it is the one the row's hash was made of: a sealed value that was moved from
+ * another row does not open (reliability K01). Throws: SealError.
+ */
+export function openKey(
+  secrets: Secrets,
+  row: { readonly key_hash: string; readonly key_sealed: string },
+  context: string,
+): string {
+  const key = secrets.open(row.key_sealed, context);
+  if (!constantTimeEqual(secrets.hash(key), row.key_hash)) {
+    throw new SealError(`a sealed value of ${context} belongs to another row`);
+  }
+  return key;
 }
 
 /** SHA-256 as lower-case hex, for signatures that providers ask for. */
@@ -131,9 +148,9 @@ export function randomPassword(chars = 20): string {
   return randomText(chars, "23456789ABCDEFGHJKMNPQRSTUVWXYZabcdefghjkmnpqrstuvwxyz");
 }
 
-/** Invitation code: upper-case letters and digits without look-alikes (contract 7.4, D8). */
+/** Invitation code: five upper-case letters and digits without look-alikes (contract 17.1, D8); may be taken. */
 export function newAffCode(): string {
-  return randomText(8, "23456789ABCDEFGHJKMNPQRSTUVWXYZ");
+  return randomText(5, "23456789ABCDEFGHJKMNPQRSTUVWXYZ");
 }
 
 let stampSec = Number.NaN;
@@ -196,6 +213,26 @@ function unpadded(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64").replaceAll("=", "");
 }
 
+/** Whether a stored hash is of an older kind and should be made anew when the password is at hand. */
+export function isOutdatedHash(stored: string): boolean {
+  return isBcrypt(stored);
+}
+
+/** SHA-256 as base64url: the S256 challenge of a PKCE verifier (RFC 7636). */
+export function sha256Url(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** Evenly distributed decimal digits. */
+export function randomDigits(count: number): string {
+  return randomText(count, "0123456789");
+}
+
+/** Lower-case letters and digits without look-alikes, for names that are made up. */
+export function randomNameTail(chars: number): string {
+  return randomText(chars, "23456789abcdefghjkmnpqrstuvwxyz");
+}
+
 /** Hashes a password with argon2id; returns the PHC text `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
@@ -208,6 +245,7 @@ export async function hashPassword(password: string): Promise<string> {
  * takes as long as a wrong password and is never true, so that names cannot be found out by time (reliability A11).
  */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  if (isBcrypt(stored)) return verifyBcrypt(password, stored);
   const [, memory, passes, lanes, salt = "", hash = ""] = PHC.exec(stored) ?? [];
   if (memory === undefined) {
     await runArgon({ ...ARGON, message: password, nonce: randomBytes(16) });

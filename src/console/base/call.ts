@@ -123,6 +123,43 @@ export async function call<E extends Endpoint>(
   return (beside === undefined ? data.data : { ...beside.data, data: data.data }) as AnswerOf<E>;
 }
 
+export interface RelayedCall {
+  /** With its `sk-` prefix; travels in a header, never in an address (reliability H08). */
+  readonly key: string;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** Calls the relay with a key of the user's own, as any client does. Returns the answer as it is. Throws: ApiFault, or the abort. */
+export async function relay(path: string, { key, body, signal }: RelayedCall): Promise<Response> {
+  try {
+    return await fetch(SERVER + path, {
+      method: "POST",
+      credentials: "omit",
+      headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+      body: JSON.stringify(body),
+      signal,
+    });
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    throw new ApiFault("network", messages.unreachable, { cause });
+  }
+}
+
+/** Reads a JSON document of another site, as a stranger; the content policy says which sites that may be. Throws: ApiFault. */
+export async function readElsewhere<T extends z.ZodType>(address: string, schema: T): Promise<z.output<T>> {
+  let document: unknown;
+  try {
+    const response = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" });
+    document = await response.json();
+  } catch (cause) {
+    throw new ApiFault("network", messages.unreachable, { cause });
+  }
+  const read = schema.safeDecode(document as z.input<T>); // judged right here
+  if (!read.success) throw new ApiFault("unreadable", messages.unreadable, { cause: read.error });
+  return read.data;
+}
+
 /** What TanStack Query needs to fetch and cache one answer. */
 export interface Query<T> {
   readonly queryKey: QueryKey;

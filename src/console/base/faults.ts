@@ -36,6 +36,7 @@ export const messages = {
   unreadable: "服务器返回了无法识别的数据",
   failed: "操作失败，请稍后再试",
   badExpiry: "过期时间格式错误！",
+  checking: "请稍后几秒重试，Turnstile 正在检查用户环境！",
   clipboard: "无法复制到剪贴板，请手动复制",
 } as const;
 

@@ -41,6 +41,13 @@ export async function loadStatus(client: QueryClient, ownVersion: string): Promi
   }
 }
 
+/** Asks for the status again after an option was changed, so that name, logo, footer and quota display follow at once. */
+export async function refreshStatus(client: QueryClient): Promise<void> {
+  await client.invalidateQueries({ queryKey: statusQuery.queryKey });
+  const status = client.getQueryData<Status>(statusQuery.queryKey);
+  if (status !== undefined) remember(status);
+}
+
 /** Takes the warning down after the password was changed: the server's own look at it may be a moment behind. */
 export function forgetDefaultPassword(client: QueryClient): void {
   client.setQueryData<Status>(

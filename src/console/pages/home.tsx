@@ -1,11 +1,17 @@
-// The first page: what this is, its base address, and a call that works when pasted.
+// The first page: what the operator wrote; else what this is, its base address, and a call that works when pasted.
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { query } from "#console/base/call.ts";
+import { addressIn } from "#console/base/markdown.ts";
 import { curlSample, KEY_PLACEHOLDER, nodeSample, pythonSample } from "#console/base/samples.ts";
 import { useUser } from "#console/base/session.ts";
 import { useServerAddress, useSystemName } from "#console/base/status.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { GuestFrame } from "#console/ui/guest-frame.tsx";
+import { OperatorText } from "#console/ui/operator-text.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
+import { SiteNotice } from "#console/ui/site-notice.tsx";
+import { statusApi } from "#contract/status.ts";
 import "./home.css";
 
 const SAMPLES = { curl: curlSample, Python: pythonSample, "Node.js": nodeSample } as const;
@@ -42,12 +48,12 @@ function Sample({ server }: { readonly server: string }) {
   );
 }
 
-export function HomePage() {
+function DefaultHome() {
   const name = useSystemName();
   const server = useServerAddress();
   const user = useUser();
   return (
-    <GuestFrame title="首页">
+    <>
       <div className="tg-hero">
         <div className="tg-hero-words">
           <h1>大模型接口，从这一道门进出</h1>
@@ -76,6 +82,30 @@ export function HomePage() {
           </li>
         ))}
       </ul>
+    </>
+  );
+}
+
+/** The operator's page as far as it is known; undefined until the server has answered. */
+function useHomePage(): string | undefined {
+  const content = useQuery({ ...query(statusApi.homePage, {}), staleTime: 60_000, meta: { silent: true } });
+  // A server that cannot tell must not leave the first page blank.
+  return content.isError ? "" : content.data?.trim();
+}
+
+export function HomePage() {
+  const text = useHomePage();
+  const isFramed = text !== undefined && addressIn(text) !== undefined;
+  return (
+    <GuestFrame title="首页">
+      {isFramed ? null : <SiteNotice />}
+      {text === "" ? <DefaultHome /> : null}
+      {text === undefined || text === "" ? null : (
+        <div className={isFramed ? "tg-framed" : "tg-home-custom"}>
+          {isFramed ? <h1 className="tg-hidden">首页</h1> : null}
+          <OperatorText title="首页" text={text} />
+        </div>
+      )}
     </GuestFrame>
   );
 }

@@ -1,7 +1,7 @@
 // Rows on a phone: one card each, with title, state, key facts and a menu of actions.
 import { EllipsisOutlined, RightOutlined } from "@ant-design/icons";
-import { App, Button, Dropdown, type MenuProps } from "antd";
-import type { RowAction, RowView } from "./resource-table.tsx";
+import { App, Button, Checkbox, Dropdown, type MenuProps } from "antd";
+import type { RowAction, RowView, Selection } from "./resource-table.tsx";
 
 export interface CardListProps<Row extends { readonly id: number }> extends RowView<Row> {
   readonly label: string;
@@ -39,6 +39,17 @@ function ActionMenu({ actions }: { readonly actions: readonly RowAction[] }) {
   );
 }
 
+function Choice({ id, selection }: { readonly id: number; readonly selection: Selection }) {
+  const { ids, choose } = selection;
+  return (
+    <Checkbox
+      aria-label={`选择第 ${id} 号`}
+      checked={ids.includes(id)}
+      onChange={({ target }) => choose(target.checked ? [...ids, id] : ids.filter((other) => other !== id))}
+    />
+  );
+}
+
 function Card<Row extends { readonly id: number }>({
   row,
   view,
@@ -52,6 +63,7 @@ function Card<Row extends { readonly id: number }>({
   return (
     <li className="tg-row-card">
       <div className="tg-row-card-head">
+        {view.selection === undefined ? null : <Choice id={row.id} selection={view.selection} />}
         <div className="tg-row-card-title">{view.cardTitle(row)}</div>
         {view.cardState?.(row)}
         {view.onOpen === undefined ? null : (

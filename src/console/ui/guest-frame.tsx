@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { useUser } from "#console/base/session.ts";
-import { useSystemName } from "#console/base/status.ts";
+import { useStatus, useSystemName } from "#console/base/status.ts";
 import { Logo } from "./brand.tsx";
 import { LinkButton } from "./plain-button.tsx";
 import { Footer } from "./shell/footer.tsx";
@@ -20,6 +20,7 @@ export function GuestFrame({ title, isCentred = false, children }: GuestFramePro
   const name = useSystemName();
   const user = useUser();
   const { pathname } = useLocation();
+  const canRegister = useStatus()?.register !== false;
   return (
     <div className="tg-guest">
       <title>{`${title} · ${name}`}</title>
@@ -29,6 +30,11 @@ export function GuestFrame({ title, isCentred = false, children }: GuestFramePro
           <span>{name}</span>
         </Link>
         <ThemeSwitch />
+        {user !== undefined || !canRegister || pathname === "/register" ? null : (
+          <LinkButton to="/register" kind="text">
+            注册
+          </LinkButton>
+        )}
         {pathname === "/login" ? null : (
           <LinkButton to={user === undefined ? "/login" : "/token"}>
             {user === undefined ? "登录" : "进入控制台"}

@@ -67,10 +67,13 @@ export interface PlainFieldProps extends FieldBinding {
   readonly autoComplete?: string;
   /** Gets the focus when the page opens. */
   readonly isFirst?: boolean;
+  readonly isReadOnly?: boolean;
+  /** Stands inside the box, at its end: a button that belongs to this field. */
+  readonly end?: ReactNode;
 }
 
 export function PlainField(props: PlainFieldProps) {
-  const { name, label, hint, type = "text", value, error, autoComplete, isFirst, onChange, onBlur } = props;
+  const { name, label, hint, type = "text", value, error, onChange, onBlur } = props;
   const id = useId();
   const [isShown, setShown] = useState(false);
   const isSecret = type === "password";
@@ -84,9 +87,10 @@ export function PlainField(props: PlainFieldProps) {
           type={isSecret && isShown ? "text" : type}
           value={value}
           placeholder={hint}
-          autoComplete={autoComplete}
+          autoComplete={props.autoComplete}
+          readOnly={props.isReadOnly === true}
           // biome-ignore lint/a11y/noAutofocus: the first field of a page that has nothing else to do
-          autoFocus={isFirst}
+          autoFocus={props.isFirst}
           aria-invalid={error !== undefined}
           aria-describedby={error === undefined ? undefined : `${id}-error`}
           onChange={(event) => onChange(event.target.value)}
@@ -95,12 +99,14 @@ export function PlainField(props: PlainFieldProps) {
         {isSecret ? (
           <button
             type="button"
+            className="tg-plain-eye"
             aria-label={isShown ? "隐藏密码" : "显示密码"}
             onClick={() => setShown(!isShown)}
           >
             {isShown ? <EyeOutlined /> : <EyeInvisibleOutlined />}
           </button>
         ) : null}
+        {props.end}
       </div>
       {error === undefined ? null : (
         <p id={`${id}-error`} role="alert">

@@ -15,14 +15,12 @@ export interface ResourceFormProps<Values extends object> {
   readonly children: (form: FormInstance<Values>) => ReactNode;
 }
 
-/** Asks before a changed form is left by a link or by closing the tab. */
-function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
+/** Asks before a changed form is left by a link or by closing the tab. Mounted only while something would be lost. */
+export function LeaveGuard() {
   const blocker = useBlocker(
-    ({ currentLocation, nextLocation }) => isDirty && currentLocation.pathname !== nextLocation.pathname,
+    ({ currentLocation, nextLocation }) => currentLocation.pathname !== nextLocation.pathname,
   );
-  useBeforeUnload((event) => {
-    if (isDirty) event.preventDefault();
-  });
+  useBeforeUnload((event) => event.preventDefault());
   return (
     <Modal
       open={blocker.state === "blocked"}
@@ -73,7 +71,7 @@ export function ResourceForm<Values extends object>(props: ResourceFormProps<Val
       onValuesChange={() => setDirty(true)}
       onFinish={() => void submit()}
     >
-      <LeaveGuard isDirty={isDirty && !isDone} />
+      {isDirty && !isDone ? <LeaveGuard /> : null}
       {children(form)}
       <div className="tg-form-buttons">
         <Button type="primary" htmlType="submit" loading={isSending}>

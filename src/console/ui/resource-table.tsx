@@ -1,9 +1,10 @@
 // A list of a resource: server paging, sorting and search, remembered looks, and cards instead of rows on phones.
 // Knows how lists behave, nothing about any resource.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { Query } from "#console/base/call.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { BulkBar } from "./bulk-bar.tsx";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
 import { TableFooter } from "./table-footer.tsx";
@@ -46,6 +47,12 @@ export interface RowAction {
   readonly confirmText?: string;
 }
 
+/** Which rows are chosen for an action on many. */
+export interface Selection {
+  readonly ids: readonly number[];
+  readonly choose: (ids: readonly number[]) => void;
+}
+
 export interface RowView<Row> {
   readonly columns: readonly Column<Row>[];
   readonly actions?: (row: Row) => readonly RowAction[];
@@ -58,9 +65,12 @@ export interface RowView<Row> {
   /** Keys of the columns a card shows. */
   readonly cardFacts: readonly string[];
   readonly onOpen?: (row: Row) => void;
+  /** Present = rows can be chosen. */
+  readonly selection?: Selection | undefined;
 }
 
-export interface ResourceTableProps<Row extends { readonly id: number }> extends RowView<Row> {
+export interface ResourceTableProps<Row extends { readonly id: number }>
+  extends Omit<RowView<Row>, "selection"> {
   /** Name in local storage. */
   readonly name: string;
   /** Accessible name, e.g. 令牌列表. */
@@ -74,6 +84,8 @@ export interface ResourceTableProps<Row extends { readonly id: number }> extends
   readonly empty: { readonly text: string; readonly action?: ReactNode };
   /** Buttons under the table. */
   readonly footer?: ReactNode;
+  /** Buttons for the chosen rows of this page; present = rows can be chosen. `clear` ends the choice. */
+  readonly bulk?: (rows: readonly Row[], clear: () => void) => ReactNode;
 }
 
 export function ResourceTable<Row extends { readonly id: number }>(props: ResourceTableProps<Row>) {
@@ -84,6 +96,10 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   const rows = answer.data?.data ?? [];
   const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
   const isFirstLoad = answer.isPending;
+  const [ids, choose] = useState<readonly number[]>([]);
+  // Rows of other pages do not count: nobody sees them.
+  const chosen = rows.filter((row) => ids.includes(row.id));
+  const selection = props.bulk === undefined ? undefined : { ids: chosen.map((row) => row.id), choose };
   const body = () => {
     if (answer.isError && answer.data === undefined) {
       return <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />;
@@ -93,7 +109,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
         <EmptyState {...props.empty} keyword={state.input.keyword} onClear={() => state.setKeyword("")} />
       );
     }
-    const view = { ...props, columns: shown, rows, isLoading: isFirstLoad, state };
+    const view = { ...props, columns: shown, rows, isLoading: isFirstLoad, state, selection };
     return isNarrow ? <CardList {...view} /> : <RowTable {...view} />;
   };
   return (
@@ -111,6 +127,11 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
       <TableFooter state={state} received={rows.length} total={answer.data?.total} isLoading={isFirstLoad}>
         {props.footer}
       </TableFooter>
+      {props.bulk === undefined || chosen.length === 0 ? null : (
+        <BulkBar count={chosen.length} onClear={() => choose([])}>
+          {props.bulk(chosen, () => choose([]))}
+        </BulkBar>
+      )}
     </section>
   );
 }

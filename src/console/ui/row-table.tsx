@@ -1,5 +1,5 @@
 // Rows on a desk: antd's table with a sticky head, fixed first and action columns and a scroll area the keyboard reaches.
-import { Button, Space, Table, type TableColumnType } from "antd";
+import { Button, Space, Table, type TableColumnType, type TableProps } from "antd";
 import type { SorterResult } from "antd/es/table/interface";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { ConfirmButton } from "./confirm-button.tsx";
@@ -64,6 +64,24 @@ function actionsWidthOf<Row>(view: RowView<Row>): number {
   return view.actionsWidth ?? 200;
 }
 
+const CHOICE_WIDTH = 40;
+
+/** antd's form of the choice of rows; nothing where rows cannot be chosen. */
+function choiceOf<Row extends { readonly id: number }>(props: RowTableProps<Row>): TableProps<Row> {
+  const { selection } = props;
+  if (selection === undefined) return {};
+  return {
+    rowSelection: {
+      fixed: true,
+      columnWidth: CHOICE_WIDTH,
+      selectedRowKeys: [...selection.ids],
+      onChange: (_keys, rows) => selection.choose(rows.map((row) => row.id)),
+      getTitleCheckboxProps: () => ({ "aria-label": "选择本页全部" }),
+      getCheckboxProps: (row) => ({ "aria-label": `选择第 ${row.id} 号` }),
+    },
+  };
+}
+
 function actionColumn<Row>(view: RowView<Row>): TableColumnType<Row>[] {
   const { lead, actions } = view;
   if (actions === undefined) return [];
@@ -86,6 +104,7 @@ function boneColumns<Row>(view: RowView<Row>): TableColumnType<{ id: number }>[]
       return { key, title, width, render, ...(isNumber === true ? { align: "right" } : {}) };
     },
   );
+  if (view.selection !== undefined) bones.unshift({ key: "choice", width: CHOICE_WIDTH });
   if (view.actions === undefined) return bones;
   return [...bones, { key: "actions", title: "操作", width: actionsWidthOf(view) }];
 }
@@ -120,7 +139,8 @@ export function RowTable<Row extends { readonly id: number }>(props: RowTablePro
   const box = useNamedScroll(props.label);
   const least = columns.reduce(
     (sum, column) => sum + column.width,
-    props.actions === undefined ? 0 : actionsWidthOf(props),
+    (props.actions === undefined ? 0 : actionsWidthOf(props)) +
+      (props.selection === undefined ? 0 : CHOICE_WIDTH),
   );
   const look = {
     size: "middle",
@@ -145,6 +165,7 @@ export function RowTable<Row extends { readonly id: number }>(props: RowTablePro
     <div ref={box}>
       <Table<Row>
         {...look}
+        {...choiceOf(props)}
         rowKey="id"
         columns={[...columns.map((column) => columnOf(column, state)), ...actionColumn(props)]}
         dataSource={rows}

@@ -3,6 +3,8 @@ import { InboxOutlined, ReloadOutlined, SearchOutlined, WarningOutlined } from "
 import { Button } from "antd";
 import type { ReactNode } from "react";
 import { faultText } from "#console/base/faults.ts";
+// What stands in place of rows looks the same outside a table.
+import "./resource-table.css";
 
 export interface EmptyStateProps {
   readonly text: string;

@@ -8,6 +8,7 @@ import type { Coord } from "#server/coord/coord.ts";
 import type { Ledger } from "#server/money/ledger.ts";
 import { hashPassword, newAffCode, randomPassword, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
+import { StoreError } from "#server/store/fault.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
 import { insertToken } from "#server/store/tokens.ts";
 import { countUsers, insertUser } from "#server/store/users.ts";
@@ -36,8 +37,19 @@ interface Deps {
 /** Id of the root whose first quota is still to be granted; "" = none. Not an option that people can see. */
 const PENDING_GRANT = "FirstStartGrant";
 
-/** Creates root when there is no user at all. Several nodes may try at once: one does. */
-export function ensureRoot(deps: Deps): Promise<FirstStart | undefined> {
+/** Set while `tollgate import` is filling the database; serving half of it would be wrong. */
+export const IMPORT_UNFINISHED = "ImportUnfinished";
+
+/**
+ * Creates root when there is no user at all. Several nodes may try at once: one does. Throws: StoreError while an import is
+ * not finished.
+ */
+export async function ensureRoot(deps: Deps): Promise<FirstStart | undefined> {
+  if ((await findOption(deps.db, IMPORT_UNFINISHED)) ?? "")
+    throw new StoreError(
+      "other",
+      "an import into this database was not finished: run `tollgate import` again",
+    );
   return deps.coord.lock("first-start", async () => {
     const isEmpty = (await countUsers(deps.db, {})) === 0;
     const first = isEmpty ? await createRoot(deps) : undefined;

@@ -4,9 +4,9 @@ import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
-import { type Secrets, verifyPassword } from "#server/secrets.ts";
+import { hashPassword, isOutdatedHash, type Secrets, verifyPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
-import { findPasswordByUserId, findUserByLogin, type UserRow } from "#server/store/users.ts";
+import { findPasswordByUserId, findUserByLogin, replacePassword, type UserRow } from "#server/store/users.ts";
 import { limitKey } from "./address.ts";
 
 // The budget refills evenly while it is used, and the failure that finds it empty is evaluated too: 4 in 20 minutes come
@@ -79,7 +79,12 @@ export function createLogins(deps: {
       const user = await findUserByLogin(db, username);
       const stored = user ? await findPasswordByUserId(db, user.id) : "";
       const isRight = await verifyPassword(password, stored ?? "");
-      if (user && isRight && user.status === UserStatus.enabled) return user;
+      if (user && isRight && user.status === UserStatus.enabled) {
+        if (stored && isOutdatedHash(stored)) {
+          await replacePassword(db, user.id, { before: stored, after: await hashPassword(password) });
+        }
+        return user;
+      }
       await countFailure(username, address);
       events.loginFailed({ reason: user ? (isRight ? "disabled" : "password") : "unknown", address });
       throw faults.refused("账号或密码不正确，或账户已停用");

@@ -1,9 +1,10 @@
-// The master key: from MASTER_KEY, or from DATA_DIR/master.key, which is made on the first start. A database remembers by
-// a keyed hash which key it was made with; another key ends the start before anything is written (reliability K02).
+// The master key: from MASTER_KEY, or from DATA_DIR/master.key, which is made on the first start. It opens the data key,
+// which the database holds sealed and from which all hashes and seals are derived; so the master key can be exchanged
+// without touching a row (rotate-key.ts). A wrong one ends the start before anything is written (reliability K01, K02).
 import { mkdir, open, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Config } from "#server/config.ts";
-import { constantTimeEqual, randomHex, type Secrets } from "#server/secrets.ts";
+import { createSecrets, randomHex, randomId, SealError, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findOption, insertOptionOnce } from "#server/store/options.ts";
 
@@ -20,8 +21,9 @@ export class MasterKeyError extends Error {
   override readonly name = "MasterKeyError";
 }
 
-const CHECK_OPTION = "MasterKeyCheck";
-const CHECK_TEXT = "tollgate master key check";
+/** Options with the data key sealed by the master key; `next` is there while the master key is being exchanged. */
+export const DATA_KEY = { current: "DataKey", next: "DataKeyNext" } as const;
+const SEAL_CONTEXT = "options.DataKey";
 
 /** Reads the key or makes one; writes nothing. Throws: MasterKeyError for a file that is too short to be a key. */
 export async function readMasterKey(config: Pick<Config, "masterKey" | "dataDir">): Promise<MasterKey> {
@@ -39,21 +41,42 @@ export async function readMasterKey(config: Pick<Config, "masterKey" | "dataDir"
   return { bytes: Buffer.from(text.trim()), file, isNew: false };
 }
 
-/** Compares the key with the one this database was made with, or ties a new database to it. Throws: MasterKeyError. */
-export async function confirmMasterKey(db: Db, secrets: Secrets, key: MasterKey): Promise<void> {
-  const check = secrets.hash(CHECK_TEXT);
-  const known = await findOption(db, CHECK_OPTION);
-  if (known !== undefined) {
-    if (!constantTimeEqual(known, check)) throw new MasterKeyError(wrongKey(key));
-    return;
-  }
+/** Opens the data key of a database with the master key, or makes one for a new database. Throws: MasterKeyError. */
+export async function unlockSecrets(db: Db, key: MasterKey): Promise<Secrets> {
+  const known = await openDataKey(db, key);
+  if (known !== undefined) return createSecrets(known);
   // The file first: a database tied to a key that no file holds would be lost.
-  if (key.isNew && key.file !== undefined) await writeKey(key.file, key.bytes);
-  if (await insertOptionOnce(db, CHECK_OPTION, check)) return;
-  if (constantTimeEqual((await findOption(db, CHECK_OPTION)) ?? "", check)) return;
-  // Another node tied the database to its own key a moment before.
-  if (key.isNew && key.file !== undefined) await rm(key.file);
+  if (key.isNew && key.file !== undefined) await writeKeyFile(key.file, key.bytes);
+  await insertOptionOnce(db, DATA_KEY.current, sealDataKey(Buffer.from(randomId(), "base64url"), key));
+  try {
+    // Another node may have been first: what is stored counts.
+    const stored = await openDataKey(db, key);
+    if (stored === undefined) throw new MasterKeyError("the database does not keep what is written to it");
+    return createSecrets(stored);
+  } catch (error) {
+    if (key.isNew && key.file !== undefined) await rm(key.file);
+    throw error;
+  }
+}
+
+/** The data key, or undefined when the database has none yet. Throws: MasterKeyError when the master key is another one. */
+export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | undefined> {
+  const wrapping = createSecrets(key.bytes);
+  const current = await findOption(db, DATA_KEY.current);
+  if (current === undefined) return undefined;
+  for (const sealed of [current, (await findOption(db, DATA_KEY.next)) ?? ""]) {
+    try {
+      return Buffer.from(wrapping.open(sealed, SEAL_CONTEXT), "base64url");
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+    }
+  }
   throw new MasterKeyError(wrongKey(key));
+}
+
+/** The data key as the database keeps it. */
+export function sealDataKey(dataKey: Uint8Array, key: Pick<MasterKey, "bytes">): string {
+  return createSecrets(key.bytes).seal(Buffer.from(dataKey).toString("base64url"), SEAL_CONTEXT);
 }
 
 function wrongKey({ file, isNew }: MasterKey): string {
@@ -63,8 +86,9 @@ function wrongKey({ file, isNew }: MasterKey): string {
     : `${file} is not the master key this database was made with: restore the right file, or set MASTER_KEY`;
 }
 
-async function writeKey(file: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(join(file, ".."), { recursive: true, mode: 0o700 });
+/** Writes a key for this user's eyes only, durably. Throws: when the file exists. */
+export async function writeKeyFile(file: string, bytes: Uint8Array): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const handle = await open(file, "wx", 0o600);
   try {
     await handle.writeFile(`${Buffer.from(bytes).toString("utf8")}\n`);

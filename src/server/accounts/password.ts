@@ -1,12 +1,10 @@
 // What a password must be, and the one that ships. Pure.
+import { isListed } from "./common-passwords.ts";
 
 /** The documented first password of a server that only its own machine can reach (design 1.3 #2). */
 export const DEFAULT_PASSWORD = "123456";
 
-/**
- * The heads of the public lists of most common passwords that have at least 8 characters; what remains of those lists is
- * mostly repetition, runs and years, which `isTooCommon` finds by rule.
- */
+/** Common where the published lists, which are mostly western, do not look. */
 const COMMON = new Set(
   `password password1 password12 password123 password1234 passw0rd p@ssw0rd p@ssword pass1234 qwertyuiop qwerty123 qwerty1234
   qwerty12345 qwertyui 1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2 zaq12wsx q1w2e3r4 q1w2e3r4t5 qazwsxedc zxcvbnm1 zxcvbnm123 asdfghjkl
@@ -36,7 +34,7 @@ function isRun(text: string): boolean {
  */
 export function isTooCommon(password: string, names: readonly string[]): boolean {
   const text = password.toLowerCase();
-  if (COMMON.has(text) || isRun(text)) return true;
+  if (COMMON.has(text) || isListed(text) || isRun(text)) return true;
   if (/^(.{1,4})\1+$/.test(text)) return true;
   if (/^(19|20)\d{2}(0\d|1[0-2])([0-2]\d|3[01])$/.test(text)) return true;
   return names.some(

@@ -22,6 +22,8 @@ export interface Sessions {
   start(userId: number): Promise<string>;
   /** The user of a living session. */
   find(id: string): Promise<number | undefined>;
+  /** When a living session of this user began, in seconds. */
+  startOf(id: string, userId: number): Promise<number | undefined>;
   end(id: string): Promise<void>;
   /** Ends every session of a user, except one when given. */
   endAll(userId: number, exceptId?: string): Promise<void>;
@@ -56,6 +58,10 @@ export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets })
       }
       if (session.last_seen + TOUCH_SEC <= nowSec) await touchSession(db, hash, nowSec);
       return session.user_id;
+    },
+    async startOf(id, userId) {
+      const session = await findSession(db, secrets.hash(id));
+      return session?.user_id === userId ? session.created_at : undefined;
     },
     end: (id) => deleteSession(db, secrets.hash(id)),
     endAll: (userId, exceptId) =>

@@ -11,14 +11,27 @@ export interface SessionHandle {
   set(id: string): void;
   /** Takes the cookie away. */
   clear(): void;
+  /** Id of the browser, signed in or not: what belongs to one browser for some minutes is bound to it. */
+  readonly browserId: string | undefined;
+  /** The id of the browser; gives it one when it has none. */
+  ensureBrowserId(): string;
 }
 
-/** One decoded call. Below level `public` there is always an actor. */
+/** Who calls: always somebody below level `public`; there, somebody at most, and only where the endpoint identifies. */
+type ActorOf<E extends Endpoint> = E["level"] extends "public"
+  ? E["identifies"] extends true
+    ? Actor | undefined
+    : undefined
+  : Actor;
+
+/** One decoded call. */
 export interface Call<E extends Endpoint> extends InputOf<E> {
-  readonly actor: E["level"] extends "public" ? undefined : Actor;
+  readonly actor: ActorOf<E>;
   readonly requestId: string;
   /** Address of the client. */
   readonly address: string;
+  /** The Idempotency-Key header, hashed together with caller and endpoint; undefined = none was sent. */
+  readonly idempotencyKey: string | undefined;
   readonly session: SessionHandle;
 }
 

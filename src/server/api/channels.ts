@@ -1,9 +1,7 @@
 // Handlers: upstream channels (contract 3.6). The key goes in and never comes out.
 import { type Channel, ChannelStatus, type ChannelUpdate, type channelApi } from "#contract/channel.ts";
-import { LogType } from "#contract/log.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
-import { testChannel } from "#server/channels/probe.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import {
@@ -14,13 +12,13 @@ import {
   insertChannels,
   listChannels,
   removeChannel,
-  setChannelTest,
+  removeChannelsByStatus,
   updateChannel,
 } from "#server/store/channels.ts";
-import { insertLog } from "#server/store/logs.ts";
+import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
 import { checkChannel, keyLines } from "./channel-rules.ts";
-import { manageLog } from "./manage-log.ts";
+import { channelRuns } from "./channel-runs.ts";
 import { sortedPage } from "./page.ts";
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
@@ -48,8 +46,8 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     return present(await getChannel(ctx, params.id));
   },
 
-  async create(ctx, { body }) {
-    const { key, base_url, other, model_mapping, priority, weight, config, status, ...draft } = body;
+  async create(ctx, call) {
+    const { key, base_url, other, model_mapping, priority, weight, config, status, ...draft } = call.body;
     const baseUrl = (base_url ?? "").replace(/\/+$/, "");
     const keys = keyLines(key, draft.type);
     for (const line of keys)
@@ -76,48 +74,57 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
       model_mapping: model_mapping ?? "",
       config: config ?? "",
     }));
-    const ids = await insertChannels(ctx.db, rows);
+    const ids = await ctx.db.transaction().execute(async (tx) => {
+      const inserted = await insertChannels(tx, rows);
+      const detail = { ids: inserted, ...draft, base_url: baseUrl };
+      await audit(ctx, tx, call, { action: "channel.create", target: draft.name, detail });
+      return inserted;
+    });
     await announce(ctx, "");
     return ids.length;
   },
 
-  async update(ctx, { body }) {
+  async update(ctx, call) {
+    const { body } = call;
     const current = await getChannel(ctx, body.id);
     const key = body.key?.trim() ?? "";
     if (key.includes("\n")) throw faults.refused("修改渠道时只能填写一个密钥");
     checkEdit(ctx, body, current);
     const change = changeOf(ctx, body, current);
-    await updateChannel(ctx.db, body.id, { ...change, ...(key === "" ? {} : sealedKey(ctx, key)) });
+    await ctx.db.transaction().execute(async (tx) => {
+      await updateChannel(tx, body.id, { ...change, ...(key === "" ? {} : sealedKey(ctx, key)) });
+      const detail = { ...changedFields(change, current), ...(key === "" ? {} : { key: "changed" }) };
+      await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail });
+    });
     await announce(ctx, String(body.id));
     return present(await getChannel(ctx, body.id));
   },
 
-  async remove(ctx, { params }) {
-    const isGone = await removeChannel(ctx.db, params.id, ctx.clock.seconds());
-    if (!isGone) throw faults.notFound("找不到该渠道");
-    await announce(ctx, String(params.id));
+  async remove(ctx, call) {
+    const { id } = call.params;
+    const { name } = await getChannel(ctx, id);
+    await ctx.db.transaction().execute(async (tx) => {
+      const isGone = await removeChannel(tx, id, ctx.clock.seconds());
+      if (!isGone) throw faults.notFound("找不到该渠道");
+      await audit(ctx, tx, call, { action: "channel.delete", target: id, detail: { name } });
+    });
+    await announce(ctx, String(id));
     return null;
   },
 
-  async test(ctx, { actor, params, query }) {
-    const row = await getChannel(ctx, params.id);
-    await ctx.candidates.pending;
-    const live = ctx.candidates.byId(row.id);
-    if (!live) throw faults.refused("该渠道的类型或密钥无法使用");
-    const outcome = await testChannel(ctx, live, query.model);
-    if (outcome.ok)
-      await setChannelTest(ctx.db, row.id, { responseTimeMs: outcome.ms, now: ctx.clock.seconds() });
-    const said = outcome.ok ? "成功" : `失败：${outcome.message}`;
-    await insertLog(ctx.db, {
-      ...manageLog(ctx, actor, `测试渠道 ${row.name}（${said}）`),
-      type: LogType.test,
-      channel_id: row.id,
-      model_name: outcome.model,
-      elapsed_time: outcome.ms,
+  async removeDisabled(ctx, call) {
+    const statuses = [ChannelStatus.disabled, ChannelStatus.autoDisabled];
+    const count = await ctx.db.transaction().execute(async (tx) => {
+      const removed = await removeChannelsByStatus(tx, statuses, ctx.clock.seconds());
+      const detail = { count: removed };
+      await audit(ctx, tx, call, { action: "channel.delete_disabled", target: "", detail });
+      return removed;
     });
-    if (!outcome.ok) throw faults.refused(outcome.message);
-    return { data: null, time: outcome.ms / 1000, modelName: outcome.model };
+    await announce(ctx, "");
+    return count;
   },
+
+  ...channelRuns,
 };
 
 async function getChannel(ctx: Context, id: number): Promise<ChannelRow> {
@@ -154,6 +161,14 @@ function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): Chann
     priority: body.priority === null ? 0 : body.priority,
     ...(isMoved ? { status: body.status, status_reason: "", status_time: ctx.clock.seconds() } : {}),
   };
+}
+
+/** The fields whose value is another one now, for the trail. */
+function changedFields(change: ChannelChange, current: ChannelRow): Record<string, unknown> {
+  const before: Readonly<Record<string, unknown>> = { ...current };
+  return Object.fromEntries(
+    Object.entries(change).filter(([name, value]) => value !== undefined && value !== before[name]),
+  );
 }
 
 /** Fields whose change is judged; switching a channel off or moving it up must always work. */

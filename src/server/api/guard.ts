@@ -1,4 +1,5 @@
 // The checks before a call is understood: where it comes from, how often, how large. No resource knowledge.
+import { authApi } from "#contract/auth.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { type Caller, limitKey } from "#server/accounts/address.ts";
 import type { RateLimit } from "#server/config.ts";
@@ -33,6 +34,16 @@ export function refuseCrossSite(endpoint: Endpoint, headers: Headers, caller: Ca
   const source = headers.get("origin") ?? headers.get("referer");
   if (source !== null && hostOf(source) !== caller.host)
     throw faults.crossSite("origin or referer of another host");
+  // An old browser that follows a link says nothing of where from, but asks for a page.
+  if (source === null && (headers.get("accept") ?? "").includes("text/html"))
+    throw faults.crossSite("navigation");
+}
+
+/** Registration is closed before anything of the call is read (contract 3.3: the order of checks). Throws: a refusal. */
+export function refuseClosed({ options }: Pick<Context, "options">, endpoint: Endpoint): void {
+  if (endpoint !== authApi.register) return;
+  if (!options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
+  if (!options.get("PasswordRegisterEnabled")) throw faults.refused("当前仅支持第三方账号注册");
 }
 
 /** Counts a call of an address against one of the budgets of contract 5. Throws: 429. */
@@ -65,4 +76,14 @@ export async function readBody(request: Request, isSignedIn: boolean): Promise<s
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Throws: a refusal of decoded input with a NUL in a text, which PostgreSQL cannot store. */
+export function refuseNul(value: unknown): void {
+  if (typeof value === "string" && value.includes("\0")) throw faults.invalid(undefined, "NUL in a text");
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    refuseNul(name);
+    refuseNul(inner);
+  }
 }

@@ -8,12 +8,15 @@ import { api } from "#contract/index.ts";
 import { UserStatus } from "#contract/user.ts";
 import { type Actor, accessTokenOf, LEVEL_ROLE } from "#server/accounts/actors.ts";
 import { type Caller, identifyCaller } from "#server/accounts/address.ts";
+import { confirmHuman, type Visit } from "#server/accounts/human.ts";
 import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
-import { newRequestId } from "#server/secrets.ts";
+import { newRequestId, randomId } from "#server/secrets.ts";
 import type { SessionHandle } from "./call.ts";
-import { limitRate, readBody, refuseCrossSite } from "./guard.ts";
+import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
+import { failureOf } from "./failure.ts";
+import { limitRate, readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
 import { handlers } from "./handlers.ts";
 
 /** Set on every answer of the server, API or not (contract 1.4, reliability H09). */
@@ -29,6 +32,9 @@ interface Env {
   Variables: { requestId: string; caller: Caller };
 }
 type Http = HonoContext<Env>;
+
+/** How long a browser keeps the id that binds states and proofs to it; those themselves last 10 minutes. */
+const BROWSER_SEC = 3600;
 
 /** A handler as the mount sees it; its types were checked against the endpoint in handlers.ts. */
 type AnyHandler = (ctx: Context, call: unknown) => unknown;
@@ -49,24 +55,39 @@ export function createApi(ctx: Context): Hono<Env> {
     const path = route.endpoint.path.replace(/\/$/, "");
     app.on(route.endpoint.method, [path, `${path}/`], (http) => serve(ctx, http, route));
   }
+  for (const path of docsPaths) app.get(path, (http) => serveDocs(ctx, http, path));
+  app.get("/api/docs/", (http) => serveDocs(ctx, http, "/api/docs"));
   app.notFound(async (http) => {
     const { caller } = http.var;
     try {
       await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
     } catch (error) {
-      return renderFailure(http, asAppError(error));
+      return renderFailure(http, failureOf(error));
     }
     return http.json(unknownPathError(http.req.method, http.req.path), 404);
   });
   return app;
 }
 
+/** The API reference: the same for everybody, so it may be kept a while. */
+async function serveDocs(ctx: Context, http: Http, path: string): Promise<Response> {
+  try {
+    await limitRate(ctx, "api", ctx.config.rateLimits.api, http.var.caller.address);
+  } catch (error) {
+    return renderFailure(http, failureOf(error));
+  }
+  const { type, body } = docsFile(path, ctx.version);
+  return http.body(body, 200, {
+    "Content-Type": type,
+    "Content-Security-Policy": DOCS_POLICY,
+    "Cache-Control": "public, max-age=60",
+  });
+}
+
 /** Every endpoint with its handler; fixed paths before those with parameters. */
 function routes(): Route[] {
   const found = Object.entries(api).flatMap(([resource, endpoints]) =>
     Object.entries(endpoints).map(([verb, endpoint]: [string, Endpoint]) => {
-      if (endpoint.turnstile)
-        throw new Error(`${endpoint.path} asks for a Turnstile check, which is not there`);
       // `handlers` satisfies Handlers<typeof api>: the same keys lead to the endpoint's own handler.
       const table = handlers as unknown as Record<string, Record<string, AnyHandler>>;
       const handler = table[resource]?.[verb];
@@ -101,9 +122,9 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
     actorId = actor?.id ?? 0;
     response = await answer(ctx, http, route, actor);
   } catch (thrown) {
-    const error = asAppError(thrown);
+    const error = failureOf(thrown);
     code = error.code;
-    if (error.status === 500) ctx.logger.error({ err: thrown, requestId: http.var.requestId }, "api failed");
+    if (error.status >= 500) ctx.logger.error({ err: thrown, requestId: http.var.requestId }, "api failed");
     else if (error.detail)
       ctx.logger.debug({ requestId: http.var.requestId, detail: error.detail }, error.code);
     response = renderFailure(http, error);
@@ -119,14 +140,25 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
   return response;
 }
 
-/** The door: budgets, cross-site protection, sign-in and level, in this order. */
+/** The door: budgets, cross-site protection, sign-in and level, switches, human check, in this order. */
 async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   const { caller } = http.var;
   await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
   refuseCrossSite(endpoint, http.req.raw.headers, caller);
   if (endpoint.limit)
     await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
-  if (endpoint.level === "public") return undefined;
+  const actor = await admit(ctx, http, endpoint);
+  refuseClosed(ctx, endpoint);
+  if (endpoint.turnstile) await confirmHuman(ctx, visitOf(http, endpoint));
+  return actor;
+}
+
+/** Who calls, when the level or the endpoint asks for it. Throws: 401, disabled, role too low. */
+async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
+  if (endpoint.level === "public") {
+    const visitor = endpoint.identifies ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
+    return visitor?.status === UserStatus.enabled ? visitor : undefined;
+  }
   const actor = await signedIn(ctx, http);
   if (actor.status !== UserStatus.enabled) {
     const sessionId = sessionHandle(http).id;
@@ -136,6 +168,18 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
   }
   if (actor.role < LEVEL_ROLE[endpoint.level]) throw faults.roleTooLow();
   return actor;
+}
+
+/** A guest is nobody; anything else that goes wrong goes on. */
+function onlyUnexpected(error: unknown): undefined {
+  if (asAppError(error).status === 500) throw error;
+}
+
+/** What the human check needs to know of a call. */
+function visitOf(http: Http, endpoint: Endpoint): Visit {
+  const { address, host } = http.var.caller;
+  const proof = http.req.query("turnstile") ?? "";
+  return { path: endpoint.path, proof, address, host, browserId: sessionHandle(http).browserId };
 }
 
 /** Session first, then access token (contract 2.5). Throws: 401 without either, 200 for an unknown access token. */
@@ -160,6 +204,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     actor,
     requestId: http.var.requestId,
     address: http.var.caller.address,
+    idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),
     query: endpoint.query && decode(endpoint.query, queryOf(http)),
@@ -174,6 +219,17 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
   return send(http, { success: true, message: "", data: z.encode(endpoint.data, data), ...siblings });
 }
 
+/** The natural key of a call that its sender may repeat: nobody else's, and no other endpoint's, is the same. */
+function idempotencyKeyOf(
+  ctx: Context,
+  http: Http,
+  endpoint: Endpoint,
+  actor: Actor | undefined,
+): string | undefined {
+  const key = http.req.header("idempotency-key")?.trim();
+  return key && ctx.secrets.hash(`${actor?.id ?? 0}\n${endpoint.method} ${endpoint.path}\n${key}`);
+}
+
 /** The query by name; `page_size` is the other family name of `size` (contract 1.5). */
 function queryOf(http: Http): Record<string, string> {
   const query = http.req.query();
@@ -183,7 +239,10 @@ function queryOf(http: Http): Record<string, string> {
 /** Decodes with a schema. Throws: the schema's own sentence, or a general one for a wrong type. */
 function decode(schema: z.ZodType, value: unknown): unknown {
   const read = schema.safeDecode(value as never, { error: () => "请求参数有误" });
-  if (read.success) return read.data;
+  if (read.success) {
+    refuseNul(read.data);
+    return read.data;
+  }
   const issue = read.error.issues[0];
   throw faults.invalid(issue?.message, issue?.path.join("."));
 }
@@ -204,11 +263,19 @@ async function jsonBody(request: Request, endpoint: Endpoint, isSignedIn: boolea
 function sessionHandle(http: Http): SessionHandle {
   const { isHttps } = http.var.caller;
   const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;
-  const name = isHttps ? "__Host-session" : "session";
+  const prefix = isHttps ? "__Host-" : "";
+  const name = `${prefix}session`;
+  const browserName = `${prefix}browser`;
   return {
     id: getCookie(http, name),
     set: (id) => setCookie(http, name, id, { ...options, maxAge: SESSION_MAX_SEC }),
     clear: () => void deleteCookie(http, name, options),
+    browserId: getCookie(http, browserName),
+    ensureBrowserId() {
+      const id = getCookie(http, browserName) ?? randomId();
+      setCookie(http, browserName, id, { ...options, maxAge: BROWSER_SEC });
+      return id;
+    },
   };
 }
 
@@ -220,6 +287,7 @@ function renderFailure(http: Http, error: AppError): Response {
   if (error.status === 429) {
     return http.body(null, 429, { "Retry-After": String(error.retryAfterSec ?? 1) });
   }
+  if (error.retryAfterSec !== undefined) http.header("Retry-After", String(error.retryAfterSec));
   // Every constructor in errors.ts uses one of these.
   return send(http, renderEnvelope(error), error.status as 200 | 400 | 401 | 403 | 413 | 500 | 503);
 }

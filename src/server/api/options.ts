@@ -7,19 +7,21 @@ import {
   optionTable,
 } from "#contract/option.ts";
 import { Role } from "#contract/user.ts";
-import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { OptionError, type Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
 import { insertLog } from "#server/store/logs.ts";
+import { type ActCall, audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
 import { manageLog } from "./manage-log.ts";
+import { refuseAddress, refuseLockout } from "./option-guards.ts";
 
 export const option: Handlers<{ option: typeof optionApi }>["option"] = {
   list: ({ options }) => options.list(),
 
-  async update(ctx, { actor, body }) {
+  async update(ctx, call) {
+    const { actor, body } = call;
     const { key } = body;
     if (!isOptionKey(key)) throw faults.refused("没有这个选项", key);
     const text = String(body.value);
@@ -28,8 +30,10 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
     // A secret is only written when something was typed (spec §5).
     if (row.secret && text.trim() === "") return null;
     guard(ctx.options, key, text);
+    refuseAddress(ctx, key, text);
+    await refuseLockout(ctx, key, text);
     try {
-      await ctx.db.transaction().execute((tx) => write(ctx, tx, { actor, key, text }));
+      await ctx.db.transaction().execute((tx) => write(ctx, tx, { call, key, text }));
     } catch (error) {
       throw error instanceof OptionError ? faults.invalid(error.message) : error;
     }
@@ -50,9 +54,9 @@ const SECRET_OF_ADDRESS: Partial<Record<OptionKey, OptionKey>> = {
 async function write(
   ctx: Context,
   tx: Db,
-  change: { actor: Actor; key: OptionKey; text: string },
+  change: { call: ActCall; key: OptionKey; text: string },
 ): Promise<void> {
-  const { actor, key, text } = change;
+  const { call, key, text } = change;
   const row: OptionRow = optionTable[key];
   await ctx.options.write(tx, key, text);
   const secret = SECRET_OF_ADDRESS[key];
@@ -60,7 +64,12 @@ async function write(
   if (secret && before !== "" && before !== text.trim().replace(/\/+$/, ""))
     await ctx.options.write(tx, secret, "");
   const said = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-  await insertLog(tx, manageLog(ctx, actor, row.secret ? `修改选项 ${key}` : `修改选项 ${key}：${said}`));
+  await insertLog(
+    tx,
+    manageLog(ctx, call.actor, row.secret ? `修改选项 ${key}` : `修改选项 ${key}：${said}`),
+  );
+  const detail = row.secret ? { value: "changed" } : { value: said };
+  await audit(ctx, tx, call, { action: "option.update", target: key, detail });
 }
 
 /** What must be filled in before a switch may be turned on. */
@@ -70,18 +79,13 @@ const NEEDS: Partial<Record<OptionKey, readonly OptionKey[]>> = {
   TurnstileCheckEnabled: ["TurnstileSiteKey", "TurnstileSecretKey"],
   EmailDomainRestrictionEnabled: ["EmailDomainWhitelist"],
 };
-const LOGINS: readonly OptionKey[] = ["PasswordLoginEnabled", "GitHubOAuthEnabled", "WeChatAuthEnabled"];
 
-/** Throws: a refusal when the change would leave a switch without what it needs, or nobody a way in. */
+/** Throws: a refusal when the change would leave a switch without what it needs. */
 function guard(options: Options, key: OptionKey, text: string): void {
   if (text === "true") {
     const missing = (NEEDS[key] ?? []).find((needed) => String(options.get(needed)) === "");
     if (missing) throw faults.refused(`请先填写“${optionTable[missing].label}”`);
     return;
-  }
-  if (LOGINS.includes(key)) {
-    const isWayLeft = LOGINS.some((other) => other !== key && options.get(other) === true);
-    if (!isWayLeft) throw faults.refused("至少要保留一种登录方式");
   }
   const isBlank = text.trim() === "";
   const switches = Object.entries(NEEDS).filter(([, needed]) => needed?.includes(key));

@@ -23,9 +23,13 @@ export const status: Handlers<{ status: typeof statusApi }>["status"] = {
       chat_link: options.get("ChatLink"),
       quota_per_unit: options.get("QuotaPerUnit"),
       display_in_currency: options.get("DisplayInCurrencyEnabled"),
+      theme: options.get("Theme"),
       password_login: options.get("PasswordLoginEnabled"),
       register: options.get("RegisterEnabled"),
       default_password: defaultPassword.isInUse(),
+      pricing_link: options.get("PricingLink"),
+      docs_link: options.get("DocsLink"),
+      cheap_link: options.get("CheapLink"),
     };
   },
 

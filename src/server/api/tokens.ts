@@ -10,7 +10,7 @@ import type { Actor } from "#server/accounts/actors.ts";
 import { isCidr } from "#server/accounts/address.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { newTokenKey } from "#server/secrets.ts";
+import { newTokenKey, openKey } from "#server/secrets.ts";
 import {
   countTokens,
   findToken,
@@ -88,7 +88,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
 function present(ctx: Context, row: TokenRow): Token {
   return {
     ...row,
-    key: ctx.secrets.open(row.key_sealed, "tokens.key"),
+    key: openKey(ctx.secrets, row, "tokens.key"),
     unlimited_quota: row.unlimited_quota === 1,
     models: row.models === "" ? null : row.models,
   };

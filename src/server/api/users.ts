@@ -1,11 +1,18 @@
 // Handlers: the caller's own account.
+import { yuanText } from "#contract/partner.ts";
 import type { SelfUpdate, User, userApi } from "#contract/user.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword, verifyPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
-import { findPasswordByUserId, getUser, type UserChange, updateUserProfile } from "#server/store/users.ts";
+import {
+  findPasswordByUserId,
+  getUser,
+  type UserChange,
+  type UserRow,
+  updateUserProfile,
+} from "#server/store/users.ts";
 import type { Call, Handlers } from "./call.ts";
 
 /** A user object with the zero value in every field (contract 3.3, login). */
@@ -30,9 +37,14 @@ export const blankUser: User = {
   invite_commission_balance: "0",
 };
 
+/** A row as it crosses the wire: no secrets, and the commission in yuan. */
+export function presentUser(row: UserRow): User {
+  return { ...blankUser, ...row, invite_commission_balance: yuanText(row.invite_commission_micro) };
+}
+
 export const user: Handlers<{ user: typeof userApi }>["user"] = {
   async self(ctx, { actor }) {
-    return { ...blankUser, ...(await getUser(ctx.db, actor.id)) };
+    return presentUser(await getUser(ctx.db, actor.id));
   },
 
   async updateSelf(ctx, call) {

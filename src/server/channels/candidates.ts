@@ -4,8 +4,8 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
-import type { Secrets } from "#server/secrets.ts";
-import { type ChannelRow, listLiveChannels } from "#server/store/channels.ts";
+import { openKey, type Secrets } from "#server/secrets.ts";
+import { type ChannelRow, listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
 
 /** A channel as the relay uses it: the key is open, lists are sets. */
@@ -71,12 +71,13 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     } while (isStale);
   }
   /** The channel of a row; undefined = its type is unknown or its key cannot be opened, so that nothing can call it. */
-  function openChannel(row: ChannelRow & { key_sealed: string }): LiveChannel | undefined {
+  function openChannel(row: SealedChannel): LiveChannel | undefined {
     const provider = providerOf(row.type);
     if (provider === undefined) return undefined;
     try {
-      const key = opened.get(row.key_sealed) ?? secrets.open(row.key_sealed, "channels.key");
-      opened.set(row.key_sealed, key);
+      const seal = `${row.key_hash} ${row.key_sealed}`;
+      const key = opened.get(seal) ?? openKey(secrets, row, "channels.key");
+      opened.set(seal, key);
       return liveChannel(row, provider, key);
     } catch (error) {
       events.backgroundFailed({ task: `open the key of channel ${row.id}`, error });

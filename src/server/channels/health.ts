@@ -14,7 +14,7 @@ export interface Health {
   cooling(model: string): ((channelId: number) => boolean) | undefined;
 }
 
-export type HealthParts = Pick<Context, "db" | "clock" | "options" | "coord" | "events">;
+export type HealthParts = Pick<Context, "db" | "clock" | "options" | "coord" | "events" | "notify">;
 
 /** So many failures of the credential one after another end a channel (reliability R26). */
 const DISABLE_AFTER = 3;
@@ -58,7 +58,7 @@ interface Record {
   disabling: number;
 }
 
-export function createHealth({ db, clock, options, coord, events }: HealthParts): Health {
+export function createHealth({ db, clock, options, coord, events, notify }: HealthParts): Health {
   const records = new Map<number, Record>();
   /** `channel id, model` → until when. */
   const resting = new Map<string, number>();
@@ -74,6 +74,7 @@ export function createHealth({ db, clock, options, coord, events }: HealthParts)
     if (!hasMoved) return;
     await coord.publish("channels", String(channelId));
     events.channelStatusChanged({ channelId, status: to, reason });
+    notify({ title: "渠道已被自动禁用", content: `渠道 #${channelId} 已被自动禁用，原因：${reason}` });
   }
 
   return {

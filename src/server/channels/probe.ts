@@ -8,10 +8,18 @@ import type { RelayFault } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { wholeObject } from "#server/upstream/json.ts";
 import type { LiveChannel } from "./candidates.ts";
+import { isDisabling } from "./health.ts";
 
 export type Probe =
   | { readonly ok: true; readonly ms: number; readonly model: string }
-  | { readonly ok: false; readonly ms: number; readonly model: string; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly ms: number;
+      readonly model: string;
+      readonly message: string;
+      /** The channel's key or account is finished (contract 9.5). */
+      readonly isDisabling: boolean;
+    };
 
 const TIMEOUT_MS = 30_000;
 const EMBEDDING_MODEL = /embed|bge|m3e/i;
@@ -23,12 +31,12 @@ export async function testChannel(
   model = "",
 ): Promise<Probe> {
   const requested = model || ([...channel.models][0] ?? "");
-  if (requested === "") return { ok: false, ms: 0, model, message: "该渠道没有配置模型" };
+  if (requested === "") return { ok: false, ms: 0, model, message: "该渠道没有配置模型", isDisabling: false };
   const startedMs = ctx.clock.now();
   const fault = await probe(ctx, channel, requested);
   const ms = Math.max(1, ctx.clock.now() - startedMs);
   if (fault === undefined) return { ok: true, ms, model: requested };
-  return { ok: false, ms, model: requested, message: describe(fault) };
+  return { ok: false, ms, model: requested, message: describe(fault), isDisabling: isDisabling(fault) };
 }
 
 async function probe(

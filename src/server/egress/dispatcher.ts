@@ -12,6 +12,8 @@ export interface Egress {
   send(request: EgressRequest, sink: Sink): Flow;
   /** Judges an address that somebody typed, before it is saved. */
   judge(text: string, loopbackPort?: number): JudgedUrl;
+  /** What may be reached, for connections that are not HTTP. */
+  readonly policy: Policy;
   /** Ends all connections. */
   close(): Promise<void>;
 }
@@ -44,6 +46,7 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
   return {
     send: (request, sink) => dispatchOn(doorFor(request.loopbackPort).agent, request, sink),
     judge: (text, loopbackPort) => judgeUrl(text, doorFor(loopbackPort).policy),
+    policy: doorFor(undefined).policy,
     async close() {
       await Promise.all([...doors.values()].map(({ agent }) => agent.destroy()));
       doors.clear();
@@ -91,7 +94,7 @@ function isAllowed(policy: Policy, address: string, port: number): boolean {
 }
 
 /** Resolves a name and passes on the addresses that may be reached; the socket connects to one of exactly these. */
-function guardedLookup(policy: Policy, port: number): LookupFunction {
+export function guardedLookup(policy: Policy, port: number): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) {

@@ -34,6 +34,16 @@ function passwordText({ password, origin }: NonNullable<Context["firstStart"]>):
   }
 }
 
+/** Errors whose message says all that the operator needs. */
+const EXPECTED = new Set([
+  "CommandError",
+  "ConfigError",
+  "DumpError",
+  "ImportError",
+  "MasterKeyError",
+  "StoreError",
+]);
+
 /** One or more lines about why the server did not start, without a stack for what the operator can put right. */
 export function explainFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -42,6 +52,6 @@ export function explainFailure(error: unknown): string {
   }
   if ("code" in error && error.code === "EADDRNOTAVAIL") return "HOST is not an address of this machine";
   if ("code" in error && error.code === "EACCES") return `no permission: ${error.message}`;
-  const isExpected = ["ConfigError", "MasterKeyError", "StoreError"].includes(error.name);
+  const isExpected = EXPECTED.has(error.name);
   return redactText(isExpected ? error.message : (error.stack ?? error.message));
 }

@@ -5,13 +5,15 @@ import { runInNewContext } from "node:vm";
 import { type App, createApp, createHttpServer } from "#server/app.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
+import { startJobs } from "#server/jobs/jobs.ts";
 import { banner, explainFailure } from "./banner.ts";
 import { isSpokesman, isWorker, keepWorkers } from "./workers.ts";
 
 /** How long taking down may take; then the process ends anyway. */
 const LAST_MOMENT_MS = 5_000;
-/** What is left for settling calls whose clients were cut off. */
-const SETTLING_MS = 500;
+/** What calls that are cut off get for being settled, and their clients for reading the last event. */
+const SETTLING_MS = 2_000;
+const LAST_WORDS_MS = 100;
 
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
@@ -35,36 +37,48 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** First signal: no longer ready, nothing new, running requests end in their time. Second: at once (reliability G01). */
+/** Ends running calls and waits until they are booked and their clients told, but not long. */
+async function cutShort(app: App): Promise<void> {
+  const patience = new Promise<void>((resolve) => setTimeout(resolve, SETTLING_MS).unref());
+  await Promise.race([app.cut(), patience]);
+}
+
+/**
+ * First signal: no longer ready, nothing new, running requests end in their time; then those that still run get an error and
+ * are settled. Second: the same at once (reliability G01).
+ */
 function drainOnSignal(ctx: Context, app: App, server: Server): void {
   let isDraining = false;
-  let hadTime = true;
-  /** Clients are gone; what they had received is settled in the moment that is left. */
-  const cut = () => {
-    hadTime = false;
-    server.closeAllConnections();
+  const cut = async () => {
+    await cutShort(app);
+    // What is written last must get out before the connections go.
+    setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
   };
   const onSignal = (signal: string) => {
     if (isDraining) {
-      cut();
+      void cut();
       return;
     }
     isDraining = true;
     ctx.logger.info({ signal, timeoutMs: ctx.config.drainTimeoutMs }, "draining");
     app.drain();
-    server.close(() => setTimeout(() => void leave(ctx, 0), hadTime ? 0 : SETTLING_MS));
+    server.close(() => void leave(ctx, 0));
     // Connections that fall idle after this moment are closed too (G02).
     setInterval(() => server.closeIdleConnections(), 200).unref();
-    setTimeout(cut, ctx.config.drainTimeoutMs).unref();
+    setTimeout(() => void cut(), ctx.config.drainTimeoutMs).unref();
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, onSignal);
 }
 
-/** A fault nobody expected ends the process; what was acknowledged is in the database (reliability G05). */
-function dieOnFault(ctx: Context): void {
+/** A fault nobody expected ends the process; calls are settled as far as that is possible (reliability G05). */
+function dieOnFault(ctx: Context, app: App): void {
+  const end = async () => {
+    await cutShort(app);
+    await leave(ctx, 1);
+  };
   const die = (error: unknown) => {
     ctx.logger.fatal({ err: error }, "unexpected fault, ending");
-    void leave(ctx, 1);
+    void end();
   };
   process.on("uncaughtException", die);
   process.on("unhandledRejection", die);
@@ -101,12 +115,13 @@ async function start(): Promise<void> {
     process.exit(1);
   };
   const ctx = await createContext(config, { onFatal });
-  dieOnFault(ctx);
   const app = createApp(ctx);
+  dieOnFault(ctx, app);
   const server = createHttpServer(app);
   trimMemory();
   await listen(server, config.port, config.host);
   drainOnSignal(ctx, app, server);
+  startJobs(ctx);
   if (isSpokesman()) say(banner(ctx, server.address()));
   await ctx.defaultPassword.check();
 }

@@ -49,6 +49,23 @@ export interface Booked {
   readonly shortfall: bigint;
 }
 
+/** What the partner plan owes a user, loaded for the operations that need it. */
+export interface CommissionBook {
+  readonly userId: number;
+  /** Millionths of a yuan. */
+  micro: bigint;
+}
+
+/** A redemption code. */
+export interface CodeBook {
+  readonly id: number;
+  readonly quota: bigint;
+  readonly isDeleted: boolean;
+  status: number;
+  redeemedTime: number;
+  usedUserId: number;
+}
+
 export interface LedgerEntry {
   readonly kind: string;
   readonly userId: number;
@@ -60,6 +77,14 @@ export interface LedgerEntry {
   readonly shortfall: bigint;
   readonly actorId: number;
   readonly detail: string;
+}
+
+/** An entry of the partner plan: it names a code, or changes a commission. */
+export interface PartnerEntry extends LedgerEntry {
+  /** 0 = from no code. */
+  readonly redemptionId: number;
+  /** Signed, millionths of a yuan. */
+  readonly yuanMicro: bigint;
 }
 
 /** What calls of one hour come to. */
@@ -92,6 +117,10 @@ export interface Books {
   readonly reservations: Map<string, Reservation>;
   /** Ledger entries by natural key, of those the operations name. */
   readonly booked: Map<string, Booked>;
+  /** By user id; only of users that operations of the partner plan name. */
+  readonly commissions: Map<number, CommissionBook>;
+  /** Redemption codes by id, of those the operations name. */
+  readonly codes: Map<number, CodeBook>;
 }
 
 /** What the rules changed, to be stored in the same transaction. */
@@ -104,6 +133,9 @@ export interface Changes {
   readonly updated: Set<Reservation>;
   readonly deleted: Set<Reservation>;
   readonly ledger: LedgerEntry[];
+  readonly commissions: Set<CommissionBook>;
+  readonly codes: Set<CodeBook>;
+  readonly partnerLedger: PartnerEntry[];
   readonly logs: NewLog[];
   readonly sums: Map<string, SumPart>;
   readonly rollups: Map<string, RollupPart>;
@@ -118,6 +150,9 @@ export function noChanges(): Changes {
     updated: new Set(),
     deleted: new Set(),
     ledger: [],
+    commissions: new Set(),
+    codes: new Set(),
+    partnerLedger: [],
     logs: [],
     sums: new Map(),
     rollups: new Map(),

@@ -9,6 +9,8 @@ import type { Teller } from "./teller.ts";
 const GROUP_SIZE = 512;
 /** How often something that may pass by itself is tried again before the caller is told: about 4 s with the pauses below. */
 const TRIES = 8;
+/** A caller waits no longer than this for a lock that somebody else holds; one try alone can take 5 s of it (F03). */
+const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 /** While the database is stuck, no more than this many callers wait for it (reliability F03). */
@@ -20,6 +22,7 @@ interface Waiting {
   /** Must be done some time, whoever still waits for it: the money of a call that took place. */
   readonly isOwed: boolean;
   tries: number;
+  readonly sinceMs: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
@@ -59,7 +62,7 @@ class Queue implements Groups {
       return Promise.reject(new StoreError("busy", "the database does not keep up"));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ operation, isOwed, tries: 0, resolve, reject });
+      this.#queue.push({ operation, isOwed, tries: 0, sinceMs: this.#clock.now(), resolve, reject });
       this.#running ??= this.#start();
     });
   }
@@ -133,7 +136,8 @@ class Queue implements Groups {
     const again: Waiting[] = [];
     for (const waiting of group) {
       waiting.tries += 1;
-      const isTired = !mayPass || waiting.tries >= TRIES;
+      const isLate = this.#clock.now() - waiting.sinceMs >= PATIENCE_MS;
+      const isTired = !mayPass || waiting.tries >= TRIES || isLate;
       // Rejecting what was rejected before does nothing: an owed operation goes on without its caller.
       if (isTired) waiting.reject(error);
       if (!isTired || (waiting.isOwed && !this.#isClosed)) again.push(waiting);

@@ -1,4 +1,4 @@
-// The bank's counter: reserve, extend, checkpoint, settle, release, adjust, recover. Each is durable when it answers, and
+// The bank's counter: reserve, extend, checkpoint, settle, release, adjust, redeem, recover. Each is durable when it answers, and
 // each may be repeated: request ids and operation ids are natural keys. The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
@@ -15,9 +15,17 @@ import type {
   Settlement,
   SettlementLog,
 } from "./operations.ts";
+import type {
+  CommissionChange,
+  CommissionChanged,
+  Redeemed,
+  RedeemOrder,
+  SignupGifts,
+} from "./partner-operations.ts";
 import { createPostgresTeller } from "./postgres-teller.ts";
 import type { Usage } from "./price.ts";
 import { recoverDead } from "./recover.ts";
+import { hasGifts } from "./rules-partner.ts";
 import { createSqliteTeller } from "./sqlite-teller.ts";
 import type { Teller } from "./teller.ts";
 
@@ -37,6 +45,12 @@ export interface Ledger {
   release(requestId: string): Promise<void>;
   /** Changes a balance by hand, with who and why in the ledger. */
   adjust(adjustment: Adjustment): Promise<Adjusted>;
+  /** Turns a code into quota, gifts and commission, all of it or nothing, once per code (reliability M06, M07). */
+  redeem(order: RedeemOrder): Promise<Redeemed>;
+  /** Corrects the commission of a user or records a payment, with who and why in the ledger. */
+  changeCommission(change: CommissionChange): Promise<CommissionChanged>;
+  /** Grants what a registration brings to the new user and to the inviter; repeating it does nothing. */
+  grantSignup(gifts: SignupGifts): Promise<void>;
   /** Closes what dead processes left open. */
   recover(): Promise<{ closed: number }>;
   /** Books what is queued, gives the lease back. */
@@ -164,6 +178,26 @@ class Counter implements Ledger {
       adjustment,
     } as const;
     return expectKind("adjust", await this.#groups.submit(operation, false)).adjusted;
+  }
+
+  async redeem(order: RedeemOrder): Promise<Redeemed> {
+    const { operationId: requestId, userId } = order;
+    const operation = { kind: "redeem", requestId, userId, tokenId: 0, order } as const;
+    return expectKind("redeem", await this.#groups.submit(operation, false)).redeemed;
+  }
+
+  async changeCommission(change: CommissionChange): Promise<CommissionChanged> {
+    const requestId = change.operationId ?? `commission-${this.#deps.node}-${++this.#adjustments}`;
+    const operation = { kind: "commission", requestId, userId: change.userId, tokenId: 0, change } as const;
+    return expectKind("commission", await this.#groups.submit(operation, false)).changed;
+  }
+
+  async grantSignup(gifts: SignupGifts): Promise<void> {
+    for (const amount of [gifts.forNewUser, gifts.forInvitee, gifts.forInviter]) assertAmount(amount);
+    if (!hasGifts(gifts)) return;
+    const { userId } = gifts;
+    const operation = { kind: "signup", requestId: `signup-${userId}`, userId, tokenId: 0, gifts } as const;
+    expectKind("signup", await this.#groups.submit(operation, false));
   }
 
   async recover(): Promise<{ closed: number }> {

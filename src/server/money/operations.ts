@@ -1,5 +1,13 @@
 // What the bank can be asked, and what it answers. Types only; amounts are quota units as bigint.
 import type { LogRow } from "#server/store/logs.ts";
+import type {
+  CommissionChange,
+  CommissionChanged,
+  LogNote,
+  Redeemed,
+  RedeemOrder,
+  SignupGifts,
+} from "./partner-operations.ts";
 import type { Usage } from "./price.ts";
 
 /** Why a reservation was refused; `token_unusable` = deleted, disabled or expired. */
@@ -48,8 +56,8 @@ export interface Booking {
   readonly shortfall: bigint;
 }
 
-/** `grant` and `adjust` change what a user has, `token-adjust` what a token may spend. */
-export type AdjustKind = "grant" | "adjust" | "token-adjust";
+/** `grant`, `topup` and `adjust` change what a user has, `token-adjust` what a token may spend. */
+export type AdjustKind = "grant" | "adjust" | "topup" | "token-adjust";
 
 export interface Adjustment {
   readonly userId: number;
@@ -63,6 +71,8 @@ export interface Adjustment {
   readonly reason: string;
   /** Natural key: an adjustment given twice with the same one is done once. Made up when absent. */
   readonly operationId?: string;
+  /** Told to the user in the same transaction. Not with `token-adjust`. */
+  readonly log?: LogNote;
 }
 
 /** `repeated` = this operation id was booked before; `below_zero` and `too_large` = nothing was changed. */
@@ -86,7 +96,13 @@ export type Operation =
   | ({ readonly kind: "release" } & Parties)
   /** Closes the reservation of a process that is dead. */
   | ({ readonly kind: "recover"; readonly deadNode: string; readonly channelId: number } & Parties)
-  | ({ readonly kind: "adjust"; readonly adjustment: Adjustment } & Parties);
+  | ({ readonly kind: "adjust"; readonly adjustment: Adjustment } & Parties)
+  | ({ readonly kind: "redeem"; readonly order: RedeemOrder } & Parties)
+  | ({ readonly kind: "commission"; readonly change: CommissionChange } & Parties)
+  | ({ readonly kind: "signup"; readonly gifts: SignupGifts } & Parties);
+
+/** Operations that touch more than one user, codes or commissions. */
+export type PartnerOperation = Extract<Operation, { kind: "redeem" | "commission" | "signup" }>;
 
 export type Outcome =
   | { readonly kind: "reserve"; readonly verdict: ReserveVerdict }
@@ -96,6 +112,9 @@ export type Outcome =
   | { readonly kind: "release" }
   | { readonly kind: "recover"; readonly isClosed: boolean }
   | { readonly kind: "adjust"; readonly adjusted: Adjusted }
+  | { readonly kind: "redeem"; readonly redeemed: Redeemed }
+  | { readonly kind: "commission"; readonly changed: CommissionChanged }
+  | { readonly kind: "signup" }
   /** The operation contradicts what is stored: a mistake of the caller. */
   | { readonly kind: "failed"; readonly reason: string };
 

@@ -7,7 +7,7 @@ import { openStore, type Store } from "#server/store/db.ts";
 import { getUser } from "#server/store/users.ts";
 import { bill, order } from "#test/bank.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "#test/postgres.ts";
-import { seedAccount, seedChannel } from "#test/stores.ts";
+import { seedAccount, seedChannel, seedRedemption } from "#test/stores.ts";
 import { audit } from "./audit.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 
@@ -136,9 +136,19 @@ test.each(["before", "after"] as const)(
       reason: "",
     } as const;
     expect((await ledger.adjust(gift)).outcome).toBe(cut === "after" ? "repeated" : "done");
-    expect(proxy.cuts - before).toBe(5);
+    const code = {
+      operationId: `redeem-${cut}`,
+      userId: account.userId,
+      redemptionId: await seedRedemption(direct.db, { quota: 10 }),
+      giverId: null,
+      inviterId: 0,
+      display: { quotaPerUnit: 500_000, inCurrency: true },
+    };
+    cutNext();
+    expect(await ledger.redeem(code)).toEqual({ outcome: "done", quota: 10n, bonus: 0n });
+    expect(proxy.cuts - before).toBe(6);
     expect(await getUser(direct.db, account.userId)).toMatchObject({
-      quota: 975,
+      quota: 985,
       used_quota: 30,
       request_count: 1,
     });

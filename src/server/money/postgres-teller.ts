@@ -1,5 +1,5 @@
 // Groups on PostgreSQL: one transaction on a connection of its own, two round trips. Rows are locked in the order users,
-// tokens, channels, each by id, so that groups of several nodes cannot deadlock; whoever holds a user's lock is alone with
+// tokens, channels, redemption codes, each by id, so that groups of several nodes cannot deadlock; whoever holds a user's lock is alone with
 // that user's reservations and ledger entries.
 import { sql } from "kysely";
 import type { Client } from "pg";
@@ -8,6 +8,20 @@ import { StoreError } from "#server/store/fault.ts";
 import { spanOf } from "#server/store/span.ts";
 import type { Books, Changes } from "./books.ts";
 import type { Batch, Outcome } from "./operations.ts";
+import {
+  CODE_COLUMNS,
+  CODE_SHEET,
+  COMMISSION_COLUMNS,
+  COMMISSION_SHEET,
+  type CodeRow,
+  type CommissionRow,
+  codeBook,
+  codeOf,
+  commissionBook,
+  isPartnerOperation,
+  PARTNER_LEDGER_SHEET,
+  usersOf,
+} from "./partner-rows.ts";
 import {
   addToSums,
   BOOKED_COLUMNS,
@@ -67,6 +81,9 @@ const SQL = {
   channels: "SELECT id FROM channels WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE",
   reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations WHERE request_id = ANY($1::text[])`,
   booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ANY($1::text[])`,
+  codes: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
+  // Read after their users are locked: nobody else can change them until the end.
+  commissions: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ANY($1::bigint[])`,
   updateUsers: updateSql(USER_SHEET),
   updateTokens: updateSql(TOKEN_SHEET),
   updateChannels: `UPDATE channels SET used_quota = used_quota + given.quota
@@ -75,6 +92,9 @@ const SQL = {
   updateReservations: updateSql(SEEN_SHEET),
   deleteReservations: "DELETE FROM reservations WHERE request_id = ANY($1::text[])",
   insertLedger: insertSql(LEDGER_SHEET),
+  updateCommissions: updateSql(COMMISSION_SHEET),
+  updateCodes: updateSql(CODE_SHEET),
+  insertPartnerLedger: insertSql(PARTNER_LEDGER_SHEET),
   // Rows that all users share: always in the same order, so that nodes wait for each other and do not deadlock.
   upsertSums: insertSql(SUM_SHEET, `ORDER BY 1, 2, 3 ${addToSums(SUM_SHEET)}`),
   upsertRollups: insertSql(ROLLUP_SHEET, addToSums(ROLLUP_SHEET)),
@@ -180,20 +200,26 @@ function channelOf(operation: Batch["operations"][number]): number {
 /** Locks and reads in one go: each statement sees what was committed before it got its locks. */
 async function load(send: Send, { operations }: Batch): Promise<Books> {
   const requestIds = [...new Set(operations.map((operation) => operation.requestId))];
+  const partners = operations.filter(isPartnerOperation);
+  const partnerIds = sorted(partners.flatMap(usersOf));
   const tokenIds = sorted(operations.map((operation) => operation.tokenId));
   const channelIds = sorted(operations.map(channelOf));
-  const [users, tokens, , reservations, booked] = await Promise.all([
-    send<UserRow>("users", [sorted(operations.map((operation) => operation.userId))]),
+  const [users, tokens, , reservations, booked, codes, commissions] = await Promise.all([
+    send<UserRow>("users", [sorted([...operations.map((operation) => operation.userId), ...partnerIds])]),
     tokenIds.length > 0 ? send<TokenRow>("tokens", [tokenIds]) : [],
     channelIds.length > 0 ? send("channels", [channelIds]) : [],
     send<ReservationRow>("reservations", [requestIds]),
     send<BookedRow>("booked", [requestIds]),
+    partners.length === 0 ? [] : send<CodeRow>("codes", [sorted(partners.map(codeOf))]),
+    partners.length === 0 ? [] : send<CommissionRow>("commissions", [partnerIds]),
   ]);
   return {
     users: new Map(users.map((row) => [row.id, userBook(row)])),
     tokens: new Map(tokens.map((row) => [row.id, tokenBook(row)])),
     reservations: new Map(reservations.map((row) => [row.request_id, reservationBook(row)])),
     booked: new Map(booked.map((row) => [row.request_id ?? "", bookedEntry(row)])),
+    commissions: new Map(commissions.map((row) => [row.id, commissionBook(row)])),
+    codes: new Map(codes.map((row) => [row.id, codeBook(row)])),
   };
 }
 
@@ -226,6 +252,9 @@ function writesOf(changes: Changes, nowSec: number): Statement[] {
     writes.push(["deleteReservations", [Array.from(changes.deleted, (held) => held.requestId)]]);
   }
   add("insertLedger", LEDGER_SHEET, changes.ledger);
+  add("updateCommissions", COMMISSION_SHEET, changes.commissions);
+  add("updateCodes", CODE_SHEET, changes.codes);
+  add("insertPartnerLedger", PARTNER_LEDGER_SHEET, changes.partnerLedger);
   add("upsertSums", SUM_SHEET, changes.sums.values());
   add("upsertRollups", ROLLUP_SHEET, changes.rollups.values());
   add("insertLogs", LOG_SHEET, changes.logs, [spanOf(nowSec)]);

@@ -155,6 +155,7 @@ function addToHour(desk: Desk, { bill, user, token, booking }: Paid): void {
   addAlong("token", tokenName);
   addAlong("model", modelName);
   addAlong("channel", String(channelId));
+  addAlong("model-channel", `${modelName}\n${channelId}`);
   const name = `${userId}\n${channelId}\n${modelName}\n${tokenName}`;
   const part = rollups.get(name) ?? { userId, tokenName, modelName, channelId, ...noSums(hour) };
   rollups.set(name, part);

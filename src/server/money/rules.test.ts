@@ -29,6 +29,8 @@ function books(change: Partial<Books> = {}): Books {
     ]),
     reservations: new Map(),
     booked: new Map(),
+    commissions: new Map(),
+    codes: new Map(),
     ...change,
   };
 }
@@ -87,6 +89,7 @@ test("a call that begins and ends in one group leaves no reservation behind", ()
     ["token", "t", 3_600, 4n],
     ["model", "m", 3_600, 4n],
     ["channel", "9", 3_600, 4n],
+    ["model-channel", "m\n9", 3_600, 4n],
   ]);
 });
 
@@ -167,4 +170,11 @@ test("a call whose token is gone is bound by the user alone", () => {
   const back = books({ tokens: new Map(), reservations: new Map([["r", { ...held }]]) });
   apply(back, { kind: "release", ...parties });
   expect(back.users.get(1)?.quota).toBe(110n);
+});
+
+test("an operation on a user whose commission was not loaded is a mistake of the program", () => {
+  const change = { userId: 1, kind: "withdraw", micro: { delta: -1n }, actorId: 1, reason: "" } as const;
+  expect(() => apply(books(), { kind: "commission", requestId: "c", userId: 1, tokenId: 0, change })).toThrow(
+    "was not loaded",
+  );
 });

@@ -9,7 +9,10 @@ import {
   type UserBook,
 } from "./books.ts";
 import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
+import type { LogNote } from "./partner-operations.ts";
 import { book, close, type Desk, exhaustToken, MAX_AMOUNT, reviveToken } from "./rules-booking.ts";
+import { amountText, noteChange } from "./rules-notes.ts";
+import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";
 import { TokenStatus, UserStatus } from "./states.ts";
 
 type Of<Kind extends Operation["kind"]> = Extract<Operation, { kind: Kind }>;
@@ -40,6 +43,13 @@ function apply(desk: Desk, operation: Operation): Outcome {
       return { kind: "recover", isClosed: recover(desk, operation) };
     case "adjust":
       return { kind: "adjust", adjusted: adjust(desk, operation.adjustment, operation.requestId) };
+    case "redeem":
+      return { kind: "redeem", redeemed: redeem(desk, operation.order) };
+    case "commission":
+      return { kind: "commission", changed: changeCommission(desk, operation.change, operation.requestId) };
+    case "signup":
+      grantSignup(desk, operation.gifts, operation.requestId);
+      return { kind: "signup" };
   }
 }
 
@@ -249,5 +259,17 @@ function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjust
   };
   desk.changes.ledger.push(entry);
   desk.booked.set(operationId, entry);
+  tell(desk, user, { log: adjustment.log, before, after });
   return { outcome: "done", before, after };
+}
+
+/** Lets the user know of an adjustment, when the order says so. */
+function tell(
+  desk: Desk,
+  user: UserBook,
+  { log, before, after }: { log: LogNote | undefined; before: bigint; after: bigint },
+): void {
+  if (!log) return;
+  const text = (amount: bigint) => amountText(amount, log.display);
+  noteChange(desk, user, { log, before, after, text, quota: after - before });
 }

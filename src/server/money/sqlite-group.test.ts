@@ -2,8 +2,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
-import type { Batch, Operation, Outcome } from "./operations.ts";
+import type { Operation, Outcome } from "./operations.ts";
 import { run } from "./sqlite-group.ts";
+import { decodeOutcomes, encodeBatch } from "./wire.ts";
 
 let database: DatabaseSync;
 
@@ -19,7 +20,7 @@ beforeEach(() => {
 afterEach(() => database.close());
 
 const group = (...operations: Operation[]): readonly Outcome[] =>
-  run(database, { operations, nowSec: 7_199, node: "n" } satisfies Batch);
+  decodeOutcomes(run(database, encodeBatch({ operations, nowSec: 7_199, node: "n" })));
 
 const reserve = (requestId: string, amount: bigint, tokenId = 2): Operation => ({
   kind: "reserve",

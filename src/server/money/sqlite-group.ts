@@ -1,8 +1,22 @@
 // Runs in SQLite's writer thread: loads the rows of one group, lets the rules decide, stores what changed; one transaction.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { spanOf } from "#server/store/span.ts";
-import type { Books, Changes } from "./books.ts";
-import type { Batch, Outcome } from "./operations.ts";
+import type { Books, Changes, Reservation } from "./books.ts";
+import type { Batch, PartnerOperation } from "./operations.ts";
+import {
+  CODE_COLUMNS,
+  CODE_SHEET,
+  COMMISSION_COLUMNS,
+  COMMISSION_SHEET,
+  type CodeRow,
+  type CommissionRow,
+  codeBook,
+  codeOf,
+  commissionBook,
+  isPartnerOperation,
+  PARTNER_LEDGER_SHEET,
+  usersOf,
+} from "./partner-rows.ts";
 import {
   addToSums,
   BOOKED_COLUMNS,
@@ -29,6 +43,7 @@ import {
   userBook,
 } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
+import { decodeBatch, encodeOutcomes } from "./wire.ts";
 
 function insertSql(sheet: Sheet<never>, tail = ""): string {
   return `INSERT INTO ${sheet.table} (${columnNames(sheet)}) VALUES (${sheet.columns.map(() => "?").join(", ")}) ${tail}`;
@@ -45,8 +60,10 @@ const SQL = {
   commit: "COMMIT",
   user: `SELECT ${USER_COLUMNS} FROM users WHERE id = ?`,
   token: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = ?`,
-  reservation: `SELECT ${RESERVATION_COLUMNS} FROM reservations WHERE request_id = ?`,
+  reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations`,
   booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ?`,
+  commission: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ?`,
+  code: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ?`,
   updateUser: updateSql(USER_SHEET),
   updateToken: updateSql(TOKEN_SHEET),
   updateChannel: "UPDATE channels SET used_quota = used_quota + ? WHERE id = ?",
@@ -54,6 +71,9 @@ const SQL = {
   updateReservation: updateSql(SEEN_SHEET),
   deleteReservation: "DELETE FROM reservations WHERE request_id = ?",
   insertLedger: insertSql(LEDGER_SHEET),
+  updateCommission: updateSql(COMMISSION_SHEET),
+  updateCode: updateSql(CODE_SHEET),
+  insertPartnerLedger: insertSql(PARTNER_LEDGER_SHEET),
   insertLog: insertSql(LOG_SHEET),
   upsertSum: insertSql(SUM_SHEET, addToSums(SUM_SHEET)),
   upsertRollup: insertSql(ROLLUP_SHEET, addToSums(ROLLUP_SHEET)),
@@ -61,7 +81,10 @@ const SQL = {
     first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id)`,
 } as const;
 
-type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+interface Statements extends Readonly<Record<keyof typeof SQL, StatementSync>> {
+  /** Every open reservation. Nobody but this program writes them, so that they need not be looked up. */
+  readonly open: Map<string, Reservation>;
+}
 
 const prepared = new WeakMap<DatabaseSync, Statements>();
 
@@ -70,32 +93,53 @@ function statementsOf(database: DatabaseSync): Statements {
   if (known) return known;
   const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
   // The names are those of SQL.
-  const statements = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
+  const prepare = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
+  const rows = prepare.reservations.all() as unknown as ReservationRow[];
+  const statements = { ...prepare, open: new Map(rows.map((row) => [row.request_id, reservationBook(row)])) };
   prepared.set(database, statements);
   return statements;
 }
 
-/** Runs a Batch and returns its Outcomes. All or nothing. Throws: SQLite's error, after undoing everything. */
-export function run(database: DatabaseSync, input: unknown): readonly Outcome[] {
+function keepOpen(open: Map<string, Reservation>, { inserted, deleted }: Changes): void {
+  for (const reservation of inserted) open.set(reservation.requestId, reservation);
+  for (const { requestId } of deleted) open.delete(requestId);
+}
+
+/** Runs an encoded Batch and returns its encoded Outcomes. All or nothing. Throws: SQLite's error, after undoing everything. */
+export function run(database: DatabaseSync, input: unknown): string {
   // Posted by sqlite-teller.ts alone.
-  const batch = input as Batch;
+  const batch = decodeBatch(input as string);
   const statements = statementsOf(database);
   statements.begin.run();
   try {
     const { outcomes, changes } = applyOperations(load(statements, batch), batch);
     store(statements, changes, batch.nowSec);
     statements.commit.run();
-    return outcomes;
+    keepOpen(statements.open, changes);
+    return encodeOutcomes(outcomes);
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");
+    // The rules may have changed rows that are now as they were: they are read again.
+    prepared.delete(database);
     throw error;
   }
 }
 
 function load(statements: Statements, { operations }: Batch): Books {
-  const books: Books = { users: new Map(), tokens: new Map(), reservations: new Map(), booked: new Map() };
+  const books: Books = {
+    users: new Map(),
+    tokens: new Map(),
+    reservations: new Map(),
+    booked: new Map(),
+    commissions: new Map(),
+    codes: new Map(),
+  };
   for (const operation of operations) {
     loadParties(statements, books, operation);
+    if (isPartnerOperation(operation)) {
+      loadPartners(statements, books, operation);
+      continue;
+    }
     const { kind, requestId } = operation;
     if (kind !== "adjust" && loadReservation(statements, books, requestId)) continue;
     // Only what is not open can have been booked.
@@ -122,11 +166,26 @@ function loadParties(
   }
 }
 
+function loadPartners(statements: Statements, books: Books, operation: PartnerOperation): void {
+  for (const userId of usersOf(operation)) {
+    loadParties(statements, books, { userId, tokenId: 0 });
+    if (books.commissions.has(userId)) continue;
+    const row = statements.commission.get(userId) as CommissionRow | undefined;
+    if (row) books.commissions.set(userId, commissionBook(row));
+  }
+  const codeId = codeOf(operation);
+  if (!books.codes.has(codeId)) {
+    const row = statements.code.get(codeId) as CodeRow | undefined;
+    if (row) books.codes.set(codeId, codeBook(row));
+  }
+  loadBooked(statements, books, operation.requestId);
+}
+
 function loadReservation(statements: Statements, books: Books, requestId: string): boolean {
   if (books.reservations.has(requestId)) return true;
-  const row = statements.reservation.get(requestId) as ReservationRow | undefined;
-  if (row) books.reservations.set(requestId, reservationBook(row));
-  return row !== undefined;
+  const reservation = statements.open.get(requestId);
+  if (reservation) books.reservations.set(requestId, reservation);
+  return reservation !== undefined;
 }
 
 function loadBooked(statements: Statements, books: Books, requestId: string): void {
@@ -135,28 +194,30 @@ function loadBooked(statements: Statements, books: Books, requestId: string): vo
 }
 
 function store(statements: Statements, changes: Changes, nowSec: number): void {
+  // `get` makes no answer of a statement that has none; `run` builds an object for each.
   const write = <Item>(statement: StatementSync, sheet: Sheet<Item>, items: Iterable<Item>) => {
-    for (const item of items) statement.run(...sheet.values(item, nowSec));
+    for (const item of items) statement.get(...sheet.values(item, nowSec));
   };
   write(statements.updateUser, USER_SHEET, changes.users);
   write(statements.updateToken, TOKEN_SHEET, changes.tokens);
-  for (const [id, quota] of changes.channels) statements.updateChannel.run(quota, id);
+  for (const [id, quota] of changes.channels) statements.updateChannel.get(quota, id);
   write(statements.insertReservation, RESERVATION_SHEET, changes.inserted);
   write(statements.updateReservation, SEEN_SHEET, changes.updated);
-  for (const { requestId } of changes.deleted) statements.deleteReservation.run(requestId);
+  for (const { requestId } of changes.deleted) statements.deleteReservation.get(requestId);
   write(statements.insertLedger, LEDGER_SHEET, changes.ledger);
+  write(statements.updateCommission, COMMISSION_SHEET, changes.commissions);
+  write(statements.updateCode, CODE_SHEET, changes.codes);
+  write(statements.insertPartnerLedger, PARTNER_LEDGER_SHEET, changes.partnerLedger);
   write(statements.upsertSum, SUM_SHEET, changes.sums.values());
   write(statements.upsertRollup, ROLLUP_SHEET, changes.rollups.values());
   storeLogs(statements, changes.logs, nowSec);
 }
 
 function storeLogs(statements: Statements, logs: Changes["logs"], nowSec: number): void {
-  let firstId = 0;
-  let lastId = 0;
-  for (const log of logs) {
-    lastId = Number(statements.insertLog.run(...LOG_SHEET.values(log, nowSec)).lastInsertRowid);
-    if (firstId === 0) firstId = lastId;
-  }
-  // Every entry of a group has the time of the group.
-  if (lastId !== 0) statements.upsertSpan.run(spanOf(nowSec), firstId, lastId);
+  const [first, ...rest] = logs;
+  if (!first) return;
+  const firstId = Number(statements.insertLog.run(...LOG_SHEET.values(first, nowSec)).lastInsertRowid);
+  for (const log of rest) statements.insertLog.get(...LOG_SHEET.values(log, nowSec));
+  // The only writer numbers its rows without gaps, and every entry of a group has the time of the group.
+  statements.upsertSpan.get(spanOf(nowSec), firstId, firstId + rest.length);
 }

@@ -2,15 +2,18 @@
 
 import type { Clock } from "#server/clock.ts";
 import type { SqliteStore } from "#server/store/db.ts";
-import type { Outcome } from "./operations.ts";
 import type { Teller } from "./teller.ts";
+import { decodeOutcomes, encodeBatch } from "./wire.ts";
 
 const PROGRAM = new URL("./sqlite-group.ts", import.meta.url);
 
 export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
   return {
-    // The program answers with the outcomes of the batch.
-    run: (batch) => store.runProgram(PROGRAM, batch) as Promise<readonly Outcome[]>,
+    async run(batch) {
+      // The program answers with the outcomes of the batch as text.
+      const answer = (await store.runProgram(PROGRAM, encodeBatch(batch))) as string;
+      return decodeOutcomes(answer);
+    },
     async renewLease(node, leaseSec) {
       const leaseUntil = clock.seconds() + leaseSec;
       await store.db

@@ -1,14 +1,19 @@
 // The last rooms of a request: settle, then let the last byte go, then one line for the operator. Never throws.
 import type { Context } from "#server/context.ts";
+import { faultKind, type StoreFaultKind } from "#server/store/fault.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import type { Journey } from "./journey.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import type { Door } from "./stream.ts";
 import { faultLabel } from "./try.ts";
 
+/** Troubles of the database after which a caller may come again. */
+const PASSING: ReadonlySet<StoreFaultKind> = new Set(["busy", "full", "lost", "timeout"]);
+
 /** The fault in anything thrown: what is no Refusal was not expected. */
 export function faultOf(error: unknown): RelayFault {
   if (error instanceof Refusal) return error.fault;
+  if (PASSING.has(faultKind(error))) return refusals.bankClosed(String(error));
   return refusals.internal(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
@@ -19,16 +24,21 @@ export async function finish(
   door: Door,
 ): Promise<void> {
   const { account, reply } = journey;
+  if (door.cutBy !== undefined && reply === undefined) {
+    // Our end, not the client's: nothing is charged for an answer that never began.
+    journey.fault = door.cutBy;
+    journey.trace.isSent = false;
+  }
   if (account !== undefined) {
     try {
-      journey.booked = await account.settle(reply, door.gone.isCancelled);
+      journey.booked = await account.settle(reply, door.hasLeft);
     } catch (error) {
       ctx.events.backgroundFailed({ task: "settle", error });
       journey.fault ??= refusals.bookingFailed(String(error));
     }
   }
   if (journey.fault !== undefined) door.sendFault(journey.fault);
-  else if (reply?.kind === "whole") door.sendReply(reply.headers, reply.body);
+  else if (reply?.kind === "whole") door.sendReply(reply);
   else door.closeStream();
   tell(ctx, journey, door);
 }
@@ -43,8 +53,8 @@ function tell({ events, clock }: Pick<Context, "events" | "clock">, journey: Jou
     userId: caller?.userId ?? 0,
     tokenId: caller?.tokenId ?? 0,
     channelId: journey.channel?.id ?? 0,
-    status: door.gone.isCancelled ? 499 : door.status,
-    fault: door.gone.isCancelled ? "client_gone" : faultLabel(fault),
+    status: door.hasLeft ? 499 : door.status,
+    fault: door.hasLeft ? "client_gone" : faultLabel(fault),
     isStream: journey.incoming?.isStream ?? false,
     attempts: journey.attempts,
     promptTokens: booked?.usage.promptTokens ?? 0,

@@ -40,6 +40,10 @@ export const refusals = {
     ),
   userQuota: () => localFault(403, "insufficient_user_quota", "用户额度不足"),
   tokenQuota: () => localFault(403, "pre_consume_token_quota_failed", "令牌额度不足"),
+  tooMany: (retryAfterMs: number) => ({
+    ...localFault(429, "rate_limit_exceeded", "请求过于频繁，请稍后再试"),
+    retryAfterMs,
+  }),
   bodyTooLarge: () => localFault(413, "request_too_large", "请求体过大，最大为 32 MiB"),
   bodyTooSlow: () => localFault(408, "request_timeout", "接收请求体超时"),
   bodyBroken: () => localFault(400, "incomplete_body", "请求体不完整"),
@@ -58,5 +62,11 @@ export const refusals = {
   quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
+  /** Nothing could be set aside, so nothing was sent (reliability F02, F03). */
+  bankClosed: (detail: string): RelayFault => ({
+    ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),
+    retryAfterMs: 2_000,
+  }),
+  serverStopping: () => localFault(503, "server_stopping", "服务正在重启，请稍后再试"),
   internal: (detail: string) => localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail }),
 } as const;

@@ -1,6 +1,9 @@
 // Calls that work, and who may make them.
+import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Asked, chatReply, json, raw } from "#test/fake-upstream.ts";
+import { createRelay } from "#server/relay/relay.ts";
+import { type Asked, chatReply, chunk, DONE, json, raw, sse } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld, errorOf, MODEL, QUESTION } from "#test/relay-world.ts";
 import { seedToken, seedUser } from "#test/seed.ts";
 
@@ -107,6 +110,59 @@ describe("a plain call", () => {
       });
       expect(response.status).toBe(200);
     }
+  });
+
+  it("masks the channel's key wherever an upstream echoes it", async () => {
+    world.upstream.script(
+      json({ ...chatReply(`hi ${CHANNEL_KEY}`), extra: { [CHANNEL_KEY]: CHANNEL_KEY } }, 200, {
+        "x-request-id": CHANNEL_KEY,
+      }),
+      sse(chunk({ content: `hi ${CHANNEL_KEY} and ${CHANNEL_KEY}` }), chunk({}, "stop"), DONE),
+    );
+    for (const stream of [false, true]) {
+      const response = await world.ask({ ...QUESTION, stream });
+      const text = (await response.text()) + JSON.stringify([...response.headers]);
+      expect(text).toContain("hi ***");
+      expect(text).not.toContain(CHANNEL_KEY);
+    }
+  });
+
+  it("survives a client that leaves while its call is being settled", async () => {
+    const { ledger } = world.ctx;
+    const slow: typeof ledger = {
+      reserve: (order) => ledger.reserve(order),
+      extend: (id, more) => ledger.extend(id, more),
+      checkpoint: (id, seen) => ledger.checkpoint(id, seen),
+      settle: (settlement) => sleep(80).then(() => ledger.settle(settlement)),
+      release: (id) => ledger.release(id),
+      adjust: (adjustment) => ledger.adjust(adjustment),
+      redeem: (order) => ledger.redeem(order),
+      changeCommission: (change) => ledger.changeCommission(change),
+      grantSignup: (gifts) => ledger.grantSignup(gifts),
+      recover: () => ledger.recover(),
+      close: () => ledger.close(),
+    };
+    const server = createServer(createRelay({ ...world.ctx, ledger: slow }));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    const { charged, entries } = await world.costOf(async () => {
+      const controller = new AbortController();
+      const pending = fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${world.token.key}` },
+        body: JSON.stringify(QUESTION),
+        signal: controller.signal,
+      }).catch(() => undefined);
+      while (world.upstream.journal.length === 0) await sleep(5);
+      await sleep(40);
+      controller.abort();
+      await pending;
+      await sleep(120);
+    });
+    // The answer had arrived in full: it is charged in full (reliability M16).
+    expect({ charged, entries }).toEqual({ charged: 300, entries: 1 });
+    server.close();
   });
 
   it("settles before the last byte", async () => {

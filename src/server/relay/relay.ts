@@ -7,6 +7,7 @@ import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts"
 import { createTokenCounter } from "#server/upstream/tokens.ts";
 import { createAdmission } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
+import { answerBilling } from "./billing.ts";
 import { faultOf, finish } from "./exit.ts";
 import { readIncoming, type TextEndpoint } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
@@ -25,7 +26,14 @@ import {
 import { Door, pour } from "./stream.ts";
 import { findCandidates, tryChannels } from "./try.ts";
 
-export type Relay = (req: RelayRequest, res: RelayResponse) => void;
+export interface Relay {
+  (req: RelayRequest, res: RelayResponse): void;
+  /**
+   * Ends what still runs because the process ends: upstreams are aborted, what had come is settled, clients get an error as
+   * the last event or as the answer (reliability G01). Resolves when all of it is booked.
+   */
+  cut(): Promise<void>;
+}
 
 /** Everything the rooms of a request need. */
 export type Rooms = ReturnType<typeof createRooms>;
@@ -56,13 +64,24 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
 /** Builds the listener of /v1. `limits` shortens time limits in tests. */
 export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): Relay {
   const rooms = createRooms(ctx, limits);
-  return (req, res) => {
+  const running = new Map<Door, Promise<void>>();
+  ctx.events.measure("tollgate_relay_running", () => running.size);
+  const listen = (req: RelayRequest, res: RelayResponse) => {
     const door = new Door(req, res, newRequestId(ctx.clock.now()));
-    answer(rooms, req, door).catch((error: unknown) => {
-      ctx.events.backgroundFailed({ task: "relay", error });
-      door.sendFault(refusals.internal(""));
-    });
+    const done = answer(rooms, req, door)
+      .catch((error: unknown) => {
+        ctx.events.backgroundFailed({ task: "relay", error });
+        door.sendFault(refusals.internal(""));
+      })
+      .then(() => void running.delete(door));
+    running.set(door, done);
   };
+  return Object.assign(listen, {
+    async cut() {
+      for (const door of running.keys()) door.cut(refusals.serverStopping());
+      await Promise.all(running.values());
+    },
+  });
 }
 
 async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
@@ -138,10 +157,13 @@ async function openAccount(rooms: Rooms, journey: Journey, account: Account): Pr
 async function inform(rooms: Rooms, req: RelayRequest, door: Door, route: Route): Promise<void> {
   const { candidates, config } = rooms.ctx;
   try {
-    const caller = await rooms.admission.admit(offersOf(req), addressOf(req, config.trustedProxies));
+    const address = addressOf(req, config.trustedProxies);
+    const caller = await rooms.admission.admit(offersOf(req), address);
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") door.sendJson(200, listModels(candidates, caller));
     else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));
+    else if (route.kind === "billing")
+      door.sendJson(200, await answerBilling(rooms.ctx, route.part, caller, address));
     else throw new Refusal(refusals.notImplemented());
   } catch (error) {
     door.sendFault(faultOf(error));

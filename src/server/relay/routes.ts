@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { identifyCaller } from "#server/accounts/address.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
+import type { BillingPart } from "./billing.ts";
 import type { TextEndpoint } from "./incoming.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
@@ -14,6 +15,7 @@ export type Route =
   | { readonly kind: "relay"; readonly endpoint: TextEndpoint; readonly pathModel: string | undefined }
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
+  | { readonly kind: "billing"; readonly part: BillingPart }
   /** Known to OpenAI's clients, not served here: the token is checked, then 501. */
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
@@ -33,6 +35,7 @@ const ABSENT =
   /^\/v1\/(edits|moderations|responses|messages|rerank|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations)|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
 const MODEL = /^\/v1\/models\/(.+)$/;
+const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
 /** Tells what a path asks for. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
@@ -55,6 +58,8 @@ function getRoute(method: string, path: string): Route | undefined {
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
   if (path === "/v1/models") return { kind: "models" };
+  const part = BILLING.exec(path)?.[1];
+  if (part === "subscription" || part === "usage") return { kind: "billing", part };
   return id === undefined ? undefined : { kind: "model", id: decode(id) };
 }
 

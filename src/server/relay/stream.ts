@@ -4,7 +4,7 @@ import type { ReplyHeaders } from "#server/egress/send.ts";
 import { type OpenAiErrorBody, openAiError, unknownPathError } from "#server/errors.ts";
 import { type RelayFault, redact } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
-import type { StreamReply } from "#server/upstream/reply.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/reply.ts";
 import { DONE_EVENT, renderEvent } from "#server/upstream/sse.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
 
@@ -18,12 +18,18 @@ const LINGER_MS = 500;
 /** Response headers of upstreams that clients may see (providers 1.3, reliability R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
 
+function ignore(): void {
+  // Nothing is left to do.
+}
+
 export class Door {
   /** The one signal of the request: the client has left. */
   readonly gone = new Cancellation();
   readonly requestId: string;
   /** Status sent; 0 = nothing yet. */
   status = 0;
+  /** Why we ended the request ourselves; undefined = we did not. */
+  cutBy: RelayFault | undefined;
   readonly #req: RelayRequest;
   readonly #res: RelayResponse;
 
@@ -34,13 +40,28 @@ export class Door {
     res.on("close", () => {
       if (!res.writableFinished) this.gone.cancel();
     });
+    // What is written to a client that has just left is lost; that it left is told by `close`.
+    res.on("error", ignore);
+  }
+
+  /** The client is not there any more. */
+  get hasLeft(): boolean {
+    return this.gone.isCancelled && this.cutBy === undefined;
+  }
+
+  /** Ends the request from our side: the upstream is aborted, and the client is still there to be told. */
+  cut(fault: RelayFault): void {
+    if (this.gone.isCancelled) return;
+    this.cutBy = fault;
+    this.gone.cancel();
   }
 
   /** A whole upstream reply. */
-  sendReply(headers: ReplyHeaders, body: Uint8Array): void {
+  sendReply({ headers, body, secrets }: WholeReply): void {
+    if (this.gone.isCancelled) return;
     const head = this.#head("application/json");
     head.push("content-length", String(body.length));
-    this.#passHeaders(head, headers);
+    passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
     this.#res.end(body);
@@ -73,7 +94,7 @@ export class Door {
 
   /** A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). */
   sendFault(fault: RelayFault): void {
-    if (this.gone.isCancelled || this.#res.writableEnded) return;
+    if (this.hasLeft || this.#res.writableEnded) return;
     const body = errorBody(fault, this.requestId);
     if (this.status !== 0) {
       this.#res.end(renderEvent(JSON.stringify(body)));
@@ -84,17 +105,17 @@ export class Door {
   }
 
   /** Begins an event stream. */
-  openStream(headers: ReplyHeaders): void {
+  openStream({ headers, secrets }: StreamReply): void {
     const head = this.#head("text/event-stream");
     head.push("cache-control", "no-cache", "x-accel-buffering", "no");
-    this.#passHeaders(head, headers);
+    passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
   }
 
   /** Ends a stream that is complete. */
   closeStream(): void {
-    if (!this.gone.isCancelled) this.#res.end(DONE_EVENT);
+    if (!this.hasLeft) this.#res.end(DONE_EVENT);
   }
 
   /** Writes a piece of a stream. Returns whether the client keeps up. */
@@ -122,15 +143,6 @@ export class Door {
       "access-control-allow-origin",
       "*",
     ];
-  }
-
-  #passHeaders(head: string[], headers: ReplyHeaders): void {
-    for (const name in headers) {
-      if (!(PASSED.has(name) || name.startsWith("x-ratelimit-") || name.startsWith("anthropic-ratelimit-")))
-        continue;
-      const value = headers[name];
-      if (typeof value === "string") head.push(name, redact(value, []));
-    }
   }
 
   #sendJson(status: number, value: unknown, more: readonly string[]): void {
@@ -167,6 +179,16 @@ export class Door {
   }
 }
 
+/** Adds the upstream's headers that clients may see, without secrets. */
+function passHeaders(head: string[], headers: ReplyHeaders, secrets: readonly string[]): void {
+  for (const name in headers) {
+    const isPassed =
+      PASSED.has(name) || name.startsWith("x-ratelimit-") || name.startsWith("anthropic-ratelimit-");
+    const value = isPassed ? headers[name] : undefined;
+    if (typeof value === "string") head.push(name, redact(value, secrets));
+  }
+}
+
 /** The error body of a fault (contract 8.5). */
 export function errorBody(fault: RelayFault, requestId: string): OpenAiErrorBody {
   const { publicMessage: message, type, param, code, extra } = fault;
@@ -186,6 +208,7 @@ export function pour(
 ): Promise<RelayFault | undefined> {
   return new Promise((resolve) => {
     let isOver = false;
+    let isHeld = false;
     const end = (fault: RelayFault | undefined) => {
       isOver = true;
       resolve(fault);
@@ -193,14 +216,19 @@ export function pour(
     door.gone.watch(() => {
       if (isOver) return;
       reply.abort();
-      end(undefined);
+      end(door.cutBy);
     });
     if (isOver) return;
-    door.openStream(reply.headers);
+    door.openStream(reply);
     reply.listen({
       onBytes(bytes) {
         if (isOver) return;
-        if (!door.write(bytes)) holdUpstream(reply, door);
+        if (!door.write(bytes) && !isHeld) {
+          isHeld = true;
+          holdUpstream(reply, door, () => {
+            isHeld = false;
+          });
+        }
         const stop = onProgress();
         if (stop === undefined) return;
         reply.abort();
@@ -213,11 +241,13 @@ export function pour(
   });
 }
 
-function holdUpstream(reply: StreamReply, door: Door): void {
+/** Pauses the upstream until the client has taken what is there, or has stood still for too long. */
+function holdUpstream(reply: StreamReply, door: Door, onGoOn: () => void): void {
   reply.pause();
   const stall = setTimeout(() => door.hangUp(), STALL_MS);
   door.onDrain(() => {
     clearTimeout(stall);
+    onGoOn();
     reply.resume();
   });
 }

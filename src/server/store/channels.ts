@@ -8,6 +8,9 @@ import type { ChannelsTable } from "./tables.ts";
 /** A channel without its key. */
 export type ChannelRow = Omit<Selectable<ChannelsTable>, "key_hash" | "key_sealed" | "deleted_at">;
 
+/** A channel with what its key is kept as. */
+export type SealedChannel = ChannelRow & Pick<Selectable<ChannelsTable>, "key_hash" | "key_sealed">;
+
 export type NewChannel = Omit<Insertable<ChannelsTable>, "id" | "used_quota" | "deleted_at">;
 
 export type ChannelChange = Omit<Updateable<ChannelsTable>, "id" | "used_quota" | "deleted_at">;
@@ -74,10 +77,10 @@ export async function findChannelKey(db: Db, id: number): Promise<string | undef
 }
 
 /** Every channel with its sealed key, for the tables of the relay; with `status` only those that have it. */
-export function listLiveChannels(db: Db, status?: number): Promise<(ChannelRow & { key_sealed: string })[]> {
+export function listLiveChannels(db: Db, status?: number): Promise<SealedChannel[]> {
   let query = db
     .selectFrom("channels")
-    .select([...COLUMNS, "key_sealed"])
+    .select([...COLUMNS, "key_hash", "key_sealed"])
     .where("deleted_at", "=", 0);
   if (status !== undefined) query = query.where("status", "=", status);
   return query.orderBy("id").execute();

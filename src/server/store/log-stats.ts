@@ -2,8 +2,8 @@
 import { type AliasedExpression, type SelectQueryBuilder, sql } from "kysely";
 import { LogType } from "#contract/log.ts";
 import { type Db, sumInt } from "./db.ts";
+import { type LogFilter, newestOnly, resolveUser } from "./log-filter.ts";
 import { idRange } from "./log-spans.ts";
-import { type LogFilter, resolveUser } from "./logs.ts";
 import type { LogSumsTable, Tables } from "./tables.ts";
 
 export interface LogSums {
@@ -48,6 +48,15 @@ function narrow<Table extends "logs" | "log_rollups", Row>(
   );
 }
 
+/** The sums that answer a filter by themselves; undefined = those along all dimensions have to. */
+function dimensionOf(wanted: Wanted): Pick<LogSumsTable, "dimension" | "key"> | undefined {
+  const [first, second, ...more] = wanted;
+  if (!first) return { dimension: "all", key: "" };
+  if (!second) return { dimension: DIMENSIONS[first[0]], key: String(first[1]) };
+  const isPair = more.length === 0 && first[0] === "model_name" && second[0] === "channel_id";
+  return isPair ? { dimension: "model-channel", key: `${first[1]}\n${second[1]}` } : undefined;
+}
+
 interface HourRow {
   readonly hour: number;
   readonly quota: number;
@@ -58,15 +67,15 @@ interface HourRow {
 
 const HOUR_COLUMNS = ["hour", "quota", "prompt_tokens", "completion_tokens", "requests"] as const;
 
-/** The hours that fit, from `start` up to but not including `before`: along one dimension, or one user's along all. */
+/** The hours that fit, from `start` up to but not including `before`: along one dimension, or one user's or token's along all. */
 function hours(
   db: Db,
   wanted: Wanted,
   { start, before }: { start: number; before: number | undefined },
 ): AliasedExpression<HourRow, "hours"> {
-  const [only, ...more] = wanted;
   const last = before ?? Number.MAX_SAFE_INTEGER;
-  if (more.length > 0) {
+  const along = dimensionOf(wanted);
+  if (!along) {
     const query = db
       .selectFrom("log_rollups")
       .select(HOUR_COLUMNS)
@@ -77,8 +86,8 @@ function hours(
   return db
     .selectFrom("log_sums")
     .select(HOUR_COLUMNS)
-    .where("dimension", "=", only ? DIMENSIONS[only[0]] : "all")
-    .where("key", "=", only ? String(only[1]) : "")
+    .where("dimension", "=", along.dimension)
+    .where("key", "=", along.key)
     .where("hour", ">=", start)
     .where("hour", "<", last)
     .as("hours");
@@ -108,8 +117,10 @@ async function sumLog(
   if (end !== undefined && start > end) return NOTHING;
   const range = await idRange(db, start, end ?? 0);
   if (!range) return NOTHING;
+  // A name without an owner is looked for among the newest entries only.
+  const first = username ? Math.max(range.first, await newestOnly(db)) : range.first;
   let query = narrow(db.selectFrom("logs"), wanted)
-    .where("id", ">=", range.first)
+    .where("id", ">=", first)
     .where("id", "<=", range.last)
     .where("created_at", ">=", start)
     .where("type", "=", LogType.consume);

@@ -1,231 +1,244 @@
+// Whatever index answers, the rows are those that match: random entries and filters against a plain walk over all of them.
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestDatabase, engines, seedChannel, seedUser, type TestDatabase } from "#test/stores.ts";
-import type { Db, Store } from "./db.ts";
-import { logHistory, statLogs } from "./log-stats.ts";
-import {
-  clearLogs,
-  countLogs,
-  insertLog,
-  type LogFilter,
-  listLogs,
-  type NewLog,
-  searchLogs,
-} from "./logs.ts";
+import type { Store } from "#server/store/db.ts";
+import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { statLogs } from "./log-stats.ts";
+import { clearLogs, countLogs, insertLog, listLogs, type NewLog, searchLogs } from "./logs.ts";
 
+const START = 1_800_000_000;
 const HOUR = 3_600;
-const DAY_0 = 1_800_000_000 - (1_800_000_000 % 86_400);
+const ROWS = 600;
+const models = ["gpt-4o", "claude", "qwen", "unused"];
+const tokens = ["default", "mine", "other"];
+const channels = [1, 2, 3];
+const types = [1, 2, 2, 2, 2, 2, 3, 4, 5];
 
-const entry = (change: Partial<NewLog>): NewLog => ({
-  user_id: 1,
-  created_at: DAY_0,
-  type: 2,
-  content: "",
-  username: "",
-  token_id: 0,
-  token_name: "",
-  model_name: "",
-  quota: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cached_tokens: 0,
-  channel_id: 0,
-  request_id: "",
-  elapsed_time: 0,
-  first_byte_time: 0,
-  is_stream: 0,
-  estimated: 0,
-  ...change,
-});
+function entry(change: Partial<NewLog>): NewLog {
+  return {
+    user_id: 1,
+    created_at: START,
+    type: 2,
+    content: "",
+    username: "",
+    token_id: 0,
+    token_name: "",
+    model_name: "",
+    quota: 0,
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cached_tokens: 0,
+    channel_id: 0,
+    request_id: "",
+    elapsed_time: 0,
+    first_byte_time: 0,
+    is_stream: 0,
+    estimated: 0,
+    ...change,
+  };
+}
 
-describe.each(engines)("usage log on %s", (engine) => {
+describe.each(engines)("the usage log on %s", (engine) => {
   let database: TestDatabase;
   let store: Store;
-  let db: Db;
-  const written: NewLog[] = [];
+  const users: { id: number; username: string }[] = [];
+  const rows: (NewLog & { id: number })[] = [];
 
-  /** Consumption of many kinds over two days, in an order that is not quite that of time, as the bank writes it. */
   beforeAll(async () => {
     database = await createTestDatabase(engine);
     store = await database.open();
-    db = store.db;
-    await seedUser(db, { username: "anna" });
-    await seedUser(db, { username: "berta" });
-    await seedChannel(db, { name: "first channel" });
-    for (let index = 0; index < 300; index += 1) {
-      const created = DAY_0 + index * 577 + (index % 5 === 0 ? 2_000 : 0);
-      const log = entry({
-        user_id: 1 + (index % 3),
-        username: ["anna", "berta", "gone"][index % 3] ?? "",
-        created_at: created,
-        type: index % 50 === 49 ? 3 : 2,
-        model_name: `model-${index % 4}`,
-        token_name: `token-${index % 2}`,
-        channel_id: 1 + (index % 2),
-        quota: index,
-        prompt_tokens: 2,
+    for (const username of ["ann", "ben", "cat"])
+      users.push({ id: await seedUser(store.db, { username }), username });
+    const dice = fc.sample(fc.nat(1_000_000), { numRuns: ROWS * 6, seed: 7 });
+    const pick = <T>(list: readonly T[]): T => {
+      const value = list[(dice.pop() ?? 0) % list.length];
+      if (value === undefined) throw new Error("empty list");
+      return value;
+    };
+    const randomEntry = (index: number): NewLog => {
+      const { id, username } = pick(users);
+      // Mostly in order, as clocks are, but not strictly.
+      const created_at = START + index * 120 - (index % 7) * 50;
+      const type = pick(types);
+      const base = { user_id: id, username, type, created_at };
+      if (type !== 2)
+        return entry({
+          ...base,
+          content: `note ${index} 100%_sure`,
+          channel_id: type === 5 ? pick(channels) : 0,
+        });
+      return entry({
+        ...base,
+        content: "模型倍率 1",
+        token_name: pick(tokens),
+        model_name: pick(models.slice(0, 3)),
+        channel_id: pick(channels),
+        quota: 10 + index,
+        prompt_tokens: index,
         completion_tokens: 3,
-        content: index === 7 ? "100% done" : `entry ${index}`,
       });
-      written.push(log);
-      await insertLog(db, log);
-      if (log.type === 2) await addSums(log);
-    }
+    };
+    await store.db.transaction().execute(async (tx) => {
+      for (let index = 0; index < ROWS; index += 1) {
+        const log = randomEntry(index);
+        rows.push({ ...log, id: await insertLog(tx, log) });
+      }
+      for (const row of rows.filter(({ type }) => type === 2)) await addSums(tx, row);
+    });
   });
-
   afterAll(async () => {
     await store.close();
     await database.drop();
   });
 
-  /** What the bank adds with each consumption. */
-  async function addSums(log: NewLog): Promise<void> {
-    const hour = log.created_at - (log.created_at % HOUR);
-    const sums = { hour, quota: log.quota, prompt_tokens: 2, completion_tokens: 3, requests: 1 };
+  /** The sums by hour as the bank books them. */
+  async function addSums(db: Store["db"], row: NewLog): Promise<void> {
+    const hour = row.created_at - (row.created_at % HOUR);
+    const sums = {
+      quota: row.quota,
+      prompt_tokens: row.prompt_tokens,
+      completion_tokens: row.completion_tokens,
+      requests: 1,
+    };
     const keys = [
       ["all", ""],
-      ["user", String(log.user_id)],
-      ["token", log.token_name],
-      ["model", log.model_name],
-      ["channel", String(log.channel_id)],
+      ["user", String(row.user_id)],
+      ["token", row.token_name],
+      ["model", row.model_name],
+      ["channel", String(row.channel_id)],
+      ["model-channel", `${row.model_name}\n${row.channel_id}`],
     ] as const;
-    for (const [dimension, key] of keys) {
+    const { user_id, token_name, model_name, channel_id } = row;
+    for (const [dimension, key] of keys)
       await db
         .insertInto("log_sums")
-        .values({ dimension, key, ...sums })
+        .values({ dimension, key, hour, ...sums })
         .onConflict((conflict) =>
-          conflict.columns(["dimension", "key", "hour"]).doUpdateSet((add) => ({
-            quota: add("log_sums.quota", "+", log.quota),
-            prompt_tokens: add("log_sums.prompt_tokens", "+", 2),
-            completion_tokens: add("log_sums.completion_tokens", "+", 3),
-            requests: add("log_sums.requests", "+", 1),
+          conflict.columns(["dimension", "key", "hour"]).doUpdateSet((update) => ({
+            quota: update("log_sums.quota", "+", sums.quota),
+            prompt_tokens: update("log_sums.prompt_tokens", "+", sums.prompt_tokens),
+            completion_tokens: update("log_sums.completion_tokens", "+", sums.completion_tokens),
+            requests: update("log_sums.requests", "+", 1),
           })),
         )
         .execute();
-    }
-    const { user_id, token_name, model_name, channel_id } = log;
     await db
       .insertInto("log_rollups")
-      .values({ ...sums, user_id, token_name, model_name, channel_id })
+      .values({ user_id, hour, token_name, model_name, channel_id, ...sums })
       .onConflict((conflict) =>
         conflict
           .columns(["user_id", "hour", "token_name", "model_name", "channel_id"])
-          .doUpdateSet((add) => ({
-            quota: add("log_rollups.quota", "+", log.quota),
-            prompt_tokens: add("log_rollups.prompt_tokens", "+", 2),
-            completion_tokens: add("log_rollups.completion_tokens", "+", 3),
-            requests: add("log_rollups.requests", "+", 1),
+          .doUpdateSet((update) => ({
+            quota: update("log_rollups.quota", "+", sums.quota),
+            prompt_tokens: update("log_rollups.prompt_tokens", "+", sums.prompt_tokens),
+            completion_tokens: update("log_rollups.completion_tokens", "+", sums.completion_tokens),
+            requests: update("log_rollups.requests", "+", 1),
           })),
       )
       .execute();
   }
 
-  /** What the filter means, said plainly. */
-  const matches = (log: NewLog, filter: LogFilter) =>
-    (!filter.userId || log.user_id === filter.userId) &&
-    (!filter.type || log.type === filter.type) &&
-    (!filter.username || log.username === filter.username) &&
-    (!filter.tokenName || log.token_name === filter.tokenName) &&
-    (!filter.modelName || log.model_name === filter.modelName) &&
-    (!filter.channelId || log.channel_id === filter.channelId) &&
-    (!filter.start || log.created_at >= filter.start) &&
-    (!filter.end || log.created_at <= filter.end);
-
-  const filters: LogFilter[] = [
-    {},
-    { userId: 1 },
-    { userId: 9 },
-    { type: 2 },
-    { type: 3 },
-    { username: "berta" },
-    { username: "gone" },
-    { username: "nobody" },
-    { username: "anna", userId: 2 },
-    { tokenName: "token-1" },
-    { modelName: "model-3" },
-    { channelId: 2 },
-    { userId: 2, modelName: "model-1" },
-    { userId: 2, modelName: "model-1", tokenName: "token-1", channelId: 2, type: 2 },
-    { modelName: "model-1", channelId: 2 },
-    { start: DAY_0 + 5_000 },
-    { end: DAY_0 + 5_000 },
-    { start: DAY_0 + 5_000, end: DAY_0 + 100_001 },
-    { start: DAY_0 + 7_200, end: DAY_0 + 10_799 },
-    { start: DAY_0 + 7_201, end: DAY_0 + 10_800 },
-    { start: DAY_0 + 5_000, end: DAY_0 + 5_001 },
-    { start: DAY_0 + 5_000, end: DAY_0 + 4_000 },
-    { start: DAY_0 + 10_000_000 },
-    { end: 5 },
-    { userId: 1, start: DAY_0 + 50_000, end: DAY_0 + 150_000, type: 2 },
-    { username: "gone", modelName: "model-2", start: DAY_0 + 50_000 },
-    { username: "", modelName: "", tokenName: "", channelId: 0, start: 0, end: 0, type: 0, userId: 0 },
-  ];
-
-  test.each(filters)("lists and counts exactly what fits %j, newest first", async (filter) => {
-    const expected = written.filter((log) => matches(log, filter)).map((log) => log.quota);
-    const listed: number[] = [];
-    for (let page = 0; ; page += 1) {
-      const rows = await listLogs(db, filter, { page, size: 70 });
-      listed.push(...rows.map((row) => row.quota));
-      if (rows.length < 70) break;
-    }
-    expect(listed).toEqual(expected.toReversed());
-    expect(await countLogs(db, filter)).toBe(expected.length);
-  });
-
-  test.each(filters)("sums the consumption that fits %j", async (filter) => {
-    const fitting = written.filter((log) => matches(log, { ...filter, type: 2 }));
-    expect(await statLogs(db, filter)).toEqual({
-      quota: fitting.reduce((sum, log) => sum + log.quota, 0),
-      tokens: fitting.length * 5,
-      requests: fitting.length,
-    });
-  });
-
-  test("goes on from an id at any depth", async () => {
-    const [newest, second] = await listLogs(db, {}, { page: 0, size: 2 });
-    const rest = await listLogs(db, {}, { page: 0, size: 1, beforeId: newest?.id });
-    expect(rest).toEqual([second]);
-    expect(await listLogs(db, {}, { page: 1_000_000, size: 100 })).toEqual([]);
-  });
-
-  test("tells the name of the channel, also of one that is gone", async () => {
-    const rows = await listLogs(db, {}, { page: 0, size: 2 });
-    expect(rows.map((row) => row.channel_name).toSorted()).toEqual(["", "first channel"]);
-  });
-
-  test("shows consumption over time in steps of whole hours", async () => {
-    const days = await logHistory(db, {}, 86_400);
-    expect(days.map((day) => day.time)).toEqual(
-      [DAY_0, DAY_0 + 86_400, DAY_0 + 172_800].slice(0, days.length),
+  function matches(row: NewLog, filter: LogFilter): boolean {
+    return (
+      (!filter.userId || row.user_id === filter.userId) &&
+      (!filter.type || row.type === filter.type) &&
+      (!filter.username || row.username === filter.username) &&
+      (!filter.tokenName || row.token_name === filter.tokenName) &&
+      (!filter.modelName || row.model_name === filter.modelName) &&
+      (!filter.channelId || row.channel_id === filter.channelId) &&
+      (!filter.start || row.created_at >= filter.start) &&
+      (!filter.end || row.created_at <= filter.end)
     );
-    const total = written.filter((log) => log.type === 2).reduce((sum, log) => sum + log.quota, 0);
-    expect(days.reduce((sum, day) => sum + day.quota, 0)).toBe(total);
-    const hours = await logHistory(db, { username: "anna", start: DAY_0 + 86_400, end: DAY_0 + 90_000 }, 1);
-    expect(hours.map((hour) => hour.time)).toEqual([DAY_0 + 86_400, DAY_0 + 90_000]);
-    const both = await logHistory(db, { userId: 2, modelName: "model-1" }, 86_400);
-    const fitting = written.filter((log) => matches(log, { userId: 2, modelName: "model-1", type: 2 }));
-    expect(both.reduce((sum, day) => sum + day.requests, 0)).toBe(fitting.length);
+  }
+
+  const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+  const moment = fc.integer({ min: START - 5_000, max: START + ROWS * 120 + 5_000 });
+  const filters: fc.Arbitrary<LogFilter> = fc.record({
+    userId: maybe(fc.nat(2).map((index) => users[index]?.id ?? 0)),
+    type: maybe(fc.constantFrom(0, 1, 2, 3, 4, 5)),
+    username: maybe(fc.constantFrom("", "ann", "ben", "nobody")),
+    tokenName: maybe(fc.constantFrom("", ...tokens)),
+    modelName: maybe(fc.constantFrom("", ...models)),
+    channelId: maybe(fc.constantFrom(0, 1, 2, 3, 9)),
+    start: maybe(moment),
+    end: maybe(moment),
   });
 
-  test("searches the newest by type or by the head of the content, wildcards meaning themselves", async () => {
-    expect((await searchLogs(db, { keyword: "100%" })).map((row) => row.content)).toEqual(["100% done"]);
-    expect(await searchLogs(db, { keyword: "%" })).toEqual([]);
-    expect(await searchLogs(db, { keyword: "3" })).toHaveLength(6);
-    expect(await searchLogs(db, { keyword: "" })).toHaveLength(100);
-    expect((await searchLogs(db, { keyword: "Entry 29", userId: 2 })).map((row) => row.quota)).toEqual([
-      298, 295, 292,
-    ]);
+  test("pages and totals are those of a plain walk", async () => {
+    await fc.assert(
+      fc.asyncProperty(filters, fc.nat(3), async (filter, page) => {
+        const expected = rows.filter((row) => matches(row, filter)).reverse();
+        const got = await listLogs(store.db, filter, { page, size: 20 });
+        expect(got.map(({ id }) => id)).toEqual(
+          expected.slice(page * 20, page * 20 + 20).map(({ id }) => id),
+        );
+        expect(await countLogs(store.db, filter)).toBe(expected.length);
+      }),
+      { numRuns: 150, seed: 1 },
+    );
+  }, 60_000);
+
+  test("statistics are those of a plain walk over the calls, whatever the type says", async () => {
+    await fc.assert(
+      fc.asyncProperty(filters, async (filter) => {
+        const calls = rows.filter((row) => row.type === 2 && matches(row, { ...filter, type: 0 }));
+        expect(await statLogs(store.db, filter)).toEqual({
+          quota: calls.reduce((sum, row) => sum + row.quota, 0),
+          tokens: calls.reduce((sum, row) => sum + row.prompt_tokens + row.completion_tokens, 0),
+          requests: calls.length,
+        });
+      }),
+      { numRuns: 150, seed: 2 },
+    );
+  }, 60_000);
+
+  test("a search finds types, heads of texts, and nothing by wildcards", async () => {
+    const found = async (keyword: string, userId?: number) =>
+      (await searchLogs(store.db, userId === undefined ? { keyword } : { keyword, userId })).map(
+        ({ id }) => id,
+      );
+    const newest = (list: typeof rows) =>
+      list
+        .map(({ id }) => id)
+        .reverse()
+        .slice(0, 100);
+    expect(await found("")).toEqual(newest(rows));
+    expect(await found("4")).toEqual(newest(rows.filter(({ type }) => type === 4)));
+    expect(await found("NOTE 1")).toEqual(newest(rows.filter(({ content }) => content.startsWith("note 1"))));
+    expect(await found("%")).toEqual([]);
+    expect(await found("note%")).toEqual([]);
+    expect(await found("_ote")).toEqual([]);
+    expect(await found("x".repeat(5_000))).toEqual([]);
+    const [ann] = users;
+    const own = rows.filter(({ user_id }) => user_id === ann?.id);
+    expect(await found("3", ann?.id)).toEqual(newest(own.filter(({ type }) => type === 3)));
+    expect(await found("note", ann?.id)).toEqual(
+      newest(own.filter(({ content }) => content.startsWith("note"))),
+    );
   });
 
-  test("clears entries of a type by age, in batches, and leaves the sums", async () => {
-    const before = await statLogs(db, { userId: 3 });
-    const many = Array.from({ length: 60 }, () => entry({ user_id: 8, type: 5, created_at: 10 }));
-    for (const log of many) await insertLog(db, log);
-    const old = DAY_0 + 20_000;
-    const consumed = written.filter((log) => log.type === 2 && log.created_at < old).length;
-    expect(await clearLogs(db, old, [2, 5])).toBe(60 + consumed);
-    expect(await clearLogs(db, old, [2, 5])).toBe(0);
-    expect(await countLogs(db, { type: 3 })).toBe(6);
-    expect(await statLogs(db, { userId: 3 })).toEqual(before);
+  test("entries of a user who was deleted are found by the name of old", async () => {
+    const id = await seedUser(store.db, { username: "deleted_1", status: 3 });
+    const logId = await insertLog(
+      store.db,
+      entry({ user_id: id, username: "gone", quota: 5, created_at: START + 90_000 }),
+    );
+    expect(
+      (await listLogs(store.db, { username: "gone" }, { page: 0, size: 10 })).map((row) => row.id),
+    ).toEqual([logId]);
+    expect(await countLogs(store.db, { username: "gone" })).toBe(1);
+    await store.db.deleteFrom("logs").where("id", "=", logId).execute();
+  });
+
+  test("clearing takes the given types before the moment, and no others", async () => {
+    const before = START + 30_000;
+    const expected = rows.filter((row) => row.created_at < before && [2, 5].includes(row.type));
+    expect(await clearLogs(store.db, before, [2, 5])).toBe(expected.length);
+    const left = await store.db.selectFrom("logs").select("id").orderBy("id").execute();
+    const gone = new Set(expected.map(({ id }) => id));
+    expect(left.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).filter((id) => !gone.has(id)));
+    const sums = await statLogs(store.db, {});
+    expect(sums.requests).toBe(rows.filter(({ type }) => type === 2).length);
   });
 });

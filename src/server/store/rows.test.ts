@@ -82,11 +82,11 @@ describe.each(engines)("rows on %s", (engine) => {
       access_token_hash: "hash-of-alice",
       password: "stored",
     });
-    const newer = await seedUser(db, { username: "alice2", email: "alice@example.com" });
+    await expect(seedUser(db, { username: "alice2", email: "alice@example.com" })).rejects.toThrow();
     expect((await getUser(db, id)).username).toBe("alice");
     expect(await findUserById(db, id)).toEqual(await findUserByName(db, "alice"));
     expect((await findUserByLogin(db, "alice"))?.id).toBe(id);
-    expect((await findUserByLogin(db, "alice@example.com"))?.id).toBe(newer);
+    expect((await findUserByLogin(db, "alice@example.com"))?.id).toBe(id);
     expect((await findUserByAffCode(db, "AAAA"))?.id).toBe(id);
     expect(await findUserIdByAccessToken(db, "hash-of-alice")).toBe(id);
     expect(await findPasswordByUserId(db, id)).toBe("stored");

@@ -105,9 +105,18 @@ export class SqliteSession {
 
   close(): void {
     this.#statements.clear();
-    if (this.#lock) this.#database.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
+    if (this.#lock) this.#tidy();
     this.#database.close();
     this.#lock?.close();
+  }
+
+  /** Moves the write-ahead log into the file. On a full disk, or beside a lock, the next start does it. */
+  #tidy(): void {
+    try {
+      this.#database.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch {
+      // Nothing is lost: what was committed is in the log.
+    }
   }
 
   #prepare(sql: string): Prepared {

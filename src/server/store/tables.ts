@@ -1,7 +1,7 @@
 // One interface per table; column names are those of the wire. Rules live elsewhere.
 import type { Generated } from "kysely";
 
-/** Balance columns (quota, used_quota, request_count) are written by `money` only. */
+/** Balance columns (quota, used_quota, request_count, invite_commission_micro) are written by `money` only. */
 export interface UsersTable {
   id: Generated<number>;
   username: string;
@@ -23,6 +23,10 @@ export interface UsersTable {
   aff_code: string;
   inviter_id: number;
   created_at: number;
+  /** 1 = this super administrator chose to come in through GitHub or WeChat too (reliability A22). */
+  external_login: Generated<number>;
+  /** What the partner plan owes the user, in millionths of a yuan. */
+  invite_commission_micro: Generated<number>;
 }
 
 export interface SessionsTable {
@@ -31,6 +35,29 @@ export interface SessionsTable {
   user_id: number;
   created_at: number;
   last_seen: number;
+}
+
+/** A one-time code, known by the hash of what it is bound to. */
+export interface CodesTable {
+  /** Purpose, and the hash of the address, state or browser. */
+  key: string;
+  code_hash: string;
+  /** The account it belongs to; 0 = none yet. */
+  user_id: number;
+  /** Sealed, or "". */
+  detail: string;
+  /** Wrong tries, or uses of a code that may be used a few times. */
+  tries: Generated<number>;
+  expires_at: number;
+}
+
+/** How far a user's quota had fallen when it was last looked at, and when reminders were sent. */
+export interface QuotaRemindersTable {
+  user_id: number;
+  /** 0 = enough, 1 = below the threshold, 2 = used up. */
+  level: number;
+  low_sent_at: Generated<number>;
+  empty_sent_at: Generated<number>;
 }
 
 export interface TokensTable {
@@ -116,8 +143,8 @@ export interface LogsTable {
 
 /** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */
 export interface LogSumsTable {
-  dimension: "all" | "user" | "token" | "model" | "channel";
-  /** User or channel id, token or model name; "" for `all`. */
+  dimension: "all" | "user" | "token" | "model" | "channel" | "model-channel";
+  /** User or channel id, token or model name; model name, line feed and channel id for `model-channel`; "" for `all`. */
   key: string;
   /** Start of the hour, seconds. */
   hour: number;
@@ -176,11 +203,36 @@ export interface NodesTable {
   lease_until: number;
 }
 
+/** Codes worth quota, each used once. Deleted ones stay as rows: the ledger names their ids (reliability M08). */
+export interface RedemptionsTable {
+  id: Generated<number>;
+  /** Who made it. */
+  user_id: number;
+  /** Keyed hash of the code, for look-up. */
+  key_hash: string;
+  /** Sealed copy for the administrators' "copy" button; "" once deleted. */
+  key_sealed: string;
+  /** 1 unused, 2 disabled, 3 used; nothing leaves 3. Set to 3 by `money` only. */
+  status: number;
+  name: string;
+  quota: number;
+  created_time: number;
+  /** Seconds; 0 = not redeemed. */
+  redeemed_time: Generated<number>;
+  /** Who redeemed it, with an entry in the ledger; 0 = nobody, or the code was imported as used. */
+  used_user_id: Generated<number>;
+  /** Same for all codes made by one call that carried an idempotency key; "" = none. */
+  batch: Generated<string>;
+  batch_index: Generated<number>;
+  /** Seconds; 0 = alive. */
+  deleted_at: Generated<number>;
+}
+
 /** Append-only truth of every balance; triggers refuse UPDATE and DELETE. */
 export interface LedgerTable {
   id: Generated<number>;
   created_at: number;
-  /** consume, grant, adjust, redeem, gift, invite, token-adjust … */
+  /** consume, grant, adjust, topup, redeem, gift, invite, commission, commission-adjust, withdraw, token-adjust … */
   kind: string;
   user_id: number;
   token_id: number;
@@ -195,11 +247,68 @@ export interface LedgerTable {
   shortfall: number;
   actor_id: number;
   detail: string;
+  /** The code that redeem, gift and commission come from; 0 for all else. */
+  redemption_id: Generated<number>;
+  /** Signed change of the commission, in millionths of a yuan; 0 for all that is about quota. */
+  yuan_micro: Generated<number>;
+}
+
+/** An administrator's act. Append-only; triggers refuse UPDATE and DELETE. */
+export interface AuditTable {
+  /** Without gaps, from 1. */
+  id: number;
+  created_at: number;
+  /** 0 = the server itself. */
+  actor_id: number;
+  actor_name: string;
+  /** `resource.verb`, e.g. `channel.update`. */
+  action: string;
+  target: string;
+  /** JSON text, or "". */
+  detail: string;
+  address: string;
+  request_id: string;
+  previous_hash: string;
+  hash: string;
+}
+
+/** The one row that says where the trail ends; writers queue at it. */
+export interface AuditHeadTable {
+  /** Always 1. */
+  one: number;
+  last_id: number;
+  last_hash: string;
+}
+
+/** Sums of the ledger up to the entry that `ledger_sums_head` names, by what is checked against them. */
+export interface LedgerSumsTable {
+  scope: "user" | "token" | "channel";
+  id: number;
+  credit: number;
+  spent: number;
+  calls: number;
+}
+
+export interface LedgerSumsHeadTable {
+  /** Always 1. */
+  one: number;
+  last_id: number;
+}
+
+/** Where the counters of imported rows start: what was used before they came here. Append-only. */
+export interface OpeningsTable {
+  scope: "user" | "token" | "channel";
+  id: number;
+  used_quota: number;
+  /** Only users count requests. */
+  request_count: number;
 }
 
 export interface Tables {
   users: UsersTable;
   sessions: SessionsTable;
+  codes: CodesTable;
+  quota_reminders: QuotaRemindersTable;
   tokens: TokensTable;
   channels: ChannelsTable;
   options: OptionsTable;
@@ -209,5 +318,11 @@ export interface Tables {
   log_spans: LogSpansTable;
   reservations: ReservationsTable;
   nodes: NodesTable;
+  redemptions: RedemptionsTable;
   ledger: LedgerTable;
+  audit: AuditTable;
+  audit_head: AuditHeadTable;
+  ledger_sums: LedgerSumsTable;
+  ledger_sums_head: LedgerSumsHeadTable;
+  openings: OpeningsTable;
 }

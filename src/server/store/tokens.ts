@@ -4,8 +4,8 @@ import type { Db } from "./db.ts";
 import { bounds, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { TokensTable } from "./tables.ts";
 
-/** A token without its hash; the sealed key is what "copy" opens. */
-export type TokenRow = Omit<Selectable<TokensTable>, "key_hash" | "deleted_at">;
+/** A living token; the sealed key is what "copy" opens, the hash proves that it is this row's. */
+export type TokenRow = Omit<Selectable<TokensTable>, "deleted_at">;
 
 /** A new token; what it may spend is granted by `money` afterwards. */
 export type NewToken = Omit<Insertable<TokensTable>, "id" | "remain_quota" | "used_quota" | "deleted_at">;
@@ -18,6 +18,7 @@ export type TokenChange = Omit<
 const COLUMNS = [
   "id",
   "user_id",
+  "key_hash",
   "key_sealed",
   "status",
   "name",

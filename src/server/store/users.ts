@@ -7,11 +7,13 @@ import type { UsersTable } from "./tables.ts";
 /** A user without what must never travel with the others: password and access token. */
 export type UserRow = Omit<Selectable<UsersTable>, "password" | "access_token_hash">;
 
+type Balance = "quota" | "used_quota" | "request_count" | "invite_commission_micro";
+
 /** What a new user is made of; the balance starts at 0 and is granted by `money`. */
-export type NewUser = Omit<Insertable<UsersTable>, "id" | "quota" | "used_quota" | "request_count">;
+export type NewUser = Omit<Insertable<UsersTable>, "id" | Balance>;
 
 /** What may be changed here: everything but the balances. */
-export type UserChange = Omit<Updateable<UsersTable>, "id" | "quota" | "used_quota" | "request_count">;
+export type UserChange = Omit<Updateable<UsersTable>, "id" | Balance>;
 
 const COLUMNS = [
   "id",
@@ -29,6 +31,8 @@ const COLUMNS = [
   "aff_code",
   "inviter_id",
   "created_at",
+  "invite_commission_micro",
+  "external_login",
 ] as const satisfies readonly (keyof UserRow)[];
 
 /** Columns a list of users can be sorted by. */
@@ -47,18 +51,75 @@ export function findUserByName(db: Db, username: string): Promise<UserRow | unde
   return db.selectFrom("users").select(COLUMNS).where("username", "=", username).executeTakeFirst();
 }
 
-/** The one whose name this is, else the newest whose e-mail address it is (addresses need not be unique, contract 7.1). */
+/** The one whose e-mail address it is, else the one whose name: nobody can take the place of an address by a name like it. */
 export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<UserRow | undefined> {
   if (nameOrEmail === "") return undefined;
-  const named = await findUserByName(db, nameOrEmail);
-  if (named || !nameOrEmail.includes("@")) return named;
+  const owner = nameOrEmail.includes("@")
+    ? await findUserByIdentity(db, "email", nameOrEmail.toLowerCase())
+    : undefined;
+  return owner ?? findUserByName(db, nameOrEmail);
+}
+
+/** What proves who somebody is besides a password; each belongs to one account (reliability A19). */
+export type Identity = "email" | "github_id" | "wechat_id";
+
+/** The one who owns an identity; addresses are stored in lower case. */
+export async function findUserByIdentity(
+  db: Db,
+  identity: Identity,
+  value: string,
+): Promise<UserRow | undefined> {
+  if (value === "") return undefined;
   return db
     .selectFrom("users")
     .select(COLUMNS)
-    .where("email", "=", nameOrEmail)
-    .orderBy("status")
-    .orderBy("id", "desc")
+    .where(identity, "=", value)
+    .where(identity, "<>", "")
     .executeTakeFirst();
+}
+
+/** The first enabled user of a role who has an e-mail address. */
+export function findMailableUser(db: Db, role: number, status: number): Promise<UserRow | undefined> {
+  return db
+    .selectFrom("users")
+    .select(COLUMNS)
+    .where("role", ">=", role)
+    .where("status", "=", status)
+    .where("email", "<>", "")
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Whether an enabled user of a role has chosen to come in with this identity too. */
+export async function hasExternalLogin(
+  db: Db,
+  args: { identity: "github_id" | "wechat_id"; role: number; status: number },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom("users")
+    .select("id")
+    .where("role", ">=", args.role)
+    .where("status", "=", args.status)
+    .where("external_login", "=", 1)
+    .where(args.identity, "<>", "")
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Puts another hash of the same password in its place, unless it was changed meanwhile. */
+export async function replacePassword(
+  db: Db,
+  id: number,
+  change: { before: string; after: string },
+): Promise<void> {
+  await db
+    .updateTable("users")
+    .set({ password: change.after })
+    .where("id", "=", id)
+    .where("password", "=", change.before)
+    .execute();
 }
 
 export function findUserByAffCode(db: Db, affCode: string): Promise<UserRow | undefined> {

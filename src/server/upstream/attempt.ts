@@ -63,6 +63,7 @@ export function attempt(tools: AttemptTools, call: Call): Promise<WholeReply | S
       endpoint,
       quirks: plan.quirks,
       secrets: plan.secrets,
+      credentials: plan.credentials,
       isStream,
       hidesUsage: isStream && !wantsUsage(body),
       totalMs,

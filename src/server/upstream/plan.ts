@@ -41,8 +41,10 @@ export interface Plan {
   readonly edits: BodyEdits | undefined;
   readonly takesStreamOptions: boolean;
   readonly loopbackPort: number | undefined;
-  /** Strings that no caller may see. */
+  /** Strings that no caller may read in an error or header: the credential, its parts, the host. */
   readonly secrets: readonly string[];
+  /** The credential and its parts as bytes, to be masked in replies. */
+  readonly credentials: readonly Buffer[];
 }
 
 /** The value of an option that a row's header is filled from. */
@@ -108,6 +110,9 @@ function makePlan(
     takesStreamOptions: dialect.takesStreamOptions(wire, target),
     loopbackPort: loopbackPortOf(provider),
     secrets: [...secretsOf(key), url.host, url.hostname],
+    credentials: secretsOf(key)
+      .filter((secret) => secret.length >= 8)
+      .map((secret) => Buffer.from(secret)),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
 import { networkFault, type RelayFault, retryAfterOf, statusFault, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
+import { maskSecrets } from "./mask.ts";
 import { type EventAction, type MeterOptions, StreamMeter, wholeAsEvents } from "./meter.ts";
 import { type SseEvent, SseReader } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";
@@ -19,6 +20,8 @@ export interface WholeReply {
   readonly usage: JsonRecord | undefined;
   /** Of the row that spoke; usage is read by them. */
   readonly quirks: Quirks | undefined;
+  /** Strings that must not stand in a header that is passed on. */
+  readonly secrets: readonly string[];
 }
 
 /** What the reader of a stream hears. After `onEnd` nothing more comes. */
@@ -38,6 +41,7 @@ export interface StreamReply {
   /** The last usage the upstream told so far; undefined = none. */
   readonly usage: JsonRecord | undefined;
   readonly quirks: Quirks | undefined;
+  readonly secrets: readonly string[];
   /** Starts delivery; what was read already comes at once. */
   listen(listener: StreamListener): void;
   pause(): void;
@@ -56,6 +60,8 @@ export interface Trace {
 export interface ReceiverOptions extends MeterOptions {
   /** The client wants a stream. */
   readonly isStream: boolean;
+  /** The channel's credential: not to reach the client in a reply. */
+  readonly credentials: readonly Buffer[];
   /** Time limit of an answer that is no stream; 0 = none. Unit: ms. */
   readonly totalMs: number;
   now(): number;
@@ -168,6 +174,10 @@ export class Receiver implements Sink, StreamReply {
     return this.#meter?.tap ?? new ReplyTap();
   }
 
+  get secrets(): readonly string[] {
+    return this.#options.secrets;
+  }
+
   get quirks(): Quirks | undefined {
     return this.#options.quirks;
   }
@@ -228,7 +238,15 @@ export class Receiver implements Sink, StreamReply {
     const usage = findUsage(reply, quirks);
     this.#mode = "closed";
     if (!isStream) {
-      this.#settle({ kind: "whole", headers: this.headers, body, usage, quirks });
+      const masked = maskSecrets(body, this.#options.credentials);
+      this.#settle({
+        kind: "whole",
+        headers: this.headers,
+        body: masked,
+        usage,
+        quirks,
+        secrets: this.secrets,
+      });
       return;
     }
     // A stream was asked for and a whole reply came: it goes on as a stream of one event.
@@ -265,7 +283,7 @@ export class Receiver implements Sink, StreamReply {
     let open: SseEvent | undefined;
     let openEnd = 0;
     const flush = () => {
-      if (open !== undefined) this.#emit(open.bytes.subarray(open.start, openEnd));
+      if (open !== undefined) this.#emit(piece(open.bytes, open.start, openEnd));
       open = undefined;
     };
     for (const event of events) {
@@ -310,11 +328,12 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #emit(bytes: Uint8Array): void {
+    const masked = maskSecrets(bytes, this.#options.credentials);
     if (this.#listener !== undefined) {
-      this.#listener.onBytes(bytes);
+      this.#listener.onBytes(masked);
       return;
     }
-    this.#early.push(bytes);
+    this.#early.push(masked);
     // Comments keep the line alive; only an event decides whether this is a reply.
     if (this.#meter !== undefined && this.#meter.events > 0) this.#settle(this);
   }
@@ -345,6 +364,11 @@ export class Receiver implements Sink, StreamReply {
     this.#isSettled = true;
     this.#options.settle(result);
   }
+}
+
+/** A part of a chunk; mostly it is all of it. */
+function piece(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
 }
 
 /** Whether a last event without its blank line is still complete. */

@@ -131,12 +131,16 @@ function stringEnd(bytes: Uint8Array, from: number, end: number): number {
 function kindOf(bytes: Uint8Array, start: number, end: number): number {
   const candidates = KEYS[end - start];
   if (candidates === undefined) return 0;
-  for (const { name, kind } of candidates) {
-    let index = 0;
-    while (index < name.length && bytes[start + index] === name[index]) index += 1;
-    if (index === name.length) return kind;
+  for (let at = 0; at < candidates.length; at += 1) {
+    const candidate = candidates[at];
+    if (candidate !== undefined && isAt(bytes, start, candidate.name)) return candidate.kind;
   }
   return 0;
+}
+
+function isAt(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (let at = 0; at < name.length; at += 1) if (bytes[start + at] !== name[at]) return false;
+  return true;
 }
 
 /** The offset of the value behind a key's colon, blanks skipped; -1 = no colon: the string was no key. */

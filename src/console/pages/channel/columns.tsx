@@ -2,14 +2,13 @@
 import { Tooltip } from "antd";
 import type { TagColour } from "#console/base/colours.ts";
 import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
-import { useQuotaDisplay } from "#console/base/status.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
 import { NumberCell } from "#console/ui/number-cell.tsx";
 import type { Column } from "#console/ui/resource-table.tsx";
 import { ColourTag, StatusTag } from "#console/ui/status-tag.tsx";
 import { type Channel, ChannelStatus } from "#contract/channel.ts";
-import { type BalanceUnit, providerOf } from "#contract/providers.ts";
-import { abbreviate, formatQuota, type QuotaDisplay, responseGrade } from "#contract/quota.ts";
+import { responseGrade } from "#contract/quota.ts";
+import { Balance } from "./balance-cell.tsx";
 import { TypeTag } from "./type-tag.tsx";
 
 /** State with the reason and time of automatic disabling on hover. */
@@ -51,45 +50,19 @@ function ResponseTime({ channel }: { readonly channel: Channel }) {
   );
 }
 
-/** A stored balance in the unit of its type (spec §9). */
-function balanceText(balance: number, unit: BalanceUnit, display: QuotaDisplay): string {
-  switch (unit) {
-    case "usd":
-      return `$${balance.toFixed(2)}`;
-    case "cny":
-      return `¥${balance.toFixed(2)}`;
-    case "cny/10000":
-      return `¥${(balance / 10_000).toFixed(2)}`;
-    case "quota":
-      return display.inCurrency ? formatQuota(balance, display) : abbreviate(balance);
-  }
-}
-
-function Balance({ channel }: { readonly channel: Channel }) {
-  const display = useQuotaDisplay();
-  const unit = providerOf(channel.type)?.balance?.unit;
-  if (unit === undefined) return <span className="tg-muted">不支持</span>;
-  const when = formatTime(channel.balance_updated_time);
-  return (
-    <Tooltip title={when === "" ? "尚未更新" : `更新于 ${when}`}>
-      <span className="tg-number">{balanceText(channel.balance, unit, display)}</span>
-    </Tooltip>
-  );
-}
-
 type Change = (id: number, change: { priority?: number; weight?: number }) => void;
 
 /** The spec's columns in their order; `change` saves a number edited in place. */
 export function channelColumns(change: Change): readonly Column<Channel>[] {
   return [
-    { key: "id", title: "ID", isSortable: true, isNumber: true, width: 58, render: (row) => row.id },
+    { key: "id", title: "ID", isSortable: true, isNumber: true, width: 54, render: (row) => row.id },
     {
       key: "name",
       title: "名称",
       isFixed: true,
       isSortable: true,
       isInHead: true,
-      width: 164,
+      width: 148,
       render: (row) => (
         <span className="tg-clip tg-channel-name" title={row.name}>
           {row.name}
@@ -100,7 +73,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       key: "group",
       title: "分组",
       isSortable: true,
-      width: 136,
+      width: 118,
       render: (row) => <GroupTags groups={row.group} />,
     },
     {
@@ -115,14 +88,14 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       title: "状态",
       isSortable: true,
       isInHead: true,
-      width: 96,
+      width: 92,
       render: (row) => <ChannelState channel={row} />,
     },
     {
       key: "response_time",
       title: "响应时间",
       isSortable: true,
-      width: 92,
+      width: 88,
       render: (row) => <ResponseTime channel={row} />,
     },
     {
@@ -130,7 +103,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       title: "余额",
       isSortable: true,
       isNumber: true,
-      width: 80,
+      width: 94,
       render: (row) => <Balance channel={row} />,
     },
     {

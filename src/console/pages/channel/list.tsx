@@ -1,15 +1,7 @@
 // All channels: test, enable and disable, priority and weight in place, edit, delete.
-import {
-  DeleteOutlined,
-  EditOutlined,
-  PlusOutlined,
-  PoweroffOutlined,
-  ReloadOutlined,
-} from "@ant-design/icons";
-import { useQueryClient } from "@tanstack/react-query";
-import { Button } from "antd";
+import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
 import { useNavigate } from "react-router";
-import { invalidate, query, useCall } from "#console/base/call.ts";
+import { query, useCall } from "#console/base/call.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
@@ -17,7 +9,9 @@ import { LinkButton } from "#console/ui/plain-button.tsx";
 import { ResourceTable, type RowAction } from "#console/ui/resource-table.tsx";
 import { SeenNotice } from "#console/ui/seen-notice.tsx";
 import { type Channel, ChannelStatus, channelApi } from "#contract/channel.ts";
+import { BulkActions } from "./bulk.tsx";
 import { ChannelState, channelColumns } from "./columns.tsx";
+import { ChannelFooter } from "./footer.tsx";
 import { TestButton, useChannelTest } from "./test-button.tsx";
 import "./list.css";
 
@@ -85,7 +79,6 @@ function AddChannel() {
 }
 
 export function ChannelListPage() {
-  const client = useQueryClient();
   const change = useChannelUpdate();
   const { actions, test } = useChannelActions(change);
   return (
@@ -114,16 +107,8 @@ export function ChannelListPage() {
         cardState={(channel) => <ChannelState channel={channel} />}
         cardFacts={["type", "response_time", "balance"]}
         empty={{ text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: <AddChannel /> }}
-        footer={
-          <>
-            <LinkButton to="/channel/add" icon={<PlusOutlined />}>
-              添加新的渠道
-            </LinkButton>
-            <Button icon={<ReloadOutlined />} onClick={() => void invalidate(client, LISTS)}>
-              刷新
-            </Button>
-          </>
-        }
+        footer={<ChannelFooter />}
+        bulk={(channels, clear) => <BulkActions channels={channels} test={test} onDone={clear} />}
       />
     </Page>
   );

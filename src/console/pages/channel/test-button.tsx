@@ -17,7 +17,10 @@ export type TestResult =
 
 export interface ChannelTest {
   readonly results: Readonly<Record<number, TestResult>>;
+  /** Tests and tells how it went. */
   readonly run: (channel: Channel, model: string) => Promise<void>;
+  /** Tests silently. Throws: what the test failed with. Returns how it went in words. */
+  readonly probe: (channel: Channel, model: string) => Promise<string>;
 }
 
 /** Runs tests and remembers the last result of each channel. A test of "" lets the server choose the model. */
@@ -25,25 +28,30 @@ export function useChannelTest(lists: readonly Endpoint[]): ChannelTest {
   const client = useQueryClient();
   const [results, setResults] = useState<Readonly<Record<number, TestResult>>>({});
   const note = (id: number, result: TestResult) => setResults((current) => ({ ...current, [id]: result }));
-  const run = async (channel: Channel, model: string) => {
+  const probe = async (channel: Channel, model: string) => {
     note(channel.id, { kind: "running" });
     try {
-      const { time, modelName } = await call(channelApi.test, {
-        params: { id: channel.id },
-        query: { model },
-      });
+      const input = { params: { id: channel.id }, query: { model } };
+      const { time, modelName } = await call(channelApi.test, input);
       const used = modelName ?? model;
       const text = `${used === "" ? "" : `模型 ${used}，`}耗时 ${time.toFixed(2)} 秒`;
       note(channel.id, { kind: "passed", text });
       patchRow(client, lists, { id: channel.id, ...timesOf(time) });
-      toast.success(`渠道 ${channel.name} 测试成功，${text}。`);
+      return text;
     } catch (error) {
       note(channel.id, { kind: "failed", text: faultText(error) });
+      throw error;
+    }
+  };
+  const run = async (channel: Channel, model: string) => {
+    try {
+      toast.success(`渠道 ${channel.name} 测试成功，${await probe(channel, model)}。`);
+    } catch (error) {
       handleFault(error);
     }
     await invalidate(client, lists);
   };
-  return { results, run };
+  return { results, run, probe };
 }
 
 /** The fields of the row that a passed test of `seconds` changes. */

@@ -9,6 +9,7 @@ import { type ListInput, withParams } from "#console/ui/table-state.ts";
 import { type LogEntry, logApi } from "#contract/log.ts";
 import { LogKind, logColumns } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
+import { ExportButton } from "./export-button.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { filterParams, type LogFilters, logQuery, readFilters } from "./filters.ts";
 import { LogStats } from "./stats.tsx";
@@ -30,7 +31,7 @@ export function LogListPage() {
   const filter = logQuery(filters, Date.now() / 1000);
   const change = (next: LogFilters) => setParams((current) => withParams(current, filterParams(next)));
   return (
-    <Page title="使用明细">
+    <Page title="使用明细" extra={<ExportButton filter={filter} isAdmin={isAdmin} />}>
       <LogStats filter={filter} isAdmin={isAdmin} />
       <ResourceTable<LogEntry>
         name="log"

@@ -1,29 +1,24 @@
 // One's own profile: names and password.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Descriptions, Form, Input, Skeleton } from "antd";
-import { invalidate, useCall } from "#console/base/call.ts";
+import { useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { isRoot, roleLabel, selfQuery } from "#console/base/session.ts";
-import { forgetDefaultPassword, useStatus } from "#console/base/status.ts";
+import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
-import { required, rule } from "#console/ui/fields.ts";
+import { rule } from "#console/ui/fields.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
 import { Page } from "#console/ui/page.tsx";
+import { PasswordForm } from "#console/ui/password-form.tsx";
 import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
-import { Password, SelfUpdate, type User, userApi } from "#contract/user.ts";
+import { SelfUpdate, type User, userApi } from "#contract/user.ts";
 
 interface Names {
   readonly username: string;
   readonly display_name: string;
-}
-
-interface Passwords {
-  readonly original_password: string;
-  readonly password: string;
-  readonly repeated: string;
 }
 
 function Account({ user }: { readonly user: User }) {
@@ -85,67 +80,6 @@ function NamesForm({ user }: { readonly user: User }) {
               rules={[rule(SelfUpdate.shape.display_name)]}
             >
               <Input autoComplete="nickname" maxLength={20} />
-            </Form.Item>
-          </div>
-        )}
-      </ResourceForm>
-    </section>
-  );
-}
-
-function PasswordForm() {
-  const client = useQueryClient();
-  const save = useCall(userApi.updateSelf, {
-    onSuccess: () => {
-      toast.success("密码已修改！");
-      forgetDefaultPassword(client);
-      void invalidate(client, [userApi.self]);
-    },
-  });
-  const submit = ({ original_password, password }: Passwords) =>
-    save.mutateAsync({ body: { original_password, password } });
-  return (
-    <section className="tg-card tg-section">
-      <h2>修改密码</h2>
-      <p>修改后，其他设备上的登录会失效。</p>
-      <ResourceForm<Passwords>
-        key={save.submittedAt > 0 && save.isSuccess ? save.submittedAt : 0}
-        initial={{ original_password: "", password: "", repeated: "" }}
-        submitText="修改密码"
-        onSubmit={submit}
-      >
-        {() => (
-          <div className="tg-form-row">
-            <Form.Item
-              name="original_password"
-              label="当前密码"
-              rules={[{ required: true, message: "请输入当前密码" }]}
-            >
-              <Input.Password autoComplete="current-password" />
-            </Form.Item>
-            <Form.Item
-              name="password"
-              label="新密码"
-              extra="8 到 20 个字符"
-              rules={[required, rule(Password)]}
-            >
-              <Input.Password autoComplete="new-password" />
-            </Form.Item>
-            <Form.Item
-              name="repeated"
-              label="再次输入新密码"
-              dependencies={["password"]}
-              rules={[
-                required,
-                ({ getFieldValue }) => ({
-                  validator: (_field, value) =>
-                    value === getFieldValue("password")
-                      ? Promise.resolve()
-                      : Promise.reject(new Error("两次输入的密码不一致")),
-                }),
-              ]}
-            >
-              <Input.Password autoComplete="new-password" />
             </Form.Item>
           </div>
         )}

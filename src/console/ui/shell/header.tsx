@@ -4,6 +4,7 @@ import { Breadcrumb, Button } from "antd";
 import { Link, useLocation } from "react-router";
 import { COMPACT, NARROW, useMedia } from "#console/base/media.ts";
 import { useUser } from "#console/base/session.ts";
+import { LinkButton } from "#console/ui/plain-button.tsx";
 import { type PageRow, pageAt, usePages } from "./nav.ts";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { BalancePill, UserMenu } from "./user-menu.tsx";
@@ -17,13 +18,26 @@ function Crumbs() {
   return (
     <Breadcrumb
       items={[
-        ...(group === undefined ? [] : [{ key: group, title: group }]),
+        ...(group === undefined || group === here?.title ? [] : [{ key: group, title: group }]),
         ...trail.map((page) => ({
           key: page.path,
           title: page === here ? page.title : <Link to={page.path}>{page.title}</Link>,
         })),
       ]}
     />
+  );
+}
+
+/** For pages that need no login: the way back here after it is remembered. */
+function WaysIn() {
+  const { pathname, search, hash } = useLocation();
+  return (
+    <>
+      <LinkButton to="/login" state={{ from: { pathname, search, hash } }} kind="primary">
+        登录
+      </LinkButton>
+      <LinkButton to="/register">注册</LinkButton>
+    </>
   );
 }
 
@@ -57,7 +71,7 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
       )}
       {user === undefined || isNarrow ? null : <BalancePill user={user} />}
       <ThemeSwitch />
-      {user === undefined ? null : <UserMenu user={user} />}
+      {user === undefined ? <WaysIn /> : <UserMenu user={user} />}
     </header>
   );
 }

@@ -4,7 +4,7 @@ import { matchPath } from "react-router";
 import type { Access } from "#console/base/session.ts";
 
 /** Groups of the side menu, in their order. */
-export const MENU_GROUPS = ["控制台", "管理"] as const;
+export const MENU_GROUPS = ["控制台", "工作台", "管理", "设置"] as const;
 
 export interface PageRow {
   /** Route path, e.g. `/token/edit/:id`. */

@@ -1,4 +1,4 @@
-// The command palette (Ctrl/⌘ K): jumps to pages, and to tokens and channels by search.
+// The command palette (Ctrl/⌘ K): jumps to pages, and to tokens, channels and users by search.
 import { SearchOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Input, Modal } from "antd";
@@ -8,12 +8,13 @@ import { query } from "#console/base/call.ts";
 import { isAdmin, mayOpen, useUser } from "#console/base/session.ts";
 import { channelApi } from "#contract/channel.ts";
 import { tokenApi } from "#contract/token.ts";
+import { userAdminApi } from "#contract/user-admin.ts";
 import { usePages } from "./nav.ts";
 import "./palette.css";
 
 interface Target {
   readonly id: string;
-  readonly kind: "页面" | "令牌" | "渠道";
+  readonly kind: "页面" | "令牌" | "渠道" | "用户";
   readonly label: string;
   readonly path: string;
 }
@@ -40,6 +41,11 @@ function useFoundTargets(keyword: string): Target[] {
     ...silent,
     enabled: keyword !== "" && isAdmin(user),
   });
+  const users = useQuery({
+    ...query(userAdminApi.search, input),
+    ...silent,
+    enabled: keyword !== "" && isAdmin(user),
+  });
   return [
     ...(tokens.data?.data ?? []).map((token): Target => {
       return { id: `token-${token.id}`, kind: "令牌", label: token.name, path: `/token/edit/${token.id}` };
@@ -51,6 +57,9 @@ function useFoundTargets(keyword: string): Target[] {
         label: channel.name,
         path: `/channel/edit/${channel.id}`,
       };
+    }),
+    ...(users.data?.data ?? []).map((found): Target => {
+      return { id: `user-${found.id}`, kind: "用户", label: found.username, path: `/user/edit/${found.id}` };
     }),
   ];
 }
@@ -91,7 +100,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         prefix={<SearchOutlined aria-hidden="true" />}
         size="large"
         value={text}
-        placeholder="输入页面、令牌或渠道的名称"
+        placeholder="输入页面、令牌、渠道或用户的名称"
         aria-label="跳转或搜索"
         role="combobox"
         aria-expanded

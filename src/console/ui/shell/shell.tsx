@@ -10,6 +10,7 @@ import { useStatus, useSystemName } from "#console/base/status.ts";
 import { readStored, writeStored } from "#console/base/storage.ts";
 import { AntdScope } from "#console/ui/antd-scope.tsx";
 import { Logo } from "#console/ui/brand.tsx";
+import { SiteNotice } from "#console/ui/site-notice.tsx";
 import { Footer } from "./footer.tsx";
 import { Guard } from "./guard.tsx";
 import { Header } from "./header.tsx";
@@ -120,6 +121,9 @@ export function Shell() {
       <div className="tg-body">
         <Header onMenu={() => setDrawerOpen(true)} onPalette={() => setPaletteOpen(true)} />
         <DefaultPasswordBanner />
+        <div className="tg-shell-notice">
+          <SiteNotice />
+        </div>
         <main id="main" className="tg-main" tabIndex={-1}>
           <CurrentPage />
         </main>

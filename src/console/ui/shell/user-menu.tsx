@@ -45,11 +45,14 @@ export function UserMenu({ user }: { readonly user: User }) {
   ];
   return (
     <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
-      <button type="button" className="tg-user" aria-label={`用户菜单：${name}`}>
-        <Avatar size={28} className="tg-avatar">
+      <button type="button" className="tg-user">
+        <span className="tg-hidden">用户菜单：{name}</span>
+        <Avatar size={28} className="tg-avatar" aria-hidden="true">
           {[...name][0]?.toUpperCase()}
         </Avatar>
-        <span className="tg-user-name">{name}</span>
+        <span className="tg-user-name" aria-hidden="true">
+          {name}
+        </span>
       </button>
     </Dropdown>
   );

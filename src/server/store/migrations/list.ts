@@ -1,5 +1,9 @@
 // All migrations in order. Append only: a released one never changes and never moves.
 import { init } from "./0001-init.ts";
+import { partner } from "./0002-partner.ts";
+import { logins } from "./0003-logins.ts";
+import { operations } from "./0004-operations.ts";
+import { openings } from "./0005-openings.ts";
 import type { Migration } from "./migration.ts";
 
-export const MIGRATIONS: readonly Migration[] = [init];
+export const MIGRATIONS: readonly Migration[] = [init, partner, logins, operations, openings];

@@ -1,0 +1,221 @@
+// `node bench/logs.ts [--rows 10000000] [--data <folder>]`: the usage log at ten million rows on SQLite, through the functions the
+// server uses, against the budget of design 1.5: page and filter ≤ 50 ms p95, statistics ≤ 100 ms p95. A page is what the list
+// call costs the database: its rows and its total. A folder that is named is kept and used again.
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Db, openStore } from "#server/store/db.ts";
+import type { LogFilter } from "#server/store/log-filter.ts";
+import { logHistory, statLogs } from "#server/store/log-stats.ts";
+import { clearLogs, countLogs, listLogs, searchLogs } from "#server/store/logs.ts";
+import {
+  buildLogs,
+  channels,
+  modelName,
+  models,
+  spanSec,
+  startSec,
+  tokenName,
+  userName,
+  users,
+} from "./log-rows.ts";
+
+const { values } = parseArgs({
+  options: { rows: { type: "string", default: "10000000" }, data: { type: "string" } },
+});
+const rows = Number(values.rows);
+const TIMES = 40;
+const LONG_MS = 10_000;
+const PAGE_MS = 50;
+const STAT_MS = 100;
+
+interface Case {
+  readonly name: string;
+  readonly targetMs: number;
+  run(db: Db, turn: number): Promise<unknown>;
+}
+
+/** The same sequence in every run. */
+function pick(turn: number, count: number): number {
+  return (Math.imul(turn + 1, 2_654_435_761) >>> 8) % count;
+}
+const busyUser = (turn: number) => 1 + (turn % 5);
+const quietUser = (turn: number) => 6 + pick(turn, users - 6);
+const endSec = startSec + spanSec;
+/** A window of this length somewhere in the ninety days, on no full hour. */
+function window(turn: number, seconds: number): LogFilter {
+  const start = startSec + pick(turn, spanSec - seconds) + 17;
+  return { start, end: start + seconds };
+}
+
+async function page(db: Db, filter: LogFilter, number = 0): Promise<void> {
+  await Promise.all([listLogs(db, filter, { page: number, size: 10 }), countLogs(db, filter)]);
+}
+
+const filters: Readonly<Record<string, (turn: number) => LogFilter>> = {
+  "no filter": () => ({}),
+  "console default window": () => ({ start: 0, end: endSec + 3600 }),
+  "busy user": (turn) => ({ username: userName(busyUser(turn)) }),
+  "quiet user": (turn) => ({ username: userName(quietUser(turn)) }),
+  "user nobody is": () => ({ username: "nobody" }),
+  "common model": (turn) => ({ modelName: modelName(turn % 3) }),
+  "rare model": (turn) => ({ modelName: modelName(3 + pick(turn, models - 3)) }),
+  "model nobody uses": () => ({ modelName: "model-none" }),
+  token: (turn) => ({ tokenName: tokenName(quietUser(turn), 1 + (turn % 2)) }),
+  "token name of many": () => ({ tokenName: tokenName(1, 0) }),
+  "busy channel": (turn) => ({ channelId: 1 + (turn % 2) }),
+  "quiet channel": (turn) => ({ channelId: 3 + pick(turn, channels - 3) }),
+  "type consume": () => ({ type: 2 }),
+  "type top-up": () => ({ type: 1 }),
+  "type test": () => ({ type: 5 }),
+  "one hour": (turn) => window(turn, 3_600),
+  "one day": (turn) => window(turn, 86_400),
+  "thirty days": (turn) => window(turn, 30 * 86_400),
+  "busy user + common model": (turn) => ({ userId: busyUser(turn), modelName: modelName(turn % 3) }),
+  "busy user + rare model": (turn) => ({
+    userId: busyUser(turn),
+    modelName: modelName(3 + pick(turn, models - 3)),
+  }),
+  "busy user + model nobody uses": (turn) => ({ userId: busyUser(turn), modelName: "model-none" }),
+  "busy user + channel": (turn) => ({ userId: busyUser(turn), channelId: 3 + pick(turn, channels - 3) }),
+  "busy user + type top-up": (turn) => ({ userId: busyUser(turn), type: 1 }),
+  "busy user + type consume": (turn) => ({ userId: busyUser(turn), type: 2 }),
+  "busy user + one day": (turn) => ({ userId: busyUser(turn), ...window(turn, 86_400) }),
+  "quiet user + thirty days": (turn) => ({ userId: quietUser(turn), ...window(turn, 30 * 86_400) }),
+  "common model + busy channel": (turn) => ({ modelName: modelName(turn % 3), channelId: 1 + (turn % 2) }),
+  "rare model + quiet channel": (turn) => ({
+    modelName: modelName(3 + pick(turn, models - 3)),
+    channelId: 3 + pick(turn, channels - 3),
+  }),
+  "busy user + token name of many": (turn) => ({ userId: busyUser(turn), tokenName: tokenName(1, 0) }),
+  "quiet user + token name of many": (turn) => ({ userId: quietUser(turn), tokenName: tokenName(1, 0) }),
+  "quiet token + common model": (turn) => ({
+    tokenName: tokenName(quietUser(turn), 1 + (turn % 2)),
+    modelName: modelName(turn % 3),
+  }),
+  "common model + one day": (turn) => ({ modelName: modelName(turn % 3), ...window(turn, 86_400) }),
+  "user + model + channel + type + week": (turn) => ({
+    userId: busyUser(turn),
+    modelName: modelName(3 + pick(turn, models - 3)),
+    channelId: 3 + pick(turn, channels - 3),
+    type: 2,
+    ...window(turn, 7 * 86_400),
+  }),
+};
+
+const cases: readonly Case[] = [
+  ...Object.entries(filters).map(([name, filter]) => ({
+    name: `page: ${name}`,
+    targetMs: PAGE_MS,
+    run: (db: Db, turn: number) => page(db, filter(turn)),
+  })),
+  ...[
+    "no filter",
+    "busy user",
+    "common model",
+    "busy channel",
+    "thirty days",
+    "busy user + common model",
+  ].map((name) => ({
+    name: `page 1000 to 4999: ${name}`,
+    targetMs: PAGE_MS,
+    run: (db: Db, turn: number) => page(db, filters[name]?.(turn) ?? {}, 1_000 + pick(turn, 4_000)),
+  })),
+  ...Object.entries(filters)
+    .filter(([name]) => !name.startsWith("type"))
+    .map(([name, filter]) => ({
+      name: `stat: ${name}`,
+      targetMs: STAT_MS,
+      run: (db: Db, turn: number) => statLogs(db, filter(turn)),
+    })),
+  { name: "history by day: no filter", targetMs: STAT_MS, run: (db) => logHistory(db, {}, 86_400) },
+  {
+    name: "history by day: busy user",
+    targetMs: STAT_MS,
+    run: (db, turn) => logHistory(db, { userId: busyUser(turn) }, 86_400),
+  },
+  { name: "search: found", targetMs: STAT_MS, run: (db) => searchLogs(db, { keyword: "模型倍率" }) },
+  {
+    name: "search: found nowhere",
+    targetMs: STAT_MS,
+    run: (db) => searchLogs(db, { keyword: "%_%_%nothing" }),
+  },
+  { name: "search: type", targetMs: STAT_MS, run: (db) => searchLogs(db, { keyword: "4" }) },
+  {
+    name: "search: own, found nowhere",
+    targetMs: STAT_MS,
+    run: (db, turn) => searchLogs(db, { keyword: "nothing", userId: busyUser(turn) }),
+  },
+];
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function percentile(sorted: readonly number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
+}
+
+/** Runs a case some forty times with other values each time. Returns whether it is within its target. */
+async function measure(db: Db, one: Case): Promise<boolean> {
+  const times: number[] = [];
+  const begun = performance.now();
+  for (let turn = 0; turn < TIMES; turn += 1) {
+    const started = performance.now();
+    await one.run(db, turn);
+    times.push(performance.now() - started);
+    // What is far off need not be measured to the end.
+    if (turn >= 4 && performance.now() - begun > LONG_MS) break;
+  }
+  times.sort((a, b) => a - b);
+  const p95 = percentile(times, 0.95);
+  const isMet = p95 <= one.targetMs;
+  const numbers = [percentile(times, 0.5), p95, times.at(-1) ?? 0].map((ms) => ms.toFixed(1).padStart(9));
+  say(
+    `${one.name.padEnd(58)}${numbers.join("")}${String(one.targetMs).padStart(7)}  ${isMet ? "OK" : "MISS"}`,
+  );
+  return isMet;
+}
+
+/** Clears the oldest week as the console's button does, and tells how long others waited meanwhile. */
+async function measureClearing(db: Db): Promise<void> {
+  let longestMs = 0;
+  let isDone = false;
+  const meanwhile = (async () => {
+    while (!isDone) {
+      const started = performance.now();
+      await db.updateTable("options").set({ value: "" }).where("key", "=", "").execute();
+      longestMs = Math.max(longestMs, performance.now() - started);
+    }
+  })();
+  const started = performance.now();
+  const cleared = await clearLogs(db, startSec + spanSec / 200, [2, 5]);
+  isDone = true;
+  await meanwhile;
+  const seconds = (performance.now() - started) / 1000;
+  say(
+    `clearing: ${cleared} rows in ${seconds.toFixed(1)} s (${Math.round(cleared / seconds)}/s), another writer waited ${longestMs.toFixed(0)} ms at most`,
+  );
+}
+
+const dataDir = values.data ?? mkdtempSync(join(tmpdir(), "tollgate-logs-"));
+try {
+  if (!existsSync(join(dataDir, "tollgate.db"))) await buildLogs(dataDir, rows, say);
+  say(`file: ${(statSync(join(dataDir, "tollgate.db")).size / 1e9).toFixed(2)} GB`);
+  const store = await openStore({ dataDir });
+  say(
+    `${"case".padEnd(58)}${["p50 ms", "p95 ms", "max ms", "target"]
+      .map((text) => text.padStart(9))
+      .join("")
+      .slice(0, -2)}`,
+  );
+  let missed = 0;
+  for (const one of cases) if (!(await measure(store.db, one))) missed += 1;
+  if (values.data === undefined) await measureClearing(store.db);
+  await store.close();
+  say(missed === 0 ? "all within budget" : `${missed} of ${cases.length} miss the budget`);
+  process.exitCode = missed === 0 ? 0 : 1;
+} finally {
+  if (values.data === undefined) rmSync(dataDir, { recursive: true, force: true });
+}

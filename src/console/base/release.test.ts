@@ -1,0 +1,8 @@
+import { expect, it } from "vitest";
+import { releasesPage } from "./release.ts";
+
+it("links to a repository only when the build names one", () => {
+  expect(releasesPage("owner/name")).toBe("https://github.com/owner/name/releases");
+  expect(releasesPage("")).toBeUndefined();
+  expect(releasesPage("owner/name/../../evil?x")).toBeUndefined();
+});

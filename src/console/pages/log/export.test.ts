@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { LogEntry } from "#contract/log.ts";
+import { entriesCsv, fetchEntries, MAX_ROWS } from "./export.ts";
+import { logQuery, NO_FILTERS } from "./filters.ts";
+
+const NOW = 1_800_000_000;
+
+function entry(id: number, fields: Partial<LogEntry> = {}): LogEntry {
+  return LogEntry.parse({
+    id,
+    user_id: 1,
+    created_at: NOW - id,
+    type: 2,
+    content: "模型倍率 1",
+    username: "lihua",
+    token_name: "翻译",
+    model_name: "gpt-4o-mini",
+    quota: 5,
+    prompt_tokens: 1,
+    completion_tokens: 2,
+    channel: 3,
+    ...fields,
+  });
+}
+
+/** Answers like a server with this many entries; `withTotal` as ours does, without as the family does. */
+function serve(count: number, pageSize: number, withTotal: boolean): string[] {
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (address: string) => {
+    asked.push(address);
+    const page = Number(new URL(address, "http://a").searchParams.get("p") ?? "0");
+    const rows = Array.from(
+      { length: Math.max(0, Math.min(pageSize, count - page * pageSize)) },
+      (_, index) => entry(count - page * pageSize - index),
+    );
+    return Response.json({ success: true, message: "", data: rows, ...(withTotal ? { total: count } : {}) });
+  });
+  return asked;
+}
+
+function job(isAdmin: boolean) {
+  const filter = logQuery({ ...NO_FILTERS, username: "lihua" }, NOW);
+  return { filter, isAdmin, signal: new AbortController().signal, onProgress: () => undefined };
+}
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe("fetching the log for a file", () => {
+  test("reads all pages up to now, without fields that ordinary users may not filter by", async () => {
+    const asked = serve(230, 100, true);
+    expect(await fetchEntries(job(false), NOW)).toHaveLength(230);
+    expect(asked).toHaveLength(3);
+    expect(asked.every((address) => address.includes(`end_timestamp=${NOW}`))).toBe(true);
+    expect(asked.some((address) => address.includes("username"))).toBe(false);
+  });
+
+  test("ends with a server that says no total and gives ten rows whatever is asked", async () => {
+    serve(37, 10, false);
+    expect(await fetchEntries(job(true), NOW)).toHaveLength(37);
+    serve(40, 10, false);
+    expect(await fetchEntries(job(true), NOW)).toHaveLength(40);
+  });
+
+  test("stops at the limit", async () => {
+    const asked = serve(MAX_ROWS * 2, 100, true);
+    expect(await fetchEntries(job(true), NOW)).toHaveLength(MAX_ROWS);
+    expect(asked).toHaveLength(MAX_ROWS / 100);
+  });
+});
+
+describe("the file", () => {
+  test("has no formulas, whatever users name their things", () => {
+    const csv = entriesCsv([entry(1, { token_name: "=cmd|' /C calc'!A0", content: "@x", quota: -7 })], true);
+    const [head, row] = csv.trim().split("\r\n");
+    expect(head).toBe(
+      "时间,渠道 ID,渠道,用户,令牌,类型,模型,用时（毫秒）,首字（毫秒）,提示,补全,缓存,额度（点）,详情,请求 ID",
+    );
+    expect(row).toContain(",'=cmd|' /C calc'!A0,");
+    expect(row).toContain(",-7,'@x,");
+  });
+
+  test("tells ordinary users nothing about channels", () => {
+    expect(entriesCsv([entry(1, { channel_name: "秘密" })], false)).not.toMatch(/渠道|秘密|用户/);
+  });
+});

@@ -1,0 +1,75 @@
+// Where GitHub sends the browser back: logs in, or binds when somebody is signed in; tries again before it gives up (spec §4).
+import { LoadingOutlined } from "@ant-design/icons";
+import { useEffect, useRef, useState } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+import { call } from "#console/base/call.ts";
+import { faultText } from "#console/base/faults.ts";
+import { callbackSchedule, withRetries } from "#console/base/retry.ts";
+import { signIn } from "#console/base/session.ts";
+import { readStored } from "#console/base/storage.ts";
+import { toast } from "#console/base/toast.ts";
+import { GuestFrame } from "#console/ui/guest-frame.tsx";
+import { oauthApi } from "#contract/oauth.ts";
+import "./oauth-github.css";
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+interface Callback {
+  readonly code: string;
+  readonly state: string;
+}
+
+function enter({ code, state }: Callback) {
+  return call(oauthApi.github, { query: { code, state, aff_code: readStored("aff") ?? "" } });
+}
+
+/** What is shown between failures: the first one already says where this will end (spec §4). */
+function promptAfter(attempt: number | undefined): string {
+  if (attempt === undefined || attempt === 1) return "操作失败，重定向中…";
+  return `出现错误，第 ${attempt} 次重试中…`;
+}
+
+/** Runs the callback once; returns what to tell meanwhile. */
+function useGithubCallback(callback: Callback): string {
+  const navigate = useNavigate();
+  const [prompt, setPrompt] = useState("处理中…");
+  const isStarted = useRef(false);
+  const { code, state } = callback;
+  useEffect(() => {
+    // A state counts once: effects that run twice in development must not send it twice.
+    if (isStarted.current) return;
+    isStarted.current = true;
+    const run = async () => {
+      const done = await withRetries(() => enter({ code, state }), callbackSchedule, {
+        sleep,
+        onFailure: (error, attempt) => {
+          toast.error(faultText(error));
+          setPrompt(promptAfter(attempt));
+        },
+      });
+      if (done === undefined || done.result.message === "bind") {
+        if (done !== undefined) toast.success("绑定成功！");
+        await navigate("/setting", { replace: true });
+        return;
+      }
+      if (done.result.data !== null) signIn(done.result.data);
+      toast.success("登录成功！");
+      await navigate("/token", { replace: true });
+    };
+    void run();
+  }, [code, state, navigate]);
+  return prompt;
+}
+
+export function OAuthGithubPage() {
+  const [params] = useSearchParams();
+  const prompt = useGithubCallback({ code: params.get("code") ?? "", state: params.get("state") ?? "" });
+  return (
+    <GuestFrame title="GitHub 登录" isCentred>
+      <div className="tg-oauth" role="status">
+        <LoadingOutlined aria-hidden="true" />
+        <p>{prompt}</p>
+      </div>
+    </GuestFrame>
+  );
+}

@@ -1,0 +1,96 @@
+// The fields of a redemption code, or of a batch of them.
+import { Form, Input, InputNumber } from "antd";
+import { useCallback, useState } from "react";
+import { useNavigate } from "react-router";
+import { useCall } from "#console/base/call.ts";
+import { toast } from "#console/base/toast.ts";
+import { required, rule } from "#console/ui/fields.ts";
+import { QuotaField } from "#console/ui/quota-field.tsx";
+import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { type Redemption, redemptionApi } from "#contract/redemption.ts";
+import { type Batch, CodesDialog, downloadCodes } from "./codes-dialog.tsx";
+import {
+  CountRule,
+  draftOf,
+  NameRule,
+  QuotaRule,
+  type RedemptionValues,
+  updateOf,
+  valuesOf,
+} from "./values.ts";
+
+const INVALIDATES = [redemptionApi.list, redemptionApi.search, redemptionApi.get];
+
+function Fields({ isNew }: { readonly isNew: boolean }) {
+  return (
+    <section className="tg-card tg-section">
+      <Form.Item
+        name="name"
+        label="名称"
+        extra={isNew ? "同一批兑换码共用一个名称，下载的文件也以它命名。" : undefined}
+        rules={[required, rule(NameRule)]}
+      >
+        <Input maxLength={20} showCount autoComplete="off" placeholder="例如：十月活动" />
+      </Form.Item>
+      <Form.Item name="quota" label="额度" extra="每个兑换码的额度。" rules={[required, rule(QuotaRule)]}>
+        <QuotaField />
+      </Form.Item>
+      {isNew ? (
+        <Form.Item
+          name="count"
+          label="生成数量"
+          extra="一次最多 100 个。"
+          rules={[required, rule(CountRule)]}
+        >
+          <InputNumber<number> min={1} max={100} precision={0} style={{ width: 200 }} />
+        </Form.Item>
+      ) : null}
+    </section>
+  );
+}
+
+export function EditRedemptionForm({ redemption }: { readonly redemption: Redemption }) {
+  const navigate = useNavigate();
+  const toList = useCallback(() => void navigate("/redemption"), [navigate]);
+  const update = useCall(redemptionApi.update, {
+    invalidates: INVALIDATES,
+    onSuccess: () => toast.success("兑换码更新成功！"),
+  });
+  return (
+    <ResourceForm<RedemptionValues>
+      initial={valuesOf(redemption)}
+      onSubmit={(values) => update.mutateAsync({ body: updateOf(redemption.id, values) })}
+      onDone={toList}
+      onCancel={toList}
+    >
+      {() => <Fields isNew={false} />}
+    </ResourceForm>
+  );
+}
+
+export function NewRedemptionForm() {
+  const navigate = useNavigate();
+  const [batch, setBatch] = useState<Batch>();
+  const toList = () => void navigate("/redemption");
+  const create = useCall(redemptionApi.create, {
+    invalidates: INVALIDATES,
+    onSuccess: (codes, { body }) => {
+      const made = { name: body.name, codes };
+      setBatch(made);
+      downloadCodes(made);
+      toast.success("兑换码创建成功！");
+    },
+  });
+  return (
+    <>
+      <ResourceForm<RedemptionValues>
+        initial={valuesOf(undefined)}
+        onSubmit={(values) => create.mutateAsync({ body: draftOf(values) })}
+        onCancel={toList}
+      >
+        {() => <Fields isNew />}
+      </ResourceForm>
+      {batch === undefined ? null : <CodesDialog batch={batch} onClose={toList} />}
+    </>
+  );
+}

@@ -1,0 +1,125 @@
+// Registration: names, password twice, e-mail and code where the operator asks for them, and the human check.
+import { useEffect } from "react";
+import { Link, useNavigate, useSearchParams } from "react-router";
+import { z } from "zod";
+import { useCall } from "#console/base/call.ts";
+import { useStatus, useSystemName } from "#console/base/status.ts";
+import { readStored, writeStored } from "#console/base/storage.ts";
+import { toast } from "#console/base/toast.ts";
+import { Callout } from "#console/ui/callout.tsx";
+import { EmailCodeFields } from "#console/ui/email-code-fields.tsx";
+import { GuestCard } from "#console/ui/guest-card.tsx";
+import { type HumanCheck, HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
+import { PlainButton } from "#console/ui/plain-button.tsx";
+import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
+import { authApi, Email } from "#contract/auth.ts";
+import { Password, Username } from "#contract/user.ts";
+
+const EMPTY = { username: "", password: "", password2: "", email: "", verification_code: "" };
+type Values = typeof EMPTY;
+
+const Plain = z.object({
+  username: Username,
+  password: Password,
+  password2: z.string(),
+  email: z.string(),
+  verification_code: z.string(),
+});
+
+/** Only asked once the first entry is long enough (spec §5). */
+function samePasswords({ password, password2 }: { password: string; password2: string }): boolean {
+  return !Password.safeParse(password).success || password === password2;
+}
+const DIFFERENT = { path: ["password2"], message: "两次输入的密码不一致" };
+
+const PlainForms = Plain.refine(samePasswords, DIFFERENT);
+const VerifiedForms = Plain.extend({
+  email: Email,
+  verification_code: z.string().trim().min(1, "请输入验证码"),
+}).refine(samePasswords, DIFFERENT);
+
+/** Keeps the affiliate code of the address for whichever way in is taken later (spec §2). */
+function useAffCode(): void {
+  const [params] = useSearchParams();
+  const code = params.get("aff") ?? "";
+  useEffect(() => {
+    if (code !== "") writeStored("aff", code);
+  }, [code]);
+}
+
+function useRegister(check: HumanCheck) {
+  const navigate = useNavigate();
+  const register = useCall(authApi.register, {
+    onSuccess: () => {
+      toast.success("注册成功！");
+      void navigate("/login");
+    },
+  });
+  const submit = (values: Values) => {
+    const turnstile = check.take();
+    if (turnstile === undefined) return;
+    register.mutate({ query: { turnstile }, body: { ...values, aff_code: readStored("aff") ?? "" } });
+  };
+  return { submit, isPending: register.isPending };
+}
+
+export function RegisterPage() {
+  useAffCode();
+  const name = useSystemName();
+  const status = useStatus();
+  const check = useHumanCheck();
+  const register = useRegister(check);
+  const isClosed = status?.register === false;
+  const isVerified = status?.email_verification === true;
+  return (
+    <GuestCard
+      title="注册"
+      heading={`注册 ${name} 账户`}
+      links={
+        <span>
+          已有账户？<Link to="/login">点击登录</Link>
+        </span>
+      }
+    >
+      {isClosed ? <Callout tone="info">管理员关闭了新用户注册</Callout> : null}
+      <PlainForm<Values>
+        schema={isVerified ? VerifiedForms : PlainForms}
+        initial={EMPTY}
+        onSubmit={register.submit}
+      >
+        {(field) => (
+          <>
+            <PlainField
+              {...field("username")}
+              label="用户名"
+              hint="最长 12 位"
+              autoComplete="username"
+              isFirst
+            />
+            <PlainField
+              {...field("password")}
+              label="密码"
+              hint="最短 8 位，最长 20 位"
+              type="password"
+              autoComplete="new-password"
+            />
+            <PlainField
+              {...field("password2")}
+              label="再次输入密码"
+              hint="与上面的密码一致"
+              type="password"
+              autoComplete="new-password"
+            />
+            {isVerified ? (
+              <EmailCodeFields email={field("email")} code={field("verification_code")} check={check} />
+            ) : null}
+            <HumanCheckBox check={check} />
+            <PlainButton kind="primary" type="submit" isLarge isBusy={register.isPending} disabled={isClosed}>
+              注册
+            </PlainButton>
+          </>
+        )}
+      </PlainForm>
+    </GuestCard>
+  );
+}

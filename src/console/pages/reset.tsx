@@ -1,0 +1,69 @@
+// Asks for a password reset by e-mail. The answer is the same whether the address is registered or not.
+import { Link } from "react-router";
+import { z } from "zod";
+import { useCall } from "#console/base/call.ts";
+import { useCountdown } from "#console/base/countdown.ts";
+import { toast } from "#console/base/toast.ts";
+import { Callout } from "#console/ui/callout.tsx";
+import { GuestCard } from "#console/ui/guest-card.tsx";
+import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
+import { PlainButton } from "#console/ui/plain-button.tsx";
+import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
+import { authApi, Email } from "#contract/auth.ts";
+
+const ResetRequest = z.object({ email: z.string().trim().min(1, "请输入邮箱地址").pipe(Email) });
+
+export function ResetPage() {
+  const check = useHumanCheck();
+  const countdown = useCountdown();
+  const request = useCall(authApi.requestReset, {
+    onSuccess: () => {
+      toast.success("重置邮件发送成功，请检查邮箱！");
+      countdown.start();
+    },
+  });
+  const submit = ({ email }: { readonly email: string }) => {
+    const turnstile = check.take();
+    if (turnstile !== undefined) request.mutate({ query: { email, turnstile } });
+  };
+  return (
+    <GuestCard
+      title="重置密码"
+      heading="重置密码"
+      lead="填写账户绑定的邮箱地址，我们会把重置链接发到那里。"
+      links={
+        <span>
+          想起来了？<Link to="/login">点击登录</Link>
+        </span>
+      }
+    >
+      {request.isSuccess ? (
+        <Callout tone="info">如果该邮箱绑定了账户，重置邮件已经发出，请在 10 分钟内打开其中的链接。</Callout>
+      ) : null}
+      <PlainForm schema={ResetRequest} initial={{ email: "" }} onSubmit={submit}>
+        {(field) => (
+          <>
+            <PlainField
+              {...field("email")}
+              label="邮箱地址"
+              hint="name@example.com"
+              type="email"
+              autoComplete="email"
+              isFirst
+            />
+            <HumanCheckBox check={check} />
+            <PlainButton
+              kind="primary"
+              type="submit"
+              isLarge
+              isBusy={request.isPending}
+              disabled={countdown.left > 0}
+            >
+              {countdown.left > 0 ? `重试 (${countdown.left})` : "提交"}
+            </PlainButton>
+          </>
+        )}
+      </PlainForm>
+    </GuestCard>
+  );
+}

@@ -1,0 +1,140 @@
+// One option in its section's form: label, sentence, and the control that fits what it holds.
+import { App, Form, type FormRule, Input, InputNumber, Select, Switch } from "antd";
+import { QuotaField } from "#console/ui/quota-field.tsx";
+import { StatusTag } from "#console/ui/status-tag.tsx";
+import type { OptionKey } from "#contract/option.ts";
+import { type FieldValue, faultOf, kindOf, rowOf } from "./option-values.ts";
+import { RatioField } from "./ratio-field.tsx";
+import { isRatioKey, type Ratios } from "./ratio-rows.ts";
+
+export interface OptionFieldProps {
+  readonly optionKey: OptionKey;
+  readonly help: string;
+  readonly isLocked: boolean;
+  /** Only for secrets: whether one is stored. */
+  readonly isConfigured: boolean;
+  readonly models: Ratios;
+}
+
+const THEMES = ["default", "berry", "air"].map((name) => ({ value: name, label: name }));
+const SECRET_HINT = "敏感信息不会发送到前端显示";
+
+function optionRule(key: OptionKey): FormRule {
+  return {
+    validator: async (_field, value: FieldValue) => {
+      const fault = faultOf(key, value);
+      if (fault !== undefined) throw new Error(fault);
+    },
+  };
+}
+
+interface SwitchControl {
+  readonly id?: string;
+  readonly checked?: boolean;
+  readonly onChange?: (isOn: boolean) => void;
+  readonly disabled: boolean;
+}
+
+/** Turning off password login asks first (spec §4). */
+function PasswordLoginSwitch({ onChange, ...rest }: SwitchControl) {
+  const { modal } = App.useApp();
+  const change = (isOn: boolean) => {
+    if (isOn) {
+      onChange?.(true);
+      return;
+    }
+    void modal.confirm({
+      title: "关闭密码登录？",
+      content: "关闭后，所有没有绑定其他登录方式的用户（包括管理员）都将无法登录。保存后生效。",
+      okText: "确认关闭",
+      okButtonProps: { danger: true },
+      cancelText: "取消",
+      onOk: () => onChange?.(false),
+    });
+  };
+  return <Switch {...rest} onChange={change} />;
+}
+
+function SwitchField({ optionKey, help, isLocked }: OptionFieldProps) {
+  const { label } = rowOf(optionKey);
+  const Control = optionKey === "PasswordLoginEnabled" ? PasswordLoginSwitch : Switch;
+  return (
+    <div className="tg-option-switch">
+      <Form.Item name={optionKey} valuePropName="checked" noStyle>
+        <Control disabled={isLocked} />
+      </Form.Item>
+      <div>
+        <label htmlFor={optionKey}>{label}</label>
+        <p>{help}</p>
+      </div>
+    </div>
+  );
+}
+
+/** The control without its label; Form.Item hands value and change to it. */
+function controlOf({ optionKey, isLocked, models }: OptionFieldProps) {
+  const kind = kindOf(optionKey);
+  if (isRatioKey(optionKey)) return <RatioField ratioKey={optionKey} models={models} isReadOnly={isLocked} />;
+  switch (kind) {
+    case "number":
+      return <InputNumber disabled={isLocked} min={0} className="tg-option-number" />;
+    case "quota":
+      return <QuotaField disabled={isLocked} />;
+    case "secret":
+      return <Input.Password disabled={isLocked} placeholder={SECRET_HINT} autoComplete="new-password" />;
+    case "domains":
+      return (
+        <Select
+          mode="tags"
+          disabled={isLocked}
+          open={false}
+          suffixIcon={null}
+          tokenSeparators={[",", " ", "\n"]}
+          placeholder="example.com"
+        />
+      );
+    case "html":
+      return (
+        <Input.TextArea
+          disabled={isLocked}
+          autoSize={{ minRows: 4, maxRows: 16 }}
+          spellCheck={false}
+          className="tg-code"
+        />
+      );
+    case "theme":
+      return <Select disabled={isLocked} options={THEMES} className="tg-option-number" />;
+    default:
+      return <Input disabled={isLocked} autoComplete="off" />;
+  }
+}
+
+function SecretState({ isConfigured }: { readonly isConfigured: boolean }) {
+  return <StatusTag tone={isConfigured ? "good" : "idle"} label={isConfigured ? "已设置" : "未设置"} />;
+}
+
+export function OptionField(props: OptionFieldProps) {
+  const { optionKey, help, isLocked, isConfigured } = props;
+  const kind = kindOf(optionKey);
+  if (kind === "switch") return <SwitchField {...props} />;
+  const { label } = rowOf(optionKey);
+  // These stand alone under a section title that says the same.
+  const isTitled = kind === "html" || kind === "ratio";
+  const isWide = isTitled || kind === "domains";
+  return (
+    <Form.Item
+      name={optionKey}
+      className={`tg-option${isWide ? " tg-option-wide" : ""}${isTitled ? " tg-option-titled" : ""}`}
+      label={
+        <span className={isTitled ? "tg-hidden" : "tg-option-label"}>
+          {label}
+          {kind === "secret" ? <SecretState isConfigured={isConfigured} /> : null}
+        </span>
+      }
+      extra={isLocked ? `${help}仅超级管理员可以修改。` : help}
+      rules={[optionRule(optionKey)]}
+    >
+      {controlOf(props)}
+    </Form.Item>
+  );
+}

@@ -1,0 +1,121 @@
+// Options as a form shows them ⇄ as they are stored, and the order in which changes are sent. Pure.
+import { type OptionKey, type OptionRow, optionTable } from "#contract/option.ts";
+
+/** How an option is edited. */
+export type FieldKind =
+  | "switch"
+  | "number"
+  | "quota"
+  | "secret"
+  | "domains"
+  | "ratio"
+  | "html"
+  | "theme"
+  | "text";
+
+export type FieldValue = boolean | number | string | readonly string[] | null;
+export type FieldValues = Readonly<Record<string, FieldValue>>;
+
+const KINDS: Partial<Record<OptionKey, FieldKind>> = {
+  EmailDomainWhitelist: "domains",
+  ModelRatio: "ratio",
+  CompletionRatio: "ratio",
+  CacheRatio: "ratio",
+  GroupRatio: "ratio",
+  Notice: "html",
+  HomePageContent: "html",
+  About: "html",
+  Footer: "html",
+  Theme: "theme",
+  QuotaForNewUser: "quota",
+  QuotaForInviter: "quota",
+  QuotaForInvitee: "quota",
+  QuotaRemindThreshold: "quota",
+};
+
+export function rowOf(key: OptionKey): OptionRow {
+  return optionTable[key];
+}
+
+/** What the text stands for by the option's own schema; undefined when it does not accept the text. */
+function decoded(key: OptionKey, text: string): unknown {
+  const result = rowOf(key).schema.safeDecode(text);
+  return result.success ? result.data : undefined;
+}
+
+export function kindOf(key: OptionKey): FieldKind {
+  const row = rowOf(key);
+  const special = KINDS[key];
+  if (special !== undefined) return special;
+  if (row.secret === true) return "secret";
+  const value = decoded(key, row.fallback);
+  if (typeof value === "boolean") return "switch";
+  return typeof value === "number" ? "number" : "text";
+}
+
+/** Stored text → what the field shows. A secret is never shown. */
+export function shownOf(key: OptionKey, text: string): FieldValue {
+  const kind = kindOf(key);
+  if (kind === "secret") return "";
+  if (kind === "switch") return text === "true";
+  if (kind === "number" || kind === "quota") return text.trim() === "" ? null : Number(text);
+  if (kind === "domains") return text.trim() === "" ? [] : text.split(",").map((part) => part.trim());
+  return text;
+}
+
+/** What the field shows → text to store, normalised where the option's schema accepts it. */
+export function textOf(key: OptionKey, value: FieldValue): string {
+  const typed = Array.isArray(value) ? value.join(",") : String(value ?? "");
+  const row = rowOf(key);
+  const read = row.schema.safeDecode(typed);
+  // Encoding normalises, e.g. an address loses its trailing slash (spec §5).
+  return read.success ? String(row.schema.encode(read.data)) : typed;
+}
+
+/** Why a value cannot be stored, as a sentence; undefined when it can. An empty secret is not sent at all. */
+export function faultOf(key: OptionKey, value: FieldValue): string | undefined {
+  const text = textOf(key, value);
+  const row = rowOf(key);
+  if (row.secret === true && text.trim() === "") return undefined;
+  const result = row.schema.safeDecode(text);
+  return result.success ? undefined : (result.error.issues[0]?.message ?? "选项的值有误");
+}
+
+export interface OptionChange {
+  readonly key: OptionKey;
+  readonly value: string;
+}
+
+/** When a change is sent: switches go off first and on last, an address goes before the secret that belongs to it. */
+function turnOf({ key, value }: OptionChange): number {
+  const kind = kindOf(key);
+  if (kind === "switch") return value === "true" ? 3 : 0;
+  return kind === "secret" ? 2 : 1;
+}
+
+/**
+ * What has to be sent, in order. A server that gets another address forgets the secret of the old one, so the address comes first
+ * (reliability S06); a switch may need both (contract 6.3). Secrets only when something was typed (spec §5).
+ */
+export function changesOf(
+  keys: readonly OptionKey[],
+  values: FieldValues,
+  stored: ReadonlyMap<string, string>,
+): readonly OptionChange[] {
+  return keys
+    .map((key) => ({ key, value: textOf(key, values[key] ?? null) }))
+    .filter(({ key, value }) =>
+      kindOf(key) === "secret" ? value.trim() !== "" : value !== storedText(key, stored),
+    )
+    .sort((one, other) => turnOf(one) - turnOf(other));
+}
+
+/** The stored text in the form that `textOf` gives, so that spelling alone is no change. */
+function storedText(key: OptionKey, stored: ReadonlyMap<string, string>): string {
+  return textOf(key, shownOf(key, stored.get(key) ?? rowOf(key).fallback));
+}
+
+/** Values of the fields at first. */
+export function valuesOf(keys: readonly OptionKey[], stored: ReadonlyMap<string, string>): FieldValues {
+  return Object.fromEntries(keys.map((key) => [key, shownOf(key, stored.get(key) ?? rowOf(key).fallback)]));
+}

@@ -1,0 +1,28 @@
+// A tab of options: its sections, fed by the option list.
+import { useQuery } from "@tanstack/react-query";
+import { query } from "#console/base/call.ts";
+import { FormState } from "#console/ui/form-state.tsx";
+import { type OptionTab, optionApi } from "#contract/option.ts";
+import { LogClearing } from "./log-clearing.tsx";
+import { OptionSection } from "./option-section.tsx";
+import { sections } from "./sections.ts";
+import { UpdateCheck } from "./update-check.tsx";
+
+const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000 };
+
+export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
+  const options = useQuery(optionsQuery);
+  if (options.data === undefined)
+    return <FormState error={options.error} onRetry={() => void options.refetch()} />;
+  const stored = new Map(options.data.map(({ key, value }) => [key, value]));
+  return (
+    <div className="tg-setting-column">
+      {tab === "other" ? <UpdateCheck /> : null}
+      {sections[tab].map((section) => (
+        <OptionSection key={section.id} section={section} stored={stored}>
+          {section.id === "log" ? <LogClearing /> : null}
+        </OptionSection>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { defaultModelRatio } from "#contract/prices.ts";
+import {
+  dollarText,
+  isChanged,
+  ratioOfDollars,
+  ratioRows,
+  readRatios,
+  rowMoney,
+  withRatio,
+  writeRatios,
+} from "./ratio-rows.ts";
+
+describe("ratio tables", () => {
+  it("mark what differs from the built-in prices", () => {
+    const rows = ratioRows("ModelRatio", { "gpt-4o-mini": 0.1, mine: 2 }, {});
+    expect(rows.map((row) => ({ name: row.name, changed: isChanged(row) }))).toEqual([
+      { name: "gpt-4o-mini", changed: true },
+      { name: "mine", changed: true },
+    ]);
+    expect(isChanged({ name: "x", ratio: 1, builtIn: 1, isRule: false })).toBe(false);
+  });
+
+  it("put the built-in price back, or take an own row out", () => {
+    const back = withRatio("ModelRatio", { "gpt-4o-mini": 9 }, "gpt-4o-mini", undefined);
+    expect(back).toEqual({ "gpt-4o-mini": defaultModelRatio["gpt-4o-mini"] });
+    expect(withRatio("ModelRatio", { mine: 1 }, "mine", undefined)).toEqual({});
+    expect(withRatio("GroupRatio", { default: 1 }, "vip", 0.8)).toEqual({ default: 1, vip: 0.8 });
+  });
+
+  it("tell money per million tokens beside the ratio", () => {
+    const models = { "gpt-4o-mini": 0.075 };
+    expect(rowMoney("ModelRatio", { name: "gpt-4o-mini", ratio: 0.075 }, models, 500_000)).toEqual({
+      dollars: 0.15,
+      per: "百万 tokens",
+    });
+    const output = rowMoney("CompletionRatio", { name: "gpt-4o-mini", ratio: 4 }, models, 500_000);
+    expect(output?.dollars).toBeCloseTo(0.6);
+    expect(rowMoney("CompletionRatio", { name: "unknown", ratio: 4 }, models, 500_000)).toBeUndefined();
+    expect(rowMoney("GroupRatio", { name: "vip", ratio: 1 }, models, 500_000)).toBeUndefined();
+    expect(ratioOfDollars("gpt-4o-mini", 0.15, 500_000)).toBe(0.075);
+  });
+
+  it("show the family's completion ratio where no table has one", () => {
+    const rows = ratioRows("CompletionRatio", { a: 2 }, { "gpt-4o-2030": 1 });
+    expect(rows.find(({ name }) => name === "gpt-4o-2030")).toMatchObject({ ratio: 4, isRule: true });
+  });
+
+  it("read and write JSON text, and refuse anything else", () => {
+    expect(readRatios("ModelRatio", writeRatios({ a: 1 }))).toEqual({ a: 1 });
+    expect(readRatios("ModelRatio", '{"a":-1}')).toBeUndefined();
+    expect(readRatios("ModelRatio", "{")).toBeUndefined();
+  });
+
+  it("write dollars with the digits they have", () => {
+    expect([2.5, 0.15, 0.0025, 0, 30, 0.000012].map(dollarText)).toEqual([
+      "$2.50",
+      "$0.15",
+      "$0.0025",
+      "$0.00",
+      "$30.00",
+      "$0.000012",
+    ]);
+  });
+});

@@ -1,0 +1,118 @@
+// The price tables as rows: name, ratio, where it comes from, and what a million of them cost. Pure.
+import { type OptionKey, optionTable } from "#contract/option.ts";
+import {
+  chargeUnit,
+  completionRatioRule,
+  defaultCacheRatio,
+  defaultCompletionRatio,
+  defaultModelRatio,
+} from "#contract/prices.ts";
+
+export type RatioKey = "ModelRatio" | "CompletionRatio" | "CacheRatio" | "GroupRatio";
+export type Ratios = Readonly<Record<string, number>>;
+
+export function isRatioKey(key: OptionKey): key is RatioKey {
+  return key === "ModelRatio" || key === "CompletionRatio" || key === "CacheRatio" || key === "GroupRatio";
+}
+
+/** Name → ratio of a JSON text; undefined when it is not such a table. */
+export function readRatios(key: RatioKey, text: string): Ratios | undefined {
+  const result = optionTable[key].schema.safeDecode(text);
+  return result.success ? result.data : undefined;
+}
+
+export function writeRatios(ratios: Ratios): string {
+  return JSON.stringify(ratios, null, 2);
+}
+
+const BUILT_IN: Partial<Record<RatioKey, Ratios>> = {
+  ModelRatio: defaultModelRatio,
+  CompletionRatio: defaultCompletionRatio,
+  CacheRatio: defaultCacheRatio,
+};
+
+export interface RatioRow {
+  readonly name: string;
+  readonly ratio: number;
+  /** The ratio that stands without the operator's; undefined = there is none. */
+  readonly builtIn: number | undefined;
+  /** The ratio comes from the rule of the model's family, not from a table. */
+  readonly isRule: boolean;
+}
+
+/** `4/3` → 1.333333. */
+function ruleRatio(model: string): number {
+  const [over = "1", under = "1"] = completionRatioRule(model).split("/");
+  return Math.round((Number(over) / Number(under)) * 1_000_000) / 1_000_000;
+}
+
+/** Rows by name. A completion table also shows the models whose ratio follows from their family. */
+export function ratioRows(key: RatioKey, ratios: Ratios, models: Ratios): readonly RatioRow[] {
+  const known = BUILT_IN[key] ?? {};
+  const ruled =
+    key === "CompletionRatio"
+      ? Object.keys(models).filter((model) => ratios[model] === undefined && chargeUnit[model] === undefined)
+      : [];
+  return [
+    ...Object.entries(ratios).map(([name, ratio]) => ({ name, ratio, builtIn: known[name], isRule: false })),
+    ...ruled.map((name) => ({ name, ratio: ruleRatio(name), builtIn: ruleRatio(name), isRule: true })),
+  ].sort((one, other) => one.name.localeCompare(other.name));
+}
+
+export function isChanged({ ratio, builtIn }: RatioRow): boolean {
+  return ratio !== builtIn;
+}
+
+/** Sets one ratio; `undefined` puts the built-in one back, or takes the row out where there is none. */
+export function withRatio(key: RatioKey, ratios: Ratios, name: string, ratio: number | undefined): Ratios {
+  const known = BUILT_IN[key]?.[name];
+  const next = Object.fromEntries(Object.entries(ratios).filter(([other]) => other !== name));
+  const value = ratio ?? known;
+  return value === undefined ? next : { ...next, [name]: value };
+}
+
+/** How many units of charge a price is told for, and their word. */
+const UNITS = {
+  token: { count: 1_000_000, word: "百万 tokens" },
+  spoken: { count: 1_000_000, word: "百万 tokens" },
+  character: { count: 1_000_000, word: "百万字符" },
+  image: { count: 1_000, word: "张" },
+} as const;
+
+export interface Money {
+  readonly dollars: number;
+  readonly per: string;
+}
+
+/** Quota of `count` units becomes dollars through QuotaPerUnit (contract 10.1). */
+function moneyOf(model: string, ratio: number, quotaPerUnit: number): Money {
+  const { count, word } = UNITS[chargeUnit[model] ?? "token"];
+  return { dollars: (ratio * count) / quotaPerUnit, per: word };
+}
+
+/** What a row costs; undefined for groups and for models without an input price. */
+export function rowMoney(
+  key: RatioKey,
+  row: { readonly name: string; readonly ratio: number },
+  models: Ratios,
+  quotaPerUnit: number,
+): Money | undefined {
+  if (key === "GroupRatio") return undefined;
+  if (key === "ModelRatio") return moneyOf(row.name, row.ratio, quotaPerUnit);
+  const input = models[row.name];
+  return input === undefined ? undefined : moneyOf(row.name, input * row.ratio, quotaPerUnit);
+}
+
+/** The model ratio that makes this price; six decimals, as the tables keep them. */
+export function ratioOfDollars(model: string, dollars: number, quotaPerUnit: number): number {
+  const { count } = UNITS[chargeUnit[model] ?? "token"];
+  return Math.round(((dollars * quotaPerUnit) / count) * 1_000_000) / 1_000_000;
+}
+
+/** `$0.15`, `$2.5`, `$0.0025`: as many digits as the price has, at most six. */
+export function dollarText(dollars: number): string {
+  const digits = dollars >= 1 || dollars === 0 ? 2 : 4;
+  const text = dollars.toFixed(6).replace(/0+$/, "");
+  const [whole = "0", part = ""] = text.split(".");
+  return `$${whole}.${part.padEnd(2, "0").slice(0, Math.max(digits, part.length))}`;
+}

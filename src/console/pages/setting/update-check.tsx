@@ -1,0 +1,83 @@
+// Whether a newer release exists. Where the browser may not ask the code host, it says so and links to it.
+import { CloudSyncOutlined } from "@ant-design/icons";
+import { useMutation } from "@tanstack/react-query";
+import { Button, Modal } from "antd";
+import { useState } from "react";
+import { latestRelease, type Release, releasesPage } from "#console/base/release.ts";
+import { isOtherVersion, useStatus } from "#console/base/status.ts";
+import { toast } from "#console/base/toast.ts";
+import { Callout } from "#console/ui/callout.tsx";
+
+function Notes({ title, text }: { readonly title: string; readonly text: string }) {
+  if (text === "") return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <pre className="tg-notes">{text}</pre>
+    </>
+  );
+}
+
+/** What the look-up said: a newer release, or why there is no answer. */
+function Finding({ release }: { readonly release: Release | undefined }) {
+  const page = releasesPage();
+  if (release !== undefined) {
+    return (
+      <>
+        <Callout tone="info">新版本 {release.version} 已发布。</Callout>
+        <Notes title="更新内容" text={release.notes} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Callout tone="info">
+        {page === undefined
+          ? "此构建没有指定发布页，无法查询最新版本。"
+          : "浏览器没有连上代码托管站点（本站的内容安全策略只允许连接本站），请打开发布页查看。"}
+      </Callout>
+      <Notes title="当前版本的更新内容" text={__RELEASE_NOTES__} />
+    </>
+  );
+}
+
+export function UpdateCheck() {
+  const server = useStatus()?.version ?? "";
+  const [isOpen, setOpen] = useState(false);
+  const page = releasesPage();
+  const check = useMutation({
+    mutationFn: async () => (page === undefined ? undefined : await latestRelease()),
+    meta: { silent: true },
+    onSuccess: (release) => {
+      if (release === undefined || isOtherVersion(release.version, __APP_VERSION__)) setOpen(true);
+      else toast.success(`已是最新版本：${release.version}`);
+    },
+    onError: () => setOpen(true),
+  });
+  return (
+    <section className="tg-card tg-section">
+      <h2>检查更新</h2>
+      <p>
+        控制台 {__APP_VERSION__} · 服务器 {server}
+        {isOtherVersion(server, __APP_VERSION__) ? "，两者不一致，请按 Shift + F5 刷新页面。" : null}
+      </p>
+      <Button icon={<CloudSyncOutlined />} loading={check.isPending} onClick={() => check.mutate()}>
+        检查更新
+      </Button>
+      <Modal
+        open={isOpen}
+        title="检查更新"
+        onCancel={() => setOpen(false)}
+        footer={
+          page === undefined ? null : (
+            <Button type="primary" href={page} target="_blank" rel="noopener noreferrer">
+              打开发布页
+            </Button>
+          )
+        }
+      >
+        <Finding release={check.data} />
+      </Modal>
+    </section>
+  );
+}

@@ -1,0 +1,61 @@
+// What codes cost, as cards that lead to the shop where one is set.
+import { ShoppingCartOutlined } from "@ant-design/icons";
+import { useStatus } from "#console/base/status.ts";
+import { Callout } from "#console/ui/callout.tsx";
+import { discountText, PLANS, type Plan } from "./plans.ts";
+
+/** Only addresses a link may have; what the status says is untrusted here (reliability H06). */
+function shopLink(link: string | undefined): string | undefined {
+  return link !== undefined && /^(https?:\/\/|\/(?![/\\]))/.test(link) ? link : undefined;
+}
+
+function PlanCard({ plan, shop }: { readonly plan: Plan; readonly shop: string | undefined }) {
+  const body = (
+    <>
+      <span className="tg-plan-head">
+        <strong>${plan.dollars}</strong>
+        <span className="tg-plan-off">{discountText(plan)}</span>
+      </span>
+      <span className="tg-plan-price">{plan.yuan} 元</span>
+      {shop === undefined ? null : (
+        <span className="tg-plan-buy">
+          <ShoppingCartOutlined aria-hidden="true" /> 购买
+        </span>
+      )}
+    </>
+  );
+  if (shop === undefined) return <div className="tg-plan tg-card">{body}</div>;
+  return (
+    <a
+      className="tg-plan tg-card"
+      href={shop}
+      target="_blank"
+      rel="noopener noreferrer"
+      aria-label={`购买 $${plan.dollars}，${plan.yuan} 元，${discountText(plan)}`}
+    >
+      {body}
+    </a>
+  );
+}
+
+export function PlanCards() {
+  const status = useStatus();
+  const shop = shopLink(status?.top_up_link);
+  return (
+    <section aria-labelledby="tg-plans">
+      <h2 id="tg-plans" className="tg-topup-title">
+        选购额度
+      </h2>
+      {shop === undefined && status !== undefined ? (
+        <Callout tone="info">管理员尚未设置充值链接，如需购买兑换码，请联系管理员。</Callout>
+      ) : null}
+      <ul className="tg-plans">
+        {PLANS.map((plan) => (
+          <li key={plan.dollars}>
+            <PlanCard plan={plan} shop={shop} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,90 @@
+// The top-up page: what is left, a code to redeem, what codes cost, and what to know about it.
+import { useQuery } from "@tanstack/react-query";
+import { Skeleton } from "antd";
+import { Link } from "react-router";
+import { formatCount } from "#console/base/format.ts";
+import { selfQuery } from "#console/base/session.ts";
+import { useQuotaDisplay } from "#console/base/status.ts";
+import { Page } from "#console/ui/page.tsx";
+import { QuotaText } from "#console/ui/quota-text.tsx";
+import { formatQuota } from "#contract/quota.ts";
+import type { User } from "#contract/user.ts";
+import { PlanCards } from "./plan-cards.tsx";
+import { RedeemForm } from "./redeem-form.tsx";
+import "./topup.css";
+
+function BalanceFigures({ user }: { readonly user: User }) {
+  const display = useQuotaDisplay();
+  return (
+    <>
+      <div className="tg-balance-figure">{formatQuota(user.quota, display)}</div>
+      <dl className="tg-balance-facts">
+        <div>
+          <dt>剩余额度</dt>
+          <dd>{formatCount(user.quota)} 点</dd>
+        </div>
+        <div>
+          <dt>已用额度</dt>
+          <dd>
+            <QuotaText quota={user.used_quota} />
+          </dd>
+        </div>
+        <div>
+          <dt>请求次数</dt>
+          <dd>{formatCount(user.request_count)}</dd>
+        </div>
+      </dl>
+    </>
+  );
+}
+
+function Balance() {
+  const { data: user } = useQuery(selfQuery);
+  return (
+    <section className="tg-card tg-section tg-topup-balance" aria-labelledby="tg-balance-title">
+      <h2 id="tg-balance-title">我的余额</h2>
+      {user === undefined ? (
+        <Skeleton active title={false} paragraph={{ rows: 3 }} />
+      ) : (
+        <BalanceFigures user={user} />
+      )}
+    </section>
+  );
+}
+
+function AboutTopUp() {
+  return (
+    <section className="tg-card tg-section tg-topup-about">
+      <h2>充值说明</h2>
+      <ul>
+        <li>购买后会收到兑换码。在上方填写即可到账，一个兑换码只能使用一次。</li>
+        <li>额度按实际用量扣减，有效期为 9 个月，自充值之日起计算。</li>
+        <li>兑换码售出后不支持退款，购买前请确认用量。价格可能随上游调整而变化。</li>
+        <li>
+          充值时填写好友的赠送码，双方各得 5% 的额外额度，详见<Link to="/partnerplan">推广计划</Link>。
+        </li>
+        <li>
+          每一笔充值都记录在<Link to="/log?type=1">充值日志</Link>中。使用本服务即表示同意
+          <Link to="/terms">服务条款</Link>。
+        </li>
+      </ul>
+    </section>
+  );
+}
+
+export function TopUpPage() {
+  return (
+    <Page title="充值额度">
+      <div className="tg-topup">
+        <Balance />
+        <section className="tg-card tg-section" aria-labelledby="tg-redeem-title">
+          <h2 id="tg-redeem-title">使用充值码</h2>
+          <p>额度会立即到账。</p>
+          <RedeemForm />
+        </section>
+      </div>
+      <PlanCards />
+      <AboutTopUp />
+    </Page>
+  );
+}

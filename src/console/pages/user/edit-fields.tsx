@@ -1,0 +1,143 @@
+// The fields of a user as administrators edit it: account, rights and money, bindings.
+import { useQuery } from "@tanstack/react-query";
+import { Checkbox, Form, type FormRule, Input, Select } from "antd";
+import { query } from "#console/base/call.ts";
+import { rule } from "#console/ui/fields.ts";
+import { QuotaField } from "#console/ui/quota-field.tsx";
+import { statusApi } from "#contract/status.ts";
+import { Role, type User } from "#contract/user.ts";
+import {
+  CommissionRule,
+  DisplayNameRule,
+  groupsOf,
+  PasswordRule,
+  QuotaRule,
+  UsernameRule,
+} from "./values.ts";
+
+/** Lets what is there already pass: imported names may be longer, debts are below zero. */
+function unlessKept(kept: unknown, changed: FormRule): FormRule {
+  if (typeof changed !== "object" || changed.validator === undefined) return changed;
+  const { validator } = changed;
+  return {
+    validator: (field, value, callback) =>
+      value === kept ? Promise.resolve() : validator(field, value, callback),
+  };
+}
+
+export function AccountFields({ user, isSelf }: { readonly user: User; readonly isSelf: boolean }) {
+  return (
+    <section className="tg-card tg-section">
+      <h2>账户</h2>
+      <p>用户 #{user.id}，用户名用于登录。</p>
+      <div className="tg-form-row">
+        <Form.Item name="username" label="用户名" rules={[unlessKept(user.username, rule(UsernameRule))]}>
+          <Input autoComplete="off" maxLength={Math.max(12, user.username.length)} />
+        </Form.Item>
+        <Form.Item
+          name="display_name"
+          label="显示名称"
+          rules={[unlessKept(user.display_name, rule(DisplayNameRule))]}
+        >
+          <Input autoComplete="off" maxLength={Math.max(20, user.display_name.length)} />
+        </Form.Item>
+      </div>
+      <Form.Item
+        name="password"
+        label="密码"
+        extra={isSelf ? "修改自己的密码请前往个人设置。" : "留空表示不修改。修改后，该用户的登录会全部失效。"}
+        rules={[unlessKept("", rule(PasswordRule))]}
+      >
+        <Input.Password autoComplete="new-password" disabled={isSelf} placeholder="不修改" />
+      </Form.Item>
+    </section>
+  );
+}
+
+const ROLE_OPTIONS = [
+  { value: Role.user, label: "普通用户" },
+  { value: Role.admin, label: "管理员" },
+];
+
+function GroupField({ user }: { readonly user: User }) {
+  const groups = useQuery({ ...query(statusApi.groups, {}), staleTime: 60_000 });
+  const names = [...new Set([...(groups.data ?? []), ...groupsOf(user.group)])];
+  return (
+    <Form.Item name="group" label="分组" extra="决定可用的渠道和价格倍率；分组在运营设置的分组倍率中维护。">
+      <Select
+        showSearch
+        loading={groups.isPending}
+        options={names.map((name) => ({ value: name, label: name }))}
+        placeholder="请选择分组"
+      />
+    </Form.Item>
+  );
+}
+
+export interface RightsFieldsProps {
+  readonly user: User;
+  /** Only super administrators change roles, and never that of one of themselves. */
+  readonly mayChangeRole: boolean;
+}
+
+export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
+  return (
+    <section className="tg-card tg-section">
+      <h2>权限与额度</h2>
+      <p>修改会写入该用户的日志，备注用来说明原因。</p>
+      <div className="tg-form-row">
+        <GroupField user={user} />
+        {mayChangeRole ? (
+          <Form.Item name="role" label="用户角色">
+            <Select options={ROLE_OPTIONS} />
+          </Form.Item>
+        ) : null}
+      </div>
+      <Form.Item
+        name="quota"
+        label="剩余额度"
+        extra="提交的是与打开时的差额，期间产生的消费不会被覆盖。"
+        rules={[unlessKept(user.quota, rule(QuotaRule))]}
+      >
+        <QuotaField />
+      </Form.Item>
+      <Form.Item name="commission" label="邀请返现余额" rules={[rule(CommissionRule)]}>
+        <Input prefix="¥" inputMode="decimal" autoComplete="off" style={{ width: 200 }} />
+      </Form.Item>
+      <Form.Item name="remark" label="备注">
+        <Input autoComplete="off" maxLength={200} placeholder="例如：线下充值、提现已支付" />
+      </Form.Item>
+    </section>
+  );
+}
+
+const BINDINGS = [
+  { name: "github_id", label: "已绑定的 GitHub 账户" },
+  { name: "wechat_id", label: "已绑定的微信账户" },
+  { name: "email", label: "已绑定的邮箱账户" },
+] as const;
+
+/** What the user bound by himself: it can be read and taken away, not given. */
+export function BindingFields({ user }: { readonly user: User }) {
+  const bound = BINDINGS.filter(({ name }) => user[name] !== "");
+  return (
+    <section className="tg-card tg-section">
+      <h2>绑定</h2>
+      <p>只读，需要用户本人在个人设置中绑定；管理员只能解除。</p>
+      <div className="tg-form-row">
+        {BINDINGS.map(({ name, label }) => (
+          <Form.Item key={name} label={label} htmlFor={`bound-${name}`}>
+            <Input id={`bound-${name}`} value={user[name]} placeholder="未绑定" readOnly variant="filled" />
+          </Form.Item>
+        ))}
+      </div>
+      {bound.length === 0 ? null : (
+        <Form.Item name="cleared" label="解除绑定">
+          <Checkbox.Group
+            options={bound.map(({ name, label }) => ({ value: name, label: label.slice(4) }))}
+          />
+        </Form.Item>
+      )}
+    </section>
+  );
+}

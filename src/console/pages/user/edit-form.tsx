@@ -1,0 +1,54 @@
+// Edits any user as an administrator, with group and quota (spec §6). One's own profile is self.tsx.
+import { useQuery } from "@tanstack/react-query";
+import { useCallback } from "react";
+import { useNavigate, useParams } from "react-router";
+import { query, useCall } from "#console/base/call.ts";
+import { isRoot, useUser } from "#console/base/session.ts";
+import { toast } from "#console/base/toast.ts";
+import { FormState } from "#console/ui/form-state.tsx";
+import { Page } from "#console/ui/page.tsx";
+import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { type User, userApi } from "#contract/user.ts";
+import { userAdminApi } from "#contract/user-admin.ts";
+import { AccountFields, BindingFields, RightsFields } from "./edit-fields.tsx";
+import { isProtected, type UserValues, updateOf, valuesOf } from "./values.ts";
+
+function EditUserForm({ user }: { readonly user: User }) {
+  const navigate = useNavigate();
+  const self = useUser();
+  const toList = useCallback(() => void navigate("/user"), [navigate]);
+  const update = useCall(userAdminApi.update, {
+    invalidates: [userAdminApi.list, userAdminApi.search, userAdminApi.get, userApi.self],
+    onSuccess: () => toast.success("用户信息更新成功！"),
+  });
+  return (
+    <ResourceForm<UserValues>
+      initial={valuesOf(user)}
+      onSubmit={(values) => update.mutateAsync({ body: updateOf(user, values) })}
+      onDone={toList}
+      onCancel={toList}
+    >
+      {() => (
+        <>
+          <AccountFields user={user} isSelf={user.id === self?.id} />
+          <RightsFields user={user} mayChangeRole={isRoot(self) && !isProtected(user)} />
+          <BindingFields user={user} />
+        </>
+      )}
+    </ResourceForm>
+  );
+}
+
+export function EditUserPage() {
+  const id = Number(useParams()["id"]);
+  const user = useQuery({ ...query(userAdminApi.get, { params: { id } }), gcTime: 0 });
+  return (
+    <Page title="编辑用户" width="form">
+      {user.data === undefined ? (
+        <FormState error={user.error} onRetry={() => void user.refetch()} />
+      ) : (
+        <EditUserForm key={user.data.id} user={user.data} />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,150 @@
+// All users: search, sort, enable and disable, edit, delete.
+import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
+import { useQueryClient } from "@tanstack/react-query";
+import { Select } from "antd";
+import { useState } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+import { query, useCall } from "#console/base/call.ts";
+import { hideRow, patchRow } from "#console/base/rows.ts";
+import { useUser } from "#console/base/session.ts";
+import { toast } from "#console/base/toast.ts";
+import { Page } from "#console/ui/page.tsx";
+import { LinkButton } from "#console/ui/plain-button.tsx";
+import { ResourceTable, type RowAction } from "#console/ui/resource-table.tsx";
+import { withParams } from "#console/ui/table-state.ts";
+import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
+import { type User, UserStatus } from "#contract/user.ts";
+import { userAdminApi } from "#contract/user-admin.ts";
+import { UserName, UserState, userColumns } from "./columns.tsx";
+import { isProtected, mayEdit } from "./values.ts";
+import "./list.css";
+
+const LISTS = [userAdminApi.list, userAdminApi.search] as const;
+
+const SORTS = [
+  { value: "", label: "默认排序" },
+  { value: "quota", label: "按剩余额度排序" },
+  { value: "used_quota", label: "按已用额度排序" },
+  { value: "request_count", label: "按请求次数排序" },
+] as const;
+
+/** Sorts by what the column 统计信息 holds; biggest first. */
+function SortChoice() {
+  const [params, setParams] = useSearchParams();
+  const order = params.get("order") ?? "";
+  const isListed = SORTS.some(({ value }) => value === order);
+  return (
+    <Select
+      className="tg-user-sort"
+      aria-label="排序"
+      value={isListed ? order : ""}
+      options={[...SORTS]}
+      onChange={(next) =>
+        setParams(
+          (current) => withParams(current, { page: "", order: next, desc: next === "" ? "" : "true" }),
+          { replace: true },
+        )
+      }
+    />
+  );
+}
+
+/** Bans, activates or deletes; the row takes what the server returned (spec §4). */
+function useManage() {
+  const client = useQueryClient();
+  const manage = useCall(userAdminApi.manage, { invalidates: LISTS, onSuccess: () => toast.success() });
+  const setEnabled = (user: User, action: "enable" | "disable") =>
+    manage.mutate(
+      { body: { username: user.username, action } },
+      { onSuccess: ({ status, role }) => patchRow(client, LISTS, { id: user.id, ...{ status, role } }) },
+    );
+  const remove = (user: User, done: () => void) =>
+    manage.mutate(
+      { body: { username: user.username, action: "delete" } },
+      {
+        onSuccess: () => {
+          hideRow(client, LISTS, user.id);
+          done();
+        },
+      },
+    );
+  return { setEnabled, remove, isBusy: manage.isPending };
+}
+
+function AddUser() {
+  return (
+    <LinkButton to="/user/add" kind="primary" icon={<PlusOutlined />}>
+      添加新的用户
+    </LinkButton>
+  );
+}
+
+export function UserListPage() {
+  const navigate = useNavigate();
+  const self = useUser();
+  const { setEnabled, remove, isBusy } = useManage();
+  const [doomed, setDoomed] = useState<User>();
+  const actions = (user: User): RowAction[] => {
+    const isEnabled = user.status === UserStatus.enabled;
+    const isSelf = user.id === self?.id;
+    const isOff = isProtected(user) || !mayEdit(self?.role ?? 0, user);
+    return [
+      {
+        key: "toggle",
+        label: isEnabled ? "禁用" : "启用",
+        icon: <PoweroffOutlined />,
+        isDisabled: isOff,
+        onClick: () => setEnabled(user, isEnabled ? "disable" : "enable"),
+      },
+      {
+        key: "edit",
+        label: "编辑",
+        icon: <EditOutlined />,
+        isDisabled: !isSelf && !mayEdit(self?.role ?? 0, user),
+        onClick: () => void navigate(mayEdit(self?.role ?? 0, user) ? `/user/edit/${user.id}` : "/user/edit"),
+      },
+      {
+        key: "delete",
+        label: "删除",
+        icon: <DeleteOutlined />,
+        isDanger: true,
+        isDisabled: isOff,
+        onClick: () => setDoomed(user),
+      },
+    ];
+  };
+  return (
+    <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={<AddUser />}>
+      <ResourceTable<User>
+        name="user"
+        label="用户列表"
+        searchHint="搜索 ID、用户名、显示名称、邮箱"
+        filters={<SortChoice />}
+        load={({ keyword, ...page }) =>
+          keyword === ""
+            ? query(userAdminApi.list, { query: page })
+            : query(userAdminApi.search, { query: { ...page, keyword } })
+        }
+        columns={userColumns}
+        actions={actions}
+        actionsWidth={168}
+        cardTitle={(user) => <UserName user={user} />}
+        cardState={(user) => <UserState user={user} />}
+        cardFacts={["role", "group", "stats"]}
+        empty={{ text: "还没有用户。", action: <AddUser /> }}
+      />
+      {doomed === undefined ? null : (
+        <TypedConfirm
+          title={`删除用户“${doomed.username}”？`}
+          expected={doomed.username}
+          confirmText="确认删除"
+          isBusy={isBusy}
+          onConfirm={() => remove(doomed, () => setDoomed(undefined))}
+          onClose={() => setDoomed(undefined)}
+        >
+          该用户的令牌会立即失效，且无法再登录。此操作无法撤销。
+        </TypedConfirm>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,63 @@
+// Creates a user. Nothing is sent while the name or the password is missing (spec §5).
+import { Form, Input } from "antd";
+import { useCallback } from "react";
+import { useNavigate } from "react-router";
+import { useCall } from "#console/base/call.ts";
+import { toast } from "#console/base/toast.ts";
+import { required, rule } from "#console/ui/fields.ts";
+import { Page } from "#console/ui/page.tsx";
+import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { userAdminApi } from "#contract/user-admin.ts";
+import { DisplayNameRule, NEW_USER, NewPasswordRule, type NewUserValues, UsernameRule } from "./values.ts";
+
+export function NewUserPage() {
+  const navigate = useNavigate();
+  const toList = useCallback(() => void navigate("/user"), [navigate]);
+  const create = useCall(userAdminApi.create, {
+    invalidates: [userAdminApi.list, userAdminApi.search],
+    onSuccess: () => toast.success("用户账户创建成功！"),
+  });
+  return (
+    <Page title="添加新的用户" width="form">
+      <ResourceForm<NewUserValues>
+        initial={NEW_USER}
+        onSubmit={({ username, display_name, password }) =>
+          create.mutateAsync({ body: { username, display_name, password } })
+        }
+        onDone={toList}
+        onCancel={toList}
+      >
+        {() => (
+          <section className="tg-card tg-section">
+            <div className="tg-form-row">
+              <Form.Item
+                name="username"
+                label="用户名"
+                extra="用于登录，最多 12 个字符"
+                rules={[required, rule(UsernameRule)]}
+              >
+                <Input autoComplete="off" maxLength={12} />
+              </Form.Item>
+              <Form.Item
+                name="display_name"
+                label="显示名称"
+                extra="留空则与用户名相同"
+                rules={[rule(DisplayNameRule)]}
+              >
+                <Input autoComplete="off" maxLength={20} />
+              </Form.Item>
+            </div>
+            <Form.Item
+              name="password"
+              label="密码"
+              extra="8 到 20 个字符。请提醒用户首次登录后自行修改。"
+              rules={[required, rule(NewPasswordRule)]}
+            >
+              <Input.Password autoComplete="new-password" />
+            </Form.Item>
+          </section>
+        )}
+      </ResourceForm>
+    </Page>
+  );
+}

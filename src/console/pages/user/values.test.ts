@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { User } from "#contract/user.ts";
+import { UserUpdate } from "#contract/user-admin.ts";
+import { cutName, groupsOf, isProtected, mayEdit, updateOf, valuesOf } from "./values.ts";
+
+const user: User = User.parse({
+  id: 5,
+  username: "lihua",
+  display_name: "李华",
+  role: 1,
+  status: 1,
+  email: "l@example.com",
+  quota: -3,
+  invite_commission_balance: "25",
+});
+
+describe("the user list", () => {
+  test("cuts names after 15 characters", () => {
+    expect(cutName("a".repeat(15))).toBe("a".repeat(15));
+    expect(cutName("a".repeat(16))).toBe(`${"a".repeat(15)}…`);
+    expect(cutName("😀".repeat(16))).toBe(`${"😀".repeat(15)}…`);
+  });
+
+  test("reads groups as a comma list", () => {
+    expect(groupsOf("vip, svip,")).toEqual(["vip", "svip"]);
+    expect(groupsOf("")).toEqual([]);
+  });
+
+  test("protects super administrators, and lets nobody edit peers", () => {
+    expect(isProtected({ role: 100 })).toBe(true);
+    expect(isProtected({ role: 10 })).toBe(false);
+    expect(mayEdit(10, { role: 10 })).toBe(false);
+    expect(mayEdit(10, { role: 1 })).toBe(true);
+    expect(mayEdit(100, { role: 100 })).toBe(true);
+  });
+});
+
+describe("an edit of a user", () => {
+  test("sends no amount that was not changed, also a negative one", () => {
+    const update = updateOf(user, valuesOf(user));
+    expect(update).toEqual({
+      id: 5,
+      username: "lihua",
+      display_name: "李华",
+      password: "",
+      group: "default",
+    });
+    expect(UserUpdate.safeParse(update).success).toBe(true);
+  });
+
+  test("sends changed amounts with what they were", () => {
+    const values = { ...valuesOf(user), quota: 500.9, commission: "0", remark: " 提现 " };
+    expect(updateOf(user, values)).toMatchObject({
+      quota: 500,
+      original_quota: -3,
+      invite_commission_balance: "0",
+      original_invite_commission_balance: "25",
+      remark: "提现",
+    });
+  });
+
+  test("clears bindings and changes the role only when asked", () => {
+    expect(updateOf(user, { ...valuesOf(user), role: 10, cleared: ["email", "id"] })).toMatchObject({
+      role: 10,
+      email: "",
+    });
+    expect(updateOf(user, valuesOf(user))).not.toHaveProperty("github_id");
+  });
+});

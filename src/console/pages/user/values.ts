@@ -1,0 +1,106 @@
+// Form values of a user as administrators edit it ⇄ what the contract wants. Pure.
+import { Password, Role, SelfUpdate, type User, Username } from "#contract/user.ts";
+import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
+
+export interface NewUserValues {
+  readonly username: string;
+  readonly display_name: string;
+  readonly password: string;
+}
+
+export const NEW_USER: NewUserValues = { username: "", display_name: "", password: "" };
+
+export interface UserValues {
+  readonly username: string;
+  readonly display_name: string;
+  /** "" = unchanged. */
+  readonly password: string;
+  readonly group: string;
+  readonly role: number;
+  /** Quota units. */
+  readonly quota: number | null;
+  /** Yuan as decimal text. */
+  readonly commission: string;
+  readonly remark: string;
+  /** Bindings to take away: `email`, `github_id`, `wechat_id`. */
+  readonly cleared: readonly string[];
+}
+
+const NAME_LENGTH = 15;
+
+/** A user name for narrow places: at most 15 characters and an ellipsis (spec §2). */
+export function cutName(name: string): string {
+  const characters = [...name];
+  return characters.length > NAME_LENGTH ? `${characters.slice(0, NAME_LENGTH).join("")}…` : name;
+}
+
+/** The groups of a user; none means default (spec §3). */
+export function groupsOf(group: string): string[] {
+  return group
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+export function valuesOf(user: User): UserValues {
+  return {
+    username: user.username,
+    display_name: user.display_name,
+    password: "",
+    group: user.group || "default",
+    role: user.role,
+    quota: user.quota,
+    commission: user.invite_commission_balance,
+    remark: "",
+    cleared: [],
+  };
+}
+
+/** Amounts go with what the form was opened with, so that what was spent meanwhile is not undone (contract 3.5). */
+function amountsOf(user: User, values: UserValues): Partial<UserUpdate> {
+  const quota = Math.trunc(values.quota ?? user.quota);
+  const commission = values.commission.trim();
+  return {
+    ...(quota === user.quota ? {} : { quota, original_quota: user.quota }),
+    ...(commission === user.invite_commission_balance
+      ? {}
+      : {
+          invite_commission_balance: commission,
+          original_invite_commission_balance: user.invite_commission_balance,
+        }),
+  };
+}
+
+export function updateOf(user: User, values: UserValues): UserUpdate {
+  const cleared = (["email", "github_id", "wechat_id"] as const).filter((name) =>
+    values.cleared.includes(name),
+  );
+  return {
+    id: user.id,
+    username: values.username.trim(),
+    display_name: values.display_name.trim(),
+    password: values.password,
+    group: values.group,
+    ...(values.role === user.role ? {} : { role: values.role }),
+    ...amountsOf(user, values),
+    ...Object.fromEntries(cleared.map((name) => [name, ""])),
+    ...(values.remark.trim() === "" ? {} : { remark: values.remark.trim() }),
+  };
+}
+
+/** Whether deleting and disabling are turned off for this row: super administrators are out of reach (spec §4). */
+export function isProtected(user: Pick<User, "role">): boolean {
+  return user.role >= Role.root;
+}
+
+/** Whether the server lets an administrator of this role edit that user (contract 2.7). */
+export function mayEdit(actorRole: number, user: Pick<User, "role">): boolean {
+  return actorRole >= Role.root || actorRole > user.role;
+}
+
+export const UsernameRule = Username;
+export const DisplayNameRule = SelfUpdate.shape.display_name.unwrap();
+export const PasswordRule = Password;
+export const NewPasswordRule = UserDraft.shape.password;
+export const QuotaRule = UserUpdate.shape.quota.unwrap();
+export const CommissionRule = UserUpdate.shape.invite_commission_balance.unwrap();

@@ -1,0 +1,100 @@
+// Draws stacked bars with ECharts. Only ever imported lazily: it is the largest thing the console has.
+import { BarChart } from "echarts/charts";
+import { GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { type EChartsCoreOption, init, use } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { FONT, type Shades } from "#console/base/colours.ts";
+
+use([BarChart, GridComponent, LegendComponent, TooltipComponent, CanvasRenderer]);
+
+export interface Plan {
+  readonly labels: readonly string[];
+  readonly series: readonly {
+    readonly name: string;
+    readonly colour: string;
+    readonly values: readonly number[];
+  }[];
+  readonly shades: Shades;
+  readonly format: (value: number) => string;
+  readonly formatAxis: (value: number) => string;
+  readonly isCalm: boolean;
+  readonly isNarrow: boolean;
+}
+
+export interface Drawing {
+  readonly show: (plan: Plan) => void;
+  readonly end: () => void;
+}
+
+function optionOf({ labels, series, shades, format, formatAxis, isCalm, isNarrow }: Plan): EChartsCoreOption {
+  const text = { color: shades.textSecondary, fontFamily: FONT, fontSize: isNarrow ? 11 : 12 };
+  return {
+    animation: !isCalm,
+    animationDuration: 150,
+    textStyle: { fontFamily: FONT },
+    grid: { left: 4, right: 8, top: 12, bottom: series.length > 1 ? 34 : 4, outerBoundsMode: "same" },
+    ...(series.length > 1
+      ? {
+          legend: {
+            type: "scroll",
+            bottom: 0,
+            left: 0,
+            itemWidth: 10,
+            itemHeight: 10,
+            textStyle: text,
+            pageTextStyle: text,
+            pageIconColor: shades.textSecondary,
+            pageIconInactiveColor: shades.line,
+          },
+        }
+      : {}),
+    tooltip: {
+      trigger: "axis",
+      // Drawn in the canvas: no text becomes markup (reliability H03, H05).
+      renderMode: "richText",
+      confine: true,
+      axisPointer: { type: "shadow", shadowStyle: { color: shades.textTertiary, opacity: 0.1 } },
+      backgroundColor: shades.tooltip,
+      borderWidth: 0,
+      textStyle: { color: "#ffffff", fontFamily: FONT, fontSize: 12 },
+      order: "valueDesc",
+      valueFormatter: (value: unknown) => format(Number(value)),
+    },
+    xAxis: {
+      type: "category",
+      data: labels,
+      axisTick: { show: false },
+      axisLine: { lineStyle: { color: shades.line } },
+      axisLabel: { ...text, interval: 0, hideOverlap: true },
+    },
+    yAxis: {
+      type: "value",
+      splitNumber: 4,
+      splitLine: { lineStyle: { color: shades.lineSoft } },
+      axisLabel: { ...text, formatter: (value: number) => formatAxis(value) },
+    },
+    series: series.map(({ name, colour, values }) => ({
+      type: "bar",
+      name,
+      stack: "all",
+      barMaxWidth: 36,
+      itemStyle: { color: colour },
+      emphasis: { disabled: true },
+      data: values,
+    })),
+  };
+}
+
+/** Starts a drawing that fills its box and follows its size. */
+export function draw(box: HTMLElement): Drawing {
+  const chart = init(box);
+  const watcher = new ResizeObserver(() => chart.resize());
+  watcher.observe(box);
+  return {
+    show: (plan) => chart.setOption(optionOf(plan), { notMerge: true }),
+    end: () => {
+      watcher.disconnect();
+      chart.dispose();
+    },
+  };
+}

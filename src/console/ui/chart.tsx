@@ -1,0 +1,111 @@
+// A bar chart over days with the same data as a table beneath: for screen readers, and for who wants the numbers.
+// What draws it is loaded with the first chart.
+import { useEffect, useRef } from "react";
+import { shades, type TagColour, tagPalette } from "#console/base/colours.ts";
+import { CALM, NARROW, useMedia } from "#console/base/media.ts";
+import { useThemeMode } from "#console/base/theme-mode.ts";
+import type { Drawing } from "./chart-draw.ts";
+import "./chart.css";
+
+export interface ChartSeries {
+  readonly name: string;
+  readonly colour: TagColour;
+  readonly values: readonly number[];
+}
+
+export interface ChartProps {
+  readonly title: string;
+  readonly labels: readonly string[];
+  /** Stacked on each other. */
+  readonly series: readonly ChartSeries[];
+  /** Exact value as text, for tooltips and the table. */
+  readonly format: (value: number) => string;
+  /** Value as short text, for the axis. */
+  readonly formatAxis: (value: number) => string;
+  /** One sentence for who does not see the chart. */
+  readonly summary: string;
+}
+
+function Canvas({ labels, series, format, formatAxis, summary }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawing = useRef<Drawing>(undefined);
+  const mode = useThemeMode();
+  const isCalm = useMedia(CALM);
+  const isNarrow = useMedia(NARROW);
+  useEffect(() => {
+    let isGone = false;
+    const show = async () => {
+      const { draw } = await import("./chart-draw.ts");
+      if (isGone || box.current === null) return;
+      drawing.current ??= draw(box.current);
+      drawing.current.show({
+        labels,
+        series: series.map(({ name, colour, values }) => ({
+          name,
+          values,
+          colour: tagPalette[mode][colour].text,
+        })),
+        shades: shades[mode],
+        format,
+        formatAxis,
+        isCalm,
+        isNarrow,
+      });
+    };
+    void show();
+    return () => {
+      isGone = true;
+    };
+  }, [labels, series, format, formatAxis, mode, isCalm, isNarrow]);
+  useEffect(
+    () => () => {
+      drawing.current?.end();
+      drawing.current = undefined;
+    },
+    [],
+  );
+  return <div ref={box} className="tg-chart-canvas" role="img" aria-label={summary} />;
+}
+
+function DataTable({ title, labels, series, format }: ChartProps) {
+  return (
+    <details className="tg-chart-data">
+      <summary>以表格查看</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard */}
+      <section tabIndex={0} aria-label={`${title}的数据`}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">日期</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {labels.map((label, at) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{format(values[at] ?? 0)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </details>
+  );
+}
+
+export function Chart(props: ChartProps) {
+  return (
+    <section className="tg-card tg-chart">
+      <h2>{props.title}</h2>
+      <Canvas {...props} />
+      <DataTable {...props} />
+    </section>
+  );
+}

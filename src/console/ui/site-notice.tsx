@@ -1,0 +1,33 @@
+// The operator's notice: shown until it is dismissed, then recorded as seen; a changed notice is a new one (spec §4).
+import { useQuery } from "@tanstack/react-query";
+import { query } from "#console/base/call.ts";
+import { addressIn } from "#console/base/markdown.ts";
+import { statusApi } from "#contract/status.ts";
+import { Prose } from "./operator-text.tsx";
+import { SeenNotice } from "./seen-notice.tsx";
+
+/** A short mark of a text, so that what was seen can be told from what is new (FNV-1a). */
+function markOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+export function SiteNotice() {
+  const notice = useQuery({ ...query(statusApi.notice, {}), staleTime: 300_000, meta: { silent: true } });
+  const text = (notice.data ?? "").trim();
+  if (text === "") return null;
+  const address = addressIn(text);
+  const mark = `notice_${markOf(text)}`;
+  return (
+    <SeenNotice key={mark} prompt={mark}>
+      {address === undefined ? (
+        <Prose text={text} />
+      ) : (
+        <a href={address} target="_blank" rel="noopener noreferrer">
+          查看公告：{address}
+        </a>
+      )}
+    </SeenNotice>
+  );
+}

@@ -1,0 +1,59 @@
+// Logging in or binding through WeChat: scan, follow, ask for a code, type it here. The code is valid for 3 minutes (spec §5).
+import { faultText } from "#console/base/faults.ts";
+import { useStatus } from "#console/base/status.ts";
+import { Callout } from "./callout.tsx";
+import { PlainButton } from "./plain-button.tsx";
+import { PlainDialog } from "./plain-dialog.tsx";
+import { PlainField, PlainForm } from "./plain-form.tsx";
+import { WeChatCode } from "./wechat-code.ts";
+import "./wechat-dialog.css";
+
+export interface WeChatDialogProps {
+  readonly title: string;
+  readonly submitText: string;
+  readonly isBusy: boolean;
+  /** Why the last code was refused; toasts stand behind an open dialog. */
+  readonly fault: Error | null;
+  readonly onCode: (code: string) => void;
+  readonly onClose: () => void;
+}
+
+/** Only addresses an image may have here; stored text is untrusted (reliability H06). */
+function useQrCode(): string | undefined {
+  const address = useStatus()?.wechat_qrcode ?? "";
+  return /^(https?:\/\/|\/(?![/\\]))/.test(address) ? address : undefined;
+}
+
+export function WeChatDialog(props: WeChatDialogProps) {
+  const { title, submitText, isBusy, fault, onCode, onClose } = props;
+  const qrCode = useQrCode();
+  return (
+    <PlainDialog title={title} onClose={onClose}>
+      <div className="tg-wechat">
+        {qrCode === undefined ? (
+          <p className="tg-wechat-none">管理员还没有设置公众号二维码</p>
+        ) : (
+          <img src={qrCode} alt="微信公众号二维码" width={200} height={200} referrerPolicy="no-referrer" />
+        )}
+        <p className="tg-muted">微信扫码关注公众号，回复「验证码」获取，3 分钟内有效</p>
+        {fault === null ? null : <Callout tone="bad">{faultText(fault)}</Callout>}
+        <PlainForm schema={WeChatCode} initial={{ code: "" }} onSubmit={({ code }) => onCode(code.trim())}>
+          {(field) => (
+            <>
+              <PlainField
+                {...field("code")}
+                label="验证码"
+                hint="公众号回复的验证码"
+                autoComplete="one-time-code"
+                isFirst
+              />
+              <PlainButton kind="primary" type="submit" isLarge isBusy={isBusy}>
+                {submitText}
+              </PlainButton>
+            </>
+          )}
+        </PlainForm>
+      </div>
+    </PlainDialog>
+  );
+}

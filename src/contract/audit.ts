@@ -1,0 +1,42 @@
+// The trail of administrators' acts (reliability P05): readable by administrators, changed by nobody.
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { ListBeside, ListQuery, query } from "./wire.ts";
+
+export const AuditEntry = z.object({
+  /** Without gaps, from 1. */
+  id: z.int(),
+  created_at: z.int(),
+  /** 0 = the server itself. */
+  actor_id: z.int(),
+  actor_name: z.string(),
+  /** `resource.verb`, e.g. `channel.update`. */
+  action: z.string(),
+  target: z.string(),
+  /** JSON text, or "". */
+  detail: z.string(),
+  address: z.string(),
+  request_id: z.string(),
+  /** SHA-256 over the hash of the entry before and the fields of this one. */
+  hash: z.string(),
+});
+export type AuditEntry = z.output<typeof AuditEntry>;
+
+/** What a check of the whole chain found; `broken_id` is the first entry that is not as it was written, 0 = none. */
+export const AuditChain = z.object({ checked: z.int(), broken_id: z.int() });
+
+export const auditApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/audit/",
+    level: "admin",
+    summary: "管理操作审计记录；verify=true 时另外校验整条哈希链",
+    query: ListQuery.omit({ order: true, desc: true }).extend({
+      actor_id: query.count,
+      action: query.text,
+      verify: query.flag,
+    }),
+    data: z.array(AuditEntry),
+    beside: ListBeside.extend({ chain: AuditChain.optional() }),
+  }),
+};

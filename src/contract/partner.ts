@@ -1,0 +1,127 @@
+// The partner plan (推广计划): gift codes, friends, commission in yuan; and topping up, where all of it happens (contract 17).
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { Nothing, Quota, query } from "./wire.ts";
+
+/** The rates of spec §9: gift 5 % for both, commission 0.5 × 5 % of the dollars topped up, withdrawals from 100 yuan. */
+export const partnerRates = {
+  /** Of the code's quota, for who enters a gift code and for whose code it is. */
+  giftPercent: 5n,
+  /** Millionths of a yuan that the inviter gets for $1: 0.5 yuan × 5 % (contract 17.3). */
+  commissionMicroPerDollar: 25_000n,
+  /** Millionths of a yuan. */
+  leastWithdrawalMicro: 100_000_000n,
+} as const;
+
+const MICRO_DIGITS = 6;
+const MICRO = 10n ** BigInt(MICRO_DIGITS);
+const YUAN = /^(\d{1,9})(?:\.(\d{1,6}))?$/;
+
+/** Millionths of a yuan as decimal text without trailing zeros: `25`, `0.005`; `0` = none. */
+export function yuanText(micro: bigint | number): string {
+  const amount = BigInt(micro);
+  const size = amount < 0n ? -amount : amount;
+  const decimals = String(size % MICRO)
+    .padStart(MICRO_DIGITS, "0")
+    .replace(/0+$/, "");
+  return `${amount < 0n ? "-" : ""}${size / MICRO}${decimals === "" ? "" : `.${decimals}`}`;
+}
+
+/** Decimal text as millionths of a yuan, exactly; undefined when it is no such text or has more than six decimals. */
+export function microOf(text: string): bigint | undefined {
+  const [, yuan, decimals = ""] = YUAN.exec(text.trim()) ?? [];
+  return yuan === undefined ? undefined : BigInt(yuan) * MICRO + BigInt(decimals.padEnd(MICRO_DIGITS, "0"));
+}
+
+/** Yuan as decimal text, exact to a millionth, at most 999,999,999.999999. */
+export const Yuan = z
+  .string()
+  .trim()
+  .refine((text) => microOf(text) !== undefined, "金额须为不小于 0 的数字，最多 6 位小数");
+
+const Remark = z.string().trim().max(200, "备注最多 200 个字符");
+
+export const TopUp = z.object({
+  key: z.string().trim().min(1, "请输入兑换码").max(128, "兑换码无效"),
+  /** Somebody else's invitation code; "" = none. */
+  gift_code: z.string().trim().max(64, "赠送码无效").nullish(),
+});
+export type TopUp = z.output<typeof TopUp>;
+
+export const AdminTopUp = z.object({
+  user_id: z.int().min(1),
+  quota: Quota.min(1, "额度须大于 0").max(Number.MAX_SAFE_INTEGER),
+  remark: Remark.default(""),
+});
+export type AdminTopUp = z.output<typeof AdminTopUp>;
+
+export const Withdrawal = z.object({
+  user_id: z.int().min(1),
+  /** Yuan that were paid out. */
+  amount: Yuan,
+  remark: Remark.default(""),
+});
+export type Withdrawal = z.output<typeof Withdrawal>;
+
+export const Friend = z.object({
+  /** Seconds; 0 = unknown. */
+  invited_time: z.int(),
+  username: z.string(),
+});
+
+export const PartnerPlan = z.object({
+  aff_code: z.string(),
+  gift_code: z.string(),
+  /** Yuan as decimal text; "0" = none. */
+  invite_balance: z.string(),
+});
+
+/** 1-based; everything below 1 means the first page (D2). */
+const friendsPage = query.count;
+
+export const partnerApi = {
+  topUp: endpoint({
+    method: "POST",
+    path: "/api/user/topup",
+    level: "user",
+    summary: "使用兑换码充值，可附赠送码；data 为到账的总额度",
+    body: TopUp,
+    data: Quota,
+    beside: z.object({
+      /** The part of `data` that the gift code brought. */
+      bonus: Quota,
+    }),
+  }),
+  adminTopUp: endpoint({
+    method: "POST",
+    path: "/api/topup",
+    level: "admin",
+    summary: "为用户充值，写入充值日志；带 Idempotency-Key 的重复请求只执行一次",
+    body: AdminTopUp,
+    data: Nothing,
+  }),
+  withdraw: endpoint({
+    method: "POST",
+    path: "/api/user/withdrawal",
+    level: "admin",
+    summary: "登记已支付的提现（不少于 100 元），data 为剩余的返现余额",
+    body: Withdrawal,
+    data: z.string(),
+  }),
+  friends: endpoint({
+    method: "GET",
+    path: "/api/user/friends",
+    level: "user",
+    summary: "我邀请的用户，新的在前；page 从 1 开始",
+    query: z.object({ page: friendsPage, size: query.size }),
+    data: z.array(Friend),
+    beside: z.object({ total: z.int().min(0) }),
+  }),
+  info: endpoint({
+    method: "GET",
+    path: "/api/user/partner_plan_info",
+    level: "user",
+    summary: "我的邀请码、赠送码与返现余额",
+    data: PartnerPlan,
+  }),
+};

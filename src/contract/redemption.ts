@@ -1,0 +1,99 @@
+// Redemption codes (兑换码) as administrators see them (contract 3.8).
+import { z } from "zod";
+import { endpoint } from "./endpoint.ts";
+import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, SearchQuery } from "./wire.ts";
+
+export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const;
+
+export const Redemption = z.object({
+  id: z.int(),
+  /** Who made it. */
+  user_id: z.int(),
+  /** 32 lower-case hex characters. */
+  key: z.string(),
+  status: z.int(),
+  name: z.string(),
+  quota: Quota,
+  created_time: z.int(),
+  /** Seconds; 0 = not redeemed. */
+  redeemed_time: z.int(),
+  /** Of a creation only; always 0 in answers. */
+  count: z.int().default(0),
+  /** Who redeemed it; 0 = nobody. Our addition. */
+  used_user_id: z.int().default(0),
+});
+export type Redemption = z.output<typeof Redemption>;
+
+const Name = z.string().trim().min(1, "请输入名称").max(20, "名称须为 1 到 20 个字符");
+const Worth = Quota.min(1, "额度须大于 0").max(Number.MAX_SAFE_INTEGER);
+
+export const RedemptionDraft = z.object({
+  name: Name,
+  /** Quota units of each code; default of spec §9. */
+  quota: Worth.default(100_000),
+  count: z.int().min(1, "数量须在 1 到 100 之间").max(100, "数量须在 1 到 100 之间").default(1),
+});
+export type RedemptionDraft = z.output<typeof RedemptionDraft>;
+
+/** A full update carries name and quota; with `status_only` just `status` counts (spec §7). */
+export const RedemptionUpdate = z.object({
+  id: z.int().min(1),
+  status: z.int().optional(),
+  name: Name.optional(),
+  quota: Worth.optional(),
+});
+export type RedemptionUpdate = z.output<typeof RedemptionUpdate>;
+
+export const redemptionApi = {
+  list: endpoint({
+    method: "GET",
+    path: "/api/redemption/",
+    level: "admin",
+    summary: "兑换码",
+    query: ListQuery,
+    data: z.array(Redemption),
+    beside: ListBeside,
+  }),
+  search: endpoint({
+    method: "GET",
+    path: "/api/redemption/search",
+    level: "admin",
+    summary: "按 ID 或名称前缀搜索兑换码",
+    query: SearchQuery,
+    data: z.array(Redemption),
+    beside: ListBeside,
+  }),
+  get: endpoint({
+    method: "GET",
+    path: "/api/redemption/:id",
+    level: "admin",
+    summary: "一个兑换码",
+    params: IdParams,
+    data: Redemption,
+  }),
+  create: endpoint({
+    method: "POST",
+    path: "/api/redemption/",
+    level: "admin",
+    summary: "生成 1 到 100 个兑换码，返回新码；带 Idempotency-Key 的重复请求返回同一批",
+    body: RedemptionDraft,
+    data: z.array(z.string()),
+  }),
+  update: endpoint({
+    method: "PUT",
+    path: "/api/redemption/",
+    level: "admin",
+    summary: "修改兑换码的名称与额度；status_only 时只改状态，已使用的不能改",
+    query: z.object({ status_only: query.text }),
+    body: RedemptionUpdate,
+    data: Redemption,
+  }),
+  remove: endpoint({
+    method: "DELETE",
+    path: "/api/redemption/:id",
+    level: "admin",
+    summary: "删除兑换码",
+    params: IdParams,
+    data: Nothing,
+  }),
+};

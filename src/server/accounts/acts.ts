@@ -1,0 +1,64 @@
+// What can be done to an account by its owner or by those above: change, disable, delete. Rank is judged in rank.ts; here
+// the last super administrator is protected and access ends with the reason for it.
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Clock } from "#server/clock.ts";
+import { faults } from "#server/errors.ts";
+import { randomHex } from "#server/secrets.ts";
+import type { Db, Store } from "#server/store/db.ts";
+import { isTaken } from "#server/store/fault.ts";
+import {
+  buryUser,
+  changeSeenUser,
+  countOtherSupers,
+  revokeAccess,
+  type Seen,
+} from "#server/store/user-acts.ts";
+import type { UserChange } from "#server/store/users.ts";
+
+interface Parts {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/**
+ * Changes an account inside the caller's transaction. A new password, another role or being disabled ends its sessions
+ * and its access token (reliability A06). Throws: a refusal when the name is taken, the row is no longer as seen, or it
+ * is the last super administrator who would lose the office.
+ */
+export async function changeAccount(
+  parts: Parts,
+  tx: Db,
+  { seen, change, keepSession }: { seen: Seen; change: UserChange; keepSession?: string | undefined },
+): Promise<void> {
+  const isDisabled = change.status !== undefined && change.status !== UserStatus.enabled;
+  const isMoved = change.role !== undefined && change.role !== seen.role;
+  if (isDisabled || isMoved) await keepOneSuper(parts, tx, seen);
+  if (!(await tryChange(tx, seen, change))) throw changedMeanwhile();
+  if (isDisabled || isMoved || change.password !== undefined) await revokeAccess(tx, seen.id, keepSession);
+}
+
+async function tryChange(tx: Db, seen: Seen, change: UserChange): Promise<boolean> {
+  if (Object.keys(change).length === 0) return true;
+  try {
+    return await changeSeenUser(tx, seen, change);
+  } catch (error) {
+    throw isTaken(error) ? faults.refused("用户名已被使用") : error;
+  }
+}
+
+/** Deletes an account inside the caller's transaction. Throws: refusals as `changeAccount`. */
+export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<void> {
+  await keepOneSuper(parts, tx, seen);
+  const grave = { name: `deleted_${randomHex(32)}`, now: parts.clock.seconds() };
+  if (!(await buryUser(tx, seen, grave))) throw changedMeanwhile();
+}
+
+async function keepOneSuper({ store }: Parts, tx: Db, seen: Seen): Promise<void> {
+  if (seen.role < Role.root || seen.status !== UserStatus.enabled) return;
+  if ((await countOtherSupers(tx, store.dialect, seen.id)) === 0)
+    throw faults.refused("至少要保留一个可用的超级管理员");
+}
+
+function changedMeanwhile() {
+  return faults.refused("该用户刚被修改，请刷新后重试");
+}

@@ -1,0 +1,93 @@
+// One-time codes: what was mailed, handed to a browser, or earned by a human check. Only hashes are stored; each code is
+// bound to a purpose and a subject, lives ten minutes, and the newest of a subject is the only one (reliability A13, A15).
+import type { Context } from "#server/context.ts";
+import {
+  type CodeQuery,
+  countWrongTry,
+  deleteCode,
+  deleteExpiredCodes,
+  type FoundCode,
+  hasCode,
+  saveCode,
+  spendCode,
+  takeCode,
+} from "#server/store/codes.ts";
+import type { Db } from "#server/store/db.ts";
+
+export type CodePurpose = "register" | "bind-email" | "reset" | "oauth" | "human";
+
+/** What a code is for, and what it is bound to: an address, an account, a state, a browser. */
+export interface CodeRef {
+  readonly purpose: CodePurpose;
+  readonly subject: string;
+}
+
+export type CodeTools = Pick<Context, "db" | "clock" | "secrets">;
+
+/** Ten minutes (contract 4.2). */
+const LIFE_SEC = 600;
+/** Wrong tries after which a code that was mailed is worth nothing (reliability A15). */
+const MAX_TRIES = 5;
+
+function keyOf({ secrets }: CodeTools, { purpose, subject }: CodeRef): string {
+  return `${purpose}:${secrets.hash(`code ${purpose} ${subject}`)}`;
+}
+
+/** Bound to its purpose too, so that the same digits for another one have another hash. */
+function queryOf(tools: CodeTools, ref: CodeRef, code: string): CodeQuery {
+  return {
+    key: keyOf(tools, ref),
+    codeHash: tools.secrets.hash(`code ${ref.purpose} ${ref.subject} ${code}`),
+    now: tools.clock.seconds(),
+    maxTries: MAX_TRIES,
+  };
+}
+
+/** Stores a code; the one before it of the same subject is worth nothing from now on. */
+export async function issueCode(
+  tools: CodeTools,
+  ref: CodeRef,
+  code: { text: string; userId?: number; detail?: string },
+): Promise<void> {
+  const { key, codeHash, now } = queryOf(tools, ref, code.text);
+  await deleteExpiredCodes(tools.db, now);
+  await saveCode(tools.db, {
+    key,
+    code_hash: codeHash,
+    user_id: code.userId ?? 0,
+    detail: code.detail === undefined ? "" : tools.secrets.seal(code.detail, "codes.detail"),
+    expires_at: now + LIFE_SEC,
+  });
+}
+
+/** Takes a code, in the caller's transaction when `db` is one. Undefined = wrong, used, too old, or too many tries. */
+export async function redeemCode(
+  tools: CodeTools,
+  db: Db,
+  ref: CodeRef,
+  text: string,
+): Promise<FoundCode | undefined> {
+  const found = await takeCode(db, queryOf(tools, ref, text));
+  if (found === undefined || found.detail === "") return found;
+  return { ...found, detail: tools.secrets.open(found.detail, "codes.detail") };
+}
+
+/** Whether a code would be taken now. */
+export function isCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
+  return hasCode(tools.db, queryOf(tools, ref, text));
+}
+
+/** Uses a code that may be used a few times. Returns whether it may. */
+export function spendUse(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
+  return spendCode(tools.db, queryOf(tools, ref, text));
+}
+
+/** Counts a wrong try against the code of a subject, outside any transaction that may be undone. */
+export function countWrong(tools: CodeTools, ref: CodeRef): Promise<void> {
+  return countWrongTry(tools.db, keyOf(tools, ref));
+}
+
+/** Takes the code of a subject away, whatever it is. */
+export function dropCode(tools: CodeTools, ref: CodeRef): Promise<void> {
+  return deleteCode(tools.db, keyOf(tools, ref));
+}

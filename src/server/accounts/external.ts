@@ -1,0 +1,121 @@
+// Coming in with an identity that somebody else vouches for, and giving it to an account. One identity belongs to one account:
+// the unique index decides, whoever else looked at the same time (reliability A19).
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { randomNameTail } from "#server/secrets.ts";
+import { isTaken } from "#server/store/fault.ts";
+import { findUserByIdentity, getUser, type UserRow, updateUserProfile } from "#server/store/users.ts";
+import type { Actor } from "./actors.ts";
+import { type AccountTools, createAccount } from "./new-account.ts";
+
+/** Somebody that GitHub or the WeChat server vouches for. */
+export interface Person {
+  readonly identity: "github_id" | "wechat_id";
+  readonly id: string;
+  /** What the account is called when it is new. */
+  readonly displayName: string;
+  /** "" = none that is known to be theirs. */
+  readonly email: string;
+}
+
+export type ExternalTools = AccountTools & Pick<Context, "coord" | "sessions">;
+
+/** The heads of made-up names; with the tail they have 12 characters. */
+const NAMES = {
+  github_id: { head: "github_", display: "GitHub User", via: "github" },
+  wechat_id: { head: "wechat_", display: "WeChat User", via: "wechat" },
+} as const;
+const TAIL = 5;
+const TRIES = 5;
+const MAX_DISPLAY = 20;
+/** A super administrator opens this door only in a session that began with the password a moment ago. */
+const FRESH_SEC = 600;
+
+/** The account of a person; a new one when there is none and registration is open. Throws: refusals. */
+export async function enterAs(
+  tools: ExternalTools,
+  person: Person,
+  visit: { affCode: string; address: string },
+): Promise<UserRow> {
+  const user =
+    (await findUserByIdentity(tools.db, person.identity, person.id)) ?? (await signUp(tools, person, visit));
+  if (user.status !== UserStatus.enabled) throw faults.accountDisabled();
+  if (user.role >= Role.root && user.external_login !== 1)
+    throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
+  return user;
+}
+
+async function signUp(
+  tools: ExternalTools,
+  person: Person,
+  { affCode, address }: { affCode: string; address: string },
+): Promise<UserRow> {
+  if (!tools.options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
+  const isAddressFree = (await findUserByIdentity(tools.db, "email", person.email)) === undefined;
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    // An address that somebody has is theirs, whatever a profile says; so is one that is taken meanwhile.
+    const email = isAddressFree && attempt === 0 ? person.email : "";
+    const user = await trySignUp(tools, person, { affCode, address, email });
+    if (user) return user;
+  }
+  throw new Error(`no free name in ${TRIES} tries`);
+}
+
+/** One try with a made-up name; undefined when it, or the address, is taken. */
+async function trySignUp(
+  tools: ExternalTools,
+  person: Person,
+  { affCode, address, email }: { affCode: string; address: string; email: string },
+): Promise<UserRow | undefined> {
+  const { head, display, via } = NAMES[person.identity];
+  try {
+    const id = await createAccount(tools, {
+      username: head + randomNameTail(TAIL),
+      displayName: [...person.displayName.trim()].slice(0, MAX_DISPLAY).join("").trim() || display,
+      password: "",
+      email,
+      githubId: person.identity === "github_id" ? person.id : "",
+      wechatId: person.identity === "wechat_id" ? person.id : "",
+      affCode,
+    });
+    if (id === undefined) return undefined;
+    tools.events.accountCreated({ userId: id, via, address });
+    return await getUser(tools.db, id);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    // The same person, in two windows at once.
+    return findUserByIdentity(tools.db, person.identity, person.id);
+  }
+}
+
+/** Gives an account the identity of a person. Throws: a refusal when it belongs to somebody else. */
+export async function bindPerson(
+  tools: ExternalTools,
+  person: Pick<Person, "identity" | "id">,
+  who: { actor: Actor; sessionId: string | undefined },
+): Promise<void> {
+  const { actor } = who;
+  const isSuper = actor.role >= Role.root;
+  if (isSuper) await refuseStale(tools, who);
+  try {
+    await updateUserProfile(tools.db, actor.id, {
+      [person.identity]: person.id,
+      external_login: isSuper ? 1 : 0,
+    });
+  } catch (error) {
+    throw isTaken(error) ? faults.refused("该第三方账号已绑定其他用户") : error;
+  }
+  tools.events.accountBound({ userId: actor.id, identity: person.identity });
+  await tools.coord.publish("users", String(actor.id));
+}
+
+/** Binding is how a super administrator opts in to this way of coming in (reliability A22). Throws: a refusal. */
+async function refuseStale(
+  { sessions, clock }: ExternalTools,
+  { actor, sessionId }: { actor: Actor; sessionId: string | undefined },
+): Promise<void> {
+  const startedAt = sessionId === undefined ? undefined : await sessions.startOf(sessionId, actor.id);
+  if (startedAt === undefined || startedAt + FRESH_SEC < clock.seconds())
+    throw faults.refused("超级管理员绑定第三方账号前，请先用密码重新登录，并在 10 分钟内完成");
+}

@@ -1,0 +1,71 @@
+// A login through GitHub, from the state that begins it to the person it proves (contract 4.5, reliability A16, A17). A state
+// works once, for ten minutes, in the browser it was given to, for who was signed in there.
+
+import { Email } from "#contract/auth.ts";
+import type { Context } from "#server/context.ts";
+import { githubAuthorizeUrl, readGithubProfile } from "#server/egress/github.ts";
+import { faults } from "#server/errors.ts";
+import { randomId, sha256Url } from "#server/secrets.ts";
+import { type CodeRef, type CodeTools, issueCode, redeemCode } from "./codes.ts";
+import type { Person } from "./external.ts";
+
+export type GithubTools = CodeTools & Pick<Context, "options" | "egress" | "config" | "events">;
+
+/** A browser, and who is signed in there; 0 = nobody. */
+export interface Visitor {
+  readonly browserId: string | undefined;
+  readonly userId: number;
+}
+
+function refOf(state: string): CodeRef {
+  return { purpose: "oauth", subject: state };
+}
+
+/** Begins a login or a binding. `url` leads to GitHub with the challenge of PKCE; "" while GitHub is not set up. */
+export async function beginOAuth(
+  tools: GithubTools,
+  visitor: { browserId: string; userId: number },
+): Promise<{ state: string; url: string }> {
+  const state = randomId();
+  const verifier = randomId();
+  const { browserId, userId } = visitor;
+  await issueCode(tools, refOf(state), { text: browserId, userId, detail: verifier });
+  const clientId = tools.options.get("GitHubClientId");
+  if (clientId === "") return { state, url: "" };
+  const challenge = sha256Url(verifier);
+  return { state, url: githubAuthorizeUrl(tools.config.githubUrl, { clientId, state, challenge }) };
+}
+
+/** Ends it: takes the state and asks GitHub who it is. Throws: 403 for a state that is not this visitor's; refusals. */
+export async function finishGithub(
+  tools: GithubTools,
+  visitor: Visitor,
+  answer: { code: string; state: string },
+): Promise<Person> {
+  const verifier = await takeState(tools, visitor, answer.state);
+  if (!tools.options.get("GitHubOAuthEnabled")) throw faults.refused("管理员未启用该登录方式");
+  const result = await readGithubProfile(tools.egress, {
+    url: tools.config.githubUrl,
+    apiUrl: tools.config.githubApiUrl,
+    clientId: tools.options.get("GitHubClientId"),
+    clientSecret: tools.options.get("GitHubClientSecret"),
+    code: answer.code,
+    verifier,
+  });
+  if (result.kind === "problem") {
+    tools.events.externalFailed({ service: "github", problem: result.problem });
+    throw faults.refused("GitHub 登录失败，请重新发起", result.problem);
+  }
+  const { id, name, email } = result.profile;
+  // What stands in a profile is one of the owner's proven addresses (docs.github.com, "email" of a user).
+  const address = Email.safeParse(email);
+  return { identity: "github_id", id, displayName: name, email: address.success ? address.data : "" };
+}
+
+/** Takes a state and returns the verifier that belongs to it. Throws: 403. */
+async function takeState(tools: GithubTools, visitor: Visitor, state: string): Promise<string> {
+  if (state === "" || visitor.browserId === undefined) throw faults.stateMismatch();
+  const found = await redeemCode(tools, tools.db, refOf(state), visitor.browserId);
+  if (!found || found.user_id !== visitor.userId) throw faults.stateMismatch();
+  return found.detail;
+}

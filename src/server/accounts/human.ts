@@ -1,0 +1,82 @@
+// The human check (contract 4.1, reliability A21): one proof per protected call, asked of Turnstile each time, refused when
+// Turnstile does not answer. Only registration after an e-mail code lives on the proof that the code was sent for.
+import { authApi } from "#contract/auth.ts";
+import type { Context } from "#server/context.ts";
+import { verifyTurnstile } from "#server/egress/turnstile.ts";
+import { faults } from "#server/errors.ts";
+import { type CodeTools, dropCode, issueCode, spendUse } from "./codes.ts";
+
+/** What is known of a protected call before it is decoded. */
+export interface Visit {
+  /** Path of the endpoint. */
+  readonly path: string;
+  /** The `turnstile` of the query; "" = none. */
+  readonly proof: string;
+  readonly address: string;
+  /** The host the browser asked for. */
+  readonly host: string;
+  readonly browserId: string | undefined;
+}
+
+type HumanTools = CodeTools & Pick<Context, "options" | "egress" | "config" | "events">;
+
+/** Longer ones are not Turnstile's. */
+const MAX_PROOF = 2048;
+
+/** Lets a call pass when the check is off or its proof is good. Throws: a refusal. */
+export async function confirmHuman(tools: HumanTools, visit: Visit): Promise<void> {
+  if (!tools.options.get("TurnstileCheckEnabled")) return;
+  if (visit.path === authApi.register.path && (await hasCredit(tools, visit.browserId))) return;
+  if (visit.proof === "") throw faults.refused("请先完成人机验证");
+  const reason = visit.proof.length > MAX_PROOF ? "too long" : await findFlaw(tools, visit);
+  if (reason === undefined) return;
+  tools.events.humanRefused({ reason, address: visit.address });
+  throw faults.refused("人机验证未通过，请重试", reason);
+}
+
+/**
+ * Remembers that the browser was found human when an e-mail code was sent to it: a proof counts once, and the registration
+ * that follows has none left. Ten minutes, a few tries, ended by `endCredit`.
+ */
+export async function grantCredit(tools: HumanTools, browserId: string): Promise<void> {
+  if (!tools.options.get("TurnstileCheckEnabled")) return;
+  await issueCode(tools, { purpose: "human", subject: browserId }, { text: browserId });
+}
+
+/** One registration per credit. */
+export async function endCredit(tools: CodeTools, browserId: string | undefined): Promise<void> {
+  if (browserId !== undefined) await dropCode(tools, { purpose: "human", subject: browserId });
+}
+
+async function hasCredit(tools: HumanTools, browserId: string | undefined): Promise<boolean> {
+  return browserId !== undefined && spendUse(tools, { purpose: "human", subject: browserId }, browserId);
+}
+
+/** What is wrong with a proof; undefined = nothing. */
+async function findFlaw(tools: HumanTools, visit: Visit): Promise<string | undefined> {
+  const answer = await verifyTurnstile(tools.egress, {
+    url: tools.config.turnstileUrl,
+    secret: tools.options.get("TurnstileSecretKey"),
+    proof: visit.proof,
+    address: visit.address,
+  });
+  if (!answer.isGood) return answer.reason;
+  if (answer.hostname !== "" && answer.hostname !== hostNameOf(tools, visit))
+    return "solved for another host";
+  if (answer.action !== "" && !actionsOf(visit.path).includes(answer.action))
+    return "solved for another action";
+  return undefined;
+}
+
+/** The site's own name: that of ServerAddress, or the one asked for while none is set. */
+function hostNameOf({ options }: HumanTools, visit: Visit): string {
+  const address = options.get("ServerAddress");
+  const url = address === "" ? `http://${visit.host}` : address;
+  return URL.canParse(url) ? new URL(url).hostname : "";
+}
+
+/** A widget names its action after the call it is for; the one of the registration page serves both of its calls. */
+function actionsOf(path: string): readonly string[] {
+  const own = path.replace(/\/$/, "").split("/").at(-1) ?? "";
+  return path === authApi.sendCode.path ? [own, "register"] : [own];
+}

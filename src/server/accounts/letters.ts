@@ -1,0 +1,82 @@
+// The words of every letter that is sent, as subject and HTML. Pure.
+
+export interface LetterText {
+  readonly subject: string;
+  readonly html: string;
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+function page(paragraphs: readonly string[]): string {
+  const body = paragraphs.map((paragraph) => `<p>${paragraph}</p>`).join("\n");
+  return `<!doctype html>\n<html lang="zh-CN">\n<body>\n${body}\n</body>\n</html>`;
+}
+
+function linkTo(url: string, text: string): string {
+  return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
+}
+
+/** The code that proves an address (contract 4.2). */
+export function codeLetter(system: string, code: string): LetterText {
+  return {
+    subject: `${system} 邮箱验证码`,
+    html: page([
+      `您好，您正在 ${escapeHtml(system)} 进行邮箱验证。`,
+      `您的验证码为：<strong>${escapeHtml(code)}</strong>`,
+      "验证码 10 分钟内有效，只能使用一次。如果不是您本人的操作，请忽略这封邮件。",
+    ]),
+  };
+}
+
+/** The link of a password reset (contract 4.4). */
+export function resetLetter(system: string, url: string): LetterText {
+  return {
+    subject: `${system} 密码重置`,
+    html: page([
+      `您好，您正在重置 ${escapeHtml(system)} 的登录密码。`,
+      `请点击 ${linkTo(url, "这里")} 完成重置；如果无法点击，请把下面的地址复制到浏览器中打开：`,
+      linkTo(url, url),
+      "链接 10 分钟内有效，只能使用一次。如果不是您本人的操作，请忽略这封邮件。",
+    ]),
+  };
+}
+
+/** Tells the owner that the password was reset (reliability Q5). */
+export function resetDoneLetter(system: string, username: string): LetterText {
+  return {
+    subject: `${system} 密码已重置`,
+    html: page([
+      `您好，您在 ${escapeHtml(system)} 的账户 ${escapeHtml(username)} 的密码刚刚通过邮件被重置，所有已登录的会话都已退出。`,
+      "如果不是您本人的操作，请立即联系管理员。",
+    ]),
+  };
+}
+
+/** The quota fell below the threshold, or is used up (contract 10.6). */
+export function quotaLetter(
+  system: string,
+  state: { isEmpty: boolean; remaining: string; topUpUrl: string },
+): LetterText {
+  const title = state.isEmpty ? "您的额度已用尽" : "您的额度即将用尽";
+  return {
+    subject: `${system} ${title}`,
+    html: page([
+      `您好，${title}，当前剩余额度为 ${escapeHtml(state.remaining)}。`,
+      `为了不影响您的使用，请及时充值：${linkTo(state.topUpUrl, state.topUpUrl)}`,
+    ]),
+  };
+}
+
+/** A notice for the super administrator (contract 4.8). */
+export function noticeLetter(system: string, notice: { title: string; content: string }): LetterText {
+  return {
+    subject: `${system} ${notice.title}`,
+    html: page(notice.content.split(/\r?\n/).map(escapeHtml)),
+  };
+}

@@ -1,0 +1,132 @@
+// The way out for letters: a bounded queue in memory, few connections at once, tries again when it may go better. A letter that
+// is lost with the process is asked for again by whoever waits for it; nothing here is worth a place on disk.
+import type { Context } from "#server/context.ts";
+import { type Letter, type MailResult, sendMail } from "#server/egress/mail.ts";
+import { randomId } from "#server/secrets.ts";
+import type { LetterText } from "./letters.ts";
+
+/** `queued` = it waits for its first try, or that one failed and others follow. */
+export type Posted = "sent" | "queued" | "failed";
+
+export interface Mailer {
+  /** Whether there is a mail server to give letters to. */
+  isReady(): boolean;
+  /**
+   * Sends a letter; resolves after the first try, or at once while many others wait. `;` separates several addresses. Never
+   * throws.
+   */
+  post(to: string, text: LetterText): Promise<Posted>;
+  /** Resolves when no letter is on its way; those that wait for another try are not. */
+  idle(): Promise<void>;
+  /** Gives up what waits, and finishes what is on its way. */
+  close(): Promise<void>;
+}
+
+export type MailerTools = Pick<Context, "options" | "egress" | "events" | "clock">;
+
+/** The one port where TLS begins with the first byte (contract 4.7). */
+const TLS_PORT = 465;
+const MAX_WAITING = 1_000;
+const CONNECTIONS = 4;
+/** Later tries, after the first. Unit: ms. */
+const RETRY_MS = [5_000, 30_000, 120_000];
+
+export function createMailer(tools: MailerTools): Mailer {
+  const running = new Set<Promise<unknown>>();
+  const retries = new Set<NodeJS.Timeout>();
+  const turns: (() => void)[] = [];
+  let connections = 0;
+
+  async function inTurn(work: () => Promise<MailResult>): Promise<MailResult> {
+    if (connections >= CONNECTIONS) await new Promise<void>((resolve) => turns.push(resolve));
+    else connections += 1;
+    try {
+      return await work();
+    } finally {
+      // Who waits takes the place over; else it becomes free.
+      const next = turns.shift();
+      if (next) next();
+      else connections -= 1;
+    }
+  }
+
+  /** One try of a letter, and the appointment for the next when this one fails. */
+  async function attempt(letter: Letter, tries: number): Promise<Posted> {
+    const result = await inTurn(() => sendMail(tools.egress, serverOf(tools), letter));
+    if (result.isSent) {
+      tools.events.mailDone({ outcome: "sent", problem: "" });
+      return "sent";
+    }
+    const delayMs = RETRY_MS[tries];
+    const willRetry = result.mayRetry && delayMs !== undefined && retries.size < MAX_WAITING;
+    tools.events.mailDone({ outcome: willRetry ? "queued" : "failed", problem: result.problem });
+    if (!willRetry) return "failed";
+    const timer = setTimeout(() => {
+      retries.delete(timer);
+      void track(attempt(letter, tries + 1));
+    }, delayMs).unref();
+    retries.add(timer);
+    return "queued";
+  }
+
+  function track<T>(work: Promise<T>): Promise<T> {
+    running.add(work);
+    const done = () => running.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.allSettled(running);
+  }
+
+  return {
+    isReady: () => tools.options.get("SMTPServer") !== "" && senderOf(tools) !== "",
+    async post(to, text) {
+      if (turns.length >= MAX_WAITING) {
+        tools.events.mailDone({ outcome: "failed", problem: "queue full" });
+        return "failed";
+      }
+      const isBusy = turns.length >= CONNECTIONS;
+      const first = track(attempt(letterOf(tools, to, text), 0));
+      return isBusy ? "queued" : first;
+    },
+    idle,
+    async close() {
+      for (const timer of retries) clearTimeout(timer);
+      retries.clear();
+      await idle();
+    },
+  };
+}
+
+function serverOf({ options }: MailerTools) {
+  return {
+    host: options.get("SMTPServer"),
+    port: options.get("SMTPPort"),
+    isTls: options.get("SMTPPort") === TLS_PORT,
+    account: options.get("SMTPAccount"),
+    password: options.get("SMTPToken"),
+  };
+}
+
+/** The address that letters come from: SMTPFrom, or the account when none is set; `Name <address>` counts as the address. */
+function senderOf({ options }: MailerTools): string {
+  const text = options.get("SMTPFrom") || options.get("SMTPAccount");
+  return (/<([^<>]*)>\s*$/.exec(text)?.[1] ?? text).trim();
+}
+
+function letterOf(tools: MailerTools, to: string, text: LetterText): Letter {
+  const sender = senderOf(tools);
+  const domain = sender.split("@").at(-1) || "localhost";
+  return {
+    ...text,
+    from: { name: tools.options.get("SystemName"), address: sender },
+    to: to
+      .split(";")
+      .map((address) => address.trim())
+      .filter((address) => address !== ""),
+    messageId: `${randomId(18)}@${domain}`,
+    sentMs: tools.clock.now(),
+  };
+}

@@ -1,0 +1,83 @@
+// A new account, however its owner came: the row, who invited it, its own invitation code, and what a registration brings.
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Context } from "#server/context.ts";
+import type { Db } from "#server/store/db.ts";
+import { findAffOwner } from "#server/store/partners.ts";
+import { insertUser } from "#server/store/users.ts";
+import { ensureAffCode } from "./aff-code.ts";
+
+export interface NewAccount {
+  readonly username: string;
+  readonly displayName: string;
+  /** Hash; "" = no password login. */
+  readonly password: string;
+  readonly email: string;
+  readonly githubId: string;
+  readonly wechatId: string;
+  /** Of whoever invited; one that nobody has counts as none. */
+  readonly affCode: string;
+}
+
+/** Checks made in the transaction of the insert; false = undo. */
+export type Condition = (tx: Db) => Promise<boolean>;
+
+export type AccountTools = Pick<Context, "db" | "clock" | "ledger" | "options" | "events">;
+
+/**
+ * Makes the account and returns its id; undefined when the condition said no. Throws: an error that `isTaken` recognises when
+ * a name or an identity belongs to somebody else.
+ */
+export async function createAccount(
+  tools: AccountTools,
+  account: NewAccount,
+  condition?: Condition,
+): Promise<number | undefined> {
+  const { db } = tools;
+  const inviter = await findAffOwner(db, account.affCode);
+  const inviterId = inviter?.status === UserStatus.enabled ? inviter.id : 0;
+  const userId = await db.transaction().execute(async (tx) => {
+    if (condition && !(await condition(tx))) return undefined;
+    return insertUser(tx, {
+      username: account.username,
+      password: account.password,
+      display_name: account.displayName,
+      role: Role.user,
+      status: UserStatus.enabled,
+      email: account.email,
+      github_id: account.githubId,
+      wechat_id: account.wechatId,
+      access_token_hash: null,
+      group: "default",
+      // Made below: one that is taken would undo the account.
+      aff_code: "",
+      inviter_id: inviterId,
+      created_at: tools.clock.seconds(),
+    });
+  });
+  if (userId !== undefined) await welcome(tools, userId, inviterId);
+  return userId;
+}
+
+/** What a registration brings (contract 3.3). The account stands whatever becomes of this. */
+async function welcome(
+  { db, ledger, options, events }: AccountTools,
+  userId: number,
+  inviterId: number,
+): Promise<void> {
+  try {
+    await ensureAffCode(db, userId);
+    await ledger.grantSignup({
+      userId,
+      inviterId,
+      forNewUser: BigInt(options.get("QuotaForNewUser")),
+      forInvitee: BigInt(options.get("QuotaForInvitee")),
+      forInviter: BigInt(options.get("QuotaForInviter")),
+      display: {
+        quotaPerUnit: options.get("QuotaPerUnit"),
+        inCurrency: options.get("DisplayInCurrencyEnabled"),
+      },
+    });
+  } catch (error) {
+    events.backgroundFailed({ task: `gifts of new user ${userId}`, error });
+  }
+}

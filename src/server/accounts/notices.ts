@@ -1,0 +1,52 @@
+// Tells the super administrator something: through the message pusher when there is one, else by mail to the first who has an
+// address (contract 4.8). What cannot be sent is in the diagnostic log all the same.
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Context, Notice } from "#server/context.ts";
+import { pushMessage } from "#server/egress/pusher.ts";
+import { findMailableUser } from "#server/store/users.ts";
+import { noticeLetter } from "./letters.ts";
+import { siteUrl } from "./site.ts";
+
+export interface Notices {
+  /** Sends a notice on its way and returns at once; never throws. */
+  notify(notice: Notice): void;
+  /** Resolves when every notice is sent or given up. */
+  idle(): Promise<void>;
+}
+
+export type NoticeTools = Pick<Context, "options" | "egress" | "config" | "db" | "mailer" | "events">;
+
+/** More than these at once say nothing new. */
+const MAX_RUNNING = 20;
+
+export function createNotices(tools: NoticeTools): Notices {
+  const running = new Set<Promise<unknown>>();
+  return {
+    notify(notice) {
+      tools.events.rootNotified(notice);
+      if (running.size >= MAX_RUNNING) return;
+      const work = deliver(tools, notice).catch((error: unknown) =>
+        tools.events.backgroundFailed({ task: "notice", error }),
+      );
+      running.add(work);
+      void work.then(() => running.delete(work));
+    },
+    async idle() {
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+  };
+}
+
+async function deliver(tools: NoticeTools, notice: Notice): Promise<void> {
+  const { options } = tools;
+  const url = options.get("MessagePusherAddress");
+  if (url !== "") {
+    const pusher = { url, token: options.get("MessagePusherToken") };
+    const problem = await pushMessage(tools.egress, pusher, { ...notice, link: siteUrl(tools) });
+    if (problem === "") return;
+    tools.events.externalFailed({ service: "pusher", problem });
+  }
+  if (!tools.mailer.isReady()) return;
+  const root = await findMailableUser(tools.db, Role.root, UserStatus.enabled);
+  if (root) await tools.mailer.post(root.email, noticeLetter(options.get("SystemName"), notice));
+}

@@ -1,0 +1,50 @@
+// Registration with a password (contract 3.3). Whether it is open was asked before; here come the rules of the fields, the code
+// of the e-mail address, and the insert, in this order.
+import { Email, type Registration } from "#contract/auth.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { hashPassword } from "#server/secrets.ts";
+import { isTaken } from "#server/store/fault.ts";
+import { findUserByName } from "#server/store/users.ts";
+import { isCode, redeemCode } from "./codes.ts";
+import { type AccountTools, createAccount } from "./new-account.ts";
+import { isTooCommon } from "./password.ts";
+import { codeRef, refuseCode, type VerificationTools } from "./verification.ts";
+
+export type RegisterTools = AccountTools & VerificationTools & Pick<Context, "options">;
+
+/** Makes an account and returns its id. Throws: one refusal per rule. */
+export async function register(tools: RegisterTools, draft: Registration): Promise<number> {
+  const { username, password, verification_code: code } = draft;
+  if (isTooCommon(password, [username, tools.options.get("SystemName")]))
+    throw faults.refused("这个密码太容易被猜到，请换一个");
+  const email = tools.options.get("EmailVerificationEnabled") ? provenAddress(draft) : "";
+  const ref = codeRef(email, 0);
+  // Looked at before the hash is made, which costs; taken only together with the insert.
+  if (email !== "" && !(await isCode(tools, ref, code))) await refuseCode(tools, ref);
+  const account = {
+    username,
+    displayName: username,
+    password: await hashPassword(password),
+    email,
+    githubId: "",
+    wechatId: "",
+    affCode: draft.aff_code,
+  };
+  const takeCode = async (tx: Context["db"]) =>
+    email === "" || (await redeemCode(tools, tx, ref, code)) !== undefined;
+  const userId = await createAccount(tools, account, takeCode).catch(async (error) => {
+    if (!isTaken(error)) throw error;
+    const isNameTaken = (await findUserByName(tools.db, username)) !== undefined;
+    throw faults.refused(isNameTaken ? "用户名已被使用" : "该邮箱已被其他账户绑定");
+  });
+  return userId ?? refuseCode(tools, ref);
+}
+
+/** The address of a draft. Throws: a refusal when it or its code is missing or no address. */
+function provenAddress(draft: Registration): string {
+  if (draft.email === "" || draft.verification_code === "") throw faults.refused("请填写邮箱和验证码");
+  const email = Email.safeParse(draft.email);
+  if (!email.success) throw faults.invalid("邮箱地址格式不正确");
+  return email.data;
+}

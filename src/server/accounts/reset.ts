@@ -1,0 +1,86 @@
+// Password reset by mail (contract 4.4, reliability A12–A14, A22). Asking never tells whether an address is known: looking it
+// up and writing the letter happen after the answer.
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { hashPassword, randomId, randomPassword } from "#server/secrets.ts";
+import { deleteSessionsOfUser } from "#server/store/sessions.ts";
+import { findUserByIdentity, type UserRow, updateUserProfile } from "#server/store/users.ts";
+import { type CodeRef, isCode, issueCode, redeemCode } from "./codes.ts";
+import { resetDoneLetter, resetLetter } from "./letters.ts";
+import { limitMail } from "./mail-limits.ts";
+import { siteUrl } from "./site.ts";
+
+export type ResetTools = Pick<
+  Context,
+  "db" | "clock" | "secrets" | "options" | "coord" | "events" | "mailer" | "config"
+>;
+
+export interface Resets {
+  /** Asks for a letter. Throws: 429, a refusal when there is no mail server; both whatever the address. */
+  request(asked: { email: string; address: string }): Promise<void>;
+  /** Sets a new random password and returns it; every session and the access token end. Throws: one refusal for all causes. */
+  finish(reset: { email: string; token: string }): Promise<string>;
+  /** Resolves when every letter that was asked for is written. */
+  idle(): Promise<void>;
+}
+
+const REFUSAL = "重置链接无效或已失效";
+
+/** Bound to the account, so that another one with the address later has nothing of it. */
+function refOf(userId: number): CodeRef {
+  return { purpose: "reset", subject: String(userId) };
+}
+
+export function createResets(tools: ResetTools): Resets {
+  const running = new Set<Promise<unknown>>();
+
+  async function write(email: string): Promise<void> {
+    const user = await findResettable(tools, email);
+    if (!user) return;
+    const token = randomId();
+    await issueCode(tools, refOf(user.id), { text: token, userId: user.id });
+    const url = `${siteUrl(tools)}/user/reset?email=${encodeURIComponent(email)}&token=${token}`;
+    await tools.mailer.post(email, resetLetter(tools.options.get("SystemName"), url));
+  }
+
+  return {
+    async request({ email, address }) {
+      if (!tools.mailer.isReady()) throw faults.refused("管理员尚未配置邮件服务，无法发送邮件");
+      await limitMail(tools, email, address);
+      const work = write(email).catch((error: unknown) =>
+        tools.events.backgroundFailed({ task: "reset letter", error }),
+      );
+      running.add(work);
+      void work.then(() => running.delete(work));
+    },
+
+    async finish({ email, token }) {
+      const user = await findResettable(tools, email);
+      // Looked at before the hash is made, which costs; taken together with the change.
+      if (!user || !(await isCode(tools, refOf(user.id), token))) throw faults.refused(REFUSAL);
+      const password = randomPassword();
+      const hash = await hashPassword(password);
+      const isDone = await tools.db.transaction().execute(async (tx) => {
+        if (!(await redeemCode(tools, tx, refOf(user.id), token))) return false;
+        await deleteSessionsOfUser(tx, user.id);
+        return updateUserProfile(tx, user.id, { password: hash, access_token_hash: null });
+      });
+      if (!isDone) throw faults.refused(REFUSAL);
+      await tools.coord.publish("users", String(user.id));
+      tools.events.passwordReset({ userId: user.id });
+      void tools.mailer.post(email, resetDoneLetter(tools.options.get("SystemName"), user.username));
+      return password;
+    },
+
+    async idle() {
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+  };
+}
+
+/** The enabled account of an address. A super administrator's is none: no mailbox is worth that much (reliability A22). */
+async function findResettable({ db }: ResetTools, email: string): Promise<UserRow | undefined> {
+  const user = await findUserByIdentity(db, "email", email);
+  return user?.status === UserStatus.enabled && user.role < Role.root ? user : undefined;
+}

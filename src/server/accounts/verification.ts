@@ -1,0 +1,78 @@
+// Codes that prove an e-mail address: for a registration, or to bind the address to an account (contract 4.2, 4.3).
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { randomDigits } from "#server/secrets.ts";
+import { isTaken } from "#server/store/fault.ts";
+import { findUserByIdentity, updateUserProfile } from "#server/store/users.ts";
+import { type CodeRef, countWrong, issueCode, redeemCode } from "./codes.ts";
+import { codeLetter } from "./letters.ts";
+import { limitMail } from "./mail-limits.ts";
+
+export type VerificationTools = Pick<
+  Context,
+  "db" | "clock" | "secrets" | "options" | "coord" | "events" | "mailer"
+>;
+
+const ADDRESS_TAKEN = "该邮箱已被其他账户绑定";
+const CODE_WRONG = "验证码不正确或已失效";
+
+/** What a code for an address is for: an account that exists, or one that is to be made. */
+export function codeRef(email: string, userId: number): CodeRef {
+  return userId === 0
+    ? { purpose: "register", subject: email }
+    : { purpose: "bind-email", subject: `${userId} ${email}` };
+}
+
+/**
+ * Mails a code to an address. `userId` 0 = for a registration. Throws: refusals for a domain that is not allowed, an address of
+ * somebody else and a letter that cannot be sent; 429.
+ */
+export async function sendCode(
+  tools: VerificationTools,
+  request: { email: string; userId: number; address: string },
+): Promise<void> {
+  const { email, userId, address } = request;
+  refuseDomain(tools, email);
+  if (!tools.mailer.isReady()) throw faults.refused("管理员尚未配置邮件服务，无法发送邮件");
+  const owner = await findUserByIdentity(tools.db, "email", email);
+  if (owner && owner.id !== userId) throw faults.refused(ADDRESS_TAKEN);
+  await limitMail(tools, email, address);
+  const text = randomDigits(6);
+  await issueCode(tools, codeRef(email, userId), { text, userId });
+  const posted = await tools.mailer.post(email, codeLetter(tools.options.get("SystemName"), text));
+  if (posted === "failed") throw faults.refused("邮件发送失败，请检查邮箱地址或稍后再试");
+}
+
+/** Throws: a refusal when only other domains are allowed. */
+function refuseDomain({ options }: VerificationTools, email: string): void {
+  if (!options.get("EmailDomainRestrictionEnabled")) return;
+  const isAllowed = options.get("EmailDomainWhitelist").some((domain) => email.endsWith(`@${domain}`));
+  if (!isAllowed) throw faults.refused("该邮箱域名不在允许范围内");
+}
+
+/** Counts a wrong code and refuses it. Throws: always. */
+export async function refuseCode(tools: VerificationTools, ref: CodeRef): Promise<never> {
+  await countWrong(tools, ref);
+  throw faults.refused(CODE_WRONG);
+}
+
+/** Gives an account the address that a code proves. Throws: refusals for a wrong code and an address of somebody else. */
+export async function bindEmail(
+  tools: VerificationTools,
+  request: { userId: number; email: string; code: string },
+): Promise<void> {
+  const { userId, email, code } = request;
+  const ref = codeRef(email, userId);
+  try {
+    const isRight = await tools.db.transaction().execute(async (tx) => {
+      const found = await redeemCode(tools, tx, ref, code);
+      if (found) await updateUserProfile(tx, userId, { email });
+      return found !== undefined;
+    });
+    if (!isRight) await refuseCode(tools, ref);
+  } catch (error) {
+    throw isTaken(error) ? faults.refused(ADDRESS_TAKEN) : error;
+  }
+  tools.events.accountBound({ userId, identity: "email" });
+  await tools.coord.publish("users", String(userId));
+}

@@ -1,0 +1,61 @@
+// Codes of the WeChat account: few digits that anybody may guess at, so wrong ones are counted for everybody together, and a
+// code that was used is remembered while it lives (contract 4.6, reliability A20).
+import type { Context } from "#server/context.ts";
+import { readWeChatPerson } from "#server/egress/wechat.ts";
+import { faults } from "#server/errors.ts";
+import type { Person } from "./external.ts";
+
+export interface WeChat {
+  /** Who a code belongs to. Throws: refusals; 429 when too many were wrong. */
+  identify(code: string, address: string): Promise<Person>;
+}
+
+export type WeChatTools = Pick<Context, "options" | "egress" | "coord" | "secrets" | "clock" | "events">;
+
+/** At most so many wrong codes a minute, whoever types them. */
+const WRONG_CODES = 30;
+const WINDOW_MS = 60_000;
+/** A code lives three minutes at the WeChat server (spec §5). */
+const CODE_LIFE_MS = 180_000;
+
+export function createWeChat(tools: WeChatTools): WeChat {
+  let lockedUntilMs = 0;
+
+  function refuseLocked(address: string): void {
+    const leftMs = lockedUntilMs - tools.clock.now();
+    if (leftMs <= 0) return;
+    tools.events.rateLimited({ limit: "wechat", address });
+    throw faults.tooMany(leftMs);
+  }
+
+  /** Counts a wrong code. Throws: always. */
+  async function refuseWrong(address: string): Promise<never> {
+    const counted = await tools.coord.count("wechat:wrong", WINDOW_MS, WRONG_CODES);
+    if (!counted.allowed) lockedUntilMs = tools.clock.now() + counted.retryAfterMs;
+    refuseLocked(address);
+    throw faults.refused("验证码无效或已过期");
+  }
+
+  return {
+    async identify(code, address) {
+      const { options, secrets } = tools;
+      if (!options.get("WeChatAuthEnabled")) throw faults.refused("管理员未启用该登录方式");
+      if (code === "") throw faults.refused("请输入验证码");
+      refuseLocked(address);
+      const result = await readWeChatPerson(tools.egress, {
+        url: options.get("WeChatServerAddress"),
+        token: options.get("WeChatServerToken"),
+        code,
+      });
+      if (result.kind === "problem") {
+        tools.events.externalFailed({ service: "wechat", problem: result.problem });
+        throw faults.refused("微信服务暂时不可用，请稍后再试", result.problem);
+      }
+      if (result.kind === "none") return refuseWrong(address);
+      // The same digits for somebody else are another code.
+      const used = `wechat:used:${secrets.hash(`wechat ${code} ${result.id}`)}`;
+      if (!(await tools.coord.remember(used, CODE_LIFE_MS))) return refuseWrong(address);
+      return { identity: "wechat_id", id: result.id, displayName: "", email: "" };
+    },
+  };
+}

@@ -1,0 +1,50 @@
+// Handlers: the caller's access token, invitation code and usage by day, and the end of the account (contract 3.3).
+import type { accountApi } from "#contract/account.ts";
+import { removeAccount } from "#server/accounts/acts.ts";
+import { ensureAffCode } from "#server/accounts/aff-code.ts";
+import { faults } from "#server/errors.ts";
+import { randomHex } from "#server/secrets.ts";
+import { listDayUsage } from "#server/store/dashboard.ts";
+import { updateUserProfile } from "#server/store/users.ts";
+import { audit } from "./audit-trail.ts";
+import type { Handlers } from "./call.ts";
+
+/** Contract 3.3: today and the six days before. */
+const DASHBOARD_DAYS = 7;
+
+export const account: Handlers<{ account: typeof accountApi }>["account"] = {
+  async accessToken(ctx, { actor }) {
+    const token = randomHex(32);
+    // Only its hash is kept: this answer is the one time it can be read (reliability A25).
+    await updateUserProfile(ctx.db, actor.id, { access_token_hash: ctx.secrets.hash(token) });
+    return token;
+  },
+
+  affCode: (ctx, { actor }) => ensureAffCode(ctx.db, actor.id),
+
+  async dashboard(ctx, { actor }) {
+    const now = ctx.clock.seconds();
+    const rows = await listDayUsage(ctx.db, { userId: actor.id, now, days: DASHBOARD_DAYS });
+    return rows.map((row) => ({
+      Day: new Date(row.day * 1000).toISOString().slice(0, "2026-11-20".length),
+      ModelName: row.model_name,
+      RequestCount: row.requests,
+      Quota: row.quota,
+      PromptTokens: row.prompt_tokens,
+      CompletionTokens: row.completion_tokens,
+    }));
+  },
+
+  async removeSelf(ctx, call) {
+    const { actor, query, session } = call;
+    if (query.username !== "" && query.username !== actor.username)
+      throw faults.refused("请输入您的账户名以确认删除");
+    await ctx.db.transaction().execute(async (tx) => {
+      await removeAccount(ctx, tx, actor);
+      await audit(ctx, tx, call, { action: "user.deleteSelf", target: actor.id });
+    });
+    session.clear();
+    await ctx.coord.publish("users", String(actor.id));
+    return null;
+  },
+};

@@ -1,0 +1,38 @@
+// Writing the trail of administrators' acts from a handler: who, what, on what, from where. Never a secret.
+import type { Actor } from "#server/accounts/actors.ts";
+import type { Context } from "#server/context.ts";
+import { appendAudit } from "#server/store/audit.ts";
+import type { Db } from "#server/store/db.ts";
+
+/** An act in words of the trail. */
+export interface Act {
+  /** `resource.verb`, e.g. `channel.update`. */
+  readonly action: string;
+  /** Id or name of what was acted on. */
+  readonly target: string | number;
+  /** What changed, for people to read; stored as JSON, cut at 2,000 characters. No secrets. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** The part of a call that the trail remembers. */
+export interface ActCall {
+  readonly actor: Actor;
+  readonly address: string;
+  readonly requestId: string;
+}
+
+const DETAIL_CHARS = 2_000;
+
+/** Appends an act in the transaction `tx` of the act itself; call it last there (reliability Z13). */
+export async function audit(ctx: Pick<Context, "clock">, tx: Db, call: ActCall, act: Act): Promise<void> {
+  await appendAudit(tx, {
+    created_at: ctx.clock.seconds(),
+    actor_id: call.actor.id,
+    actor_name: call.actor.username,
+    action: act.action,
+    target: String(act.target),
+    detail: act.detail === undefined ? "" : JSON.stringify(act.detail).slice(0, DETAIL_CHARS),
+    address: call.address,
+    request_id: call.requestId,
+  });
+}

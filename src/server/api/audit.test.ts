@@ -1,0 +1,214 @@
+// The trail of administrators' acts: complete, chained, append-only, one with the act itself (reliability Z13, P05).
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Endpoint } from "#contract/endpoint.ts";
+import { api } from "#contract/index.ts";
+import type { Db } from "#server/store/db.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { type SeededUser, seedUser } from "#test/seed.ts";
+
+const CHANNEL = {
+  type: 1,
+  name: "main",
+  key: "sk-trail-canary-1234567890",
+  models: "gpt-4o",
+  group: "default",
+};
+
+describe.each(databases)("the trail on $name", (database) => {
+  let app: TestApp;
+  let drop: () => Promise<void>;
+  let admin: SeededUser;
+  let db: Db;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url });
+    admin = await seedUser(app.ctx, "admin", { role: 10 });
+    db = app.ctx.db;
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  const read = (query = "") => app.call(admin.who, "GET", `/api/audit/?${query}`);
+  const newest = async () => (await read("size=1")).data[0];
+  const put = (key: string, value: string, who = asRoot) =>
+    app.call(who, "PUT", "/api/option/", { key, value });
+
+  test("each act says who did what on what, from where, and with which request", async () => {
+    const response = await app.request("/api/option/", {
+      method: "PUT",
+      headers: { ...asRoot, host: "localhost" },
+      body: JSON.stringify({ key: "SystemName", value: "Trail" }),
+    });
+    expect(await newest()).toMatchObject({
+      actor_name: "root",
+      action: "option.update",
+      target: "SystemName",
+      detail: '{"value":"Trail"}',
+      address: "127.0.0.1",
+      request_id: response.headers.get("x-oneapi-request-id"),
+    });
+  });
+
+  test("what was done to a channel is all there, its key is not", async () => {
+    const { data: count } = await app.call(admin.who, "POST", "/api/channel/", CHANNEL);
+    expect(count).toBe(1);
+    const { id } = (await app.call(admin.who, "GET", "/api/channel/?size=1")).data[0];
+    expect(await newest()).toMatchObject({ actor_id: admin.id, action: "channel.create", target: "main" });
+    await app.call(admin.who, "PUT", "/api/channel/", {
+      id,
+      key: "sk-trail-canary-0987654321",
+      weight: 3,
+      name: "main",
+    });
+    expect(await newest()).toMatchObject({
+      action: "channel.update",
+      target: String(id),
+      detail: '{"weight":3,"key":"changed"}',
+    });
+    await app.call(admin.who, "DELETE", `/api/channel/${id}`);
+    expect(await newest()).toMatchObject({
+      action: "channel.delete",
+      target: String(id),
+      detail: '{"name":"main"}',
+    });
+    await app.call(admin.who, "DELETE", "/api/channel/disabled");
+    expect(await newest()).toMatchObject({ action: "channel.delete_disabled", detail: '{"count":0}' });
+    await put("SMTPToken", "mail-trail-canary");
+    expect(await newest()).toMatchObject({ target: "SMTPToken", detail: '{"value":"changed"}' });
+    expect(JSON.stringify(await db.selectFrom("audit").selectAll().execute())).not.toContain("canary");
+  });
+
+  test("there is no administrative write without its row", async () => {
+    const user = await seedUser(app.ctx, "subject");
+    const gone = await seedUser(app.ctx, "gone");
+    await sql`UPDATE users SET invite_commission_micro = 200000000 WHERE id = ${user.id}`.execute(db);
+    const codes = await app.call(admin.who, "POST", "/api/redemption/", {
+      name: "codes",
+      quota: 5,
+      count: 1,
+    });
+    expect(codes.success).toBe(true);
+    const code = (await app.call(admin.who, "GET", "/api/redemption/?size=1")).data[0];
+    await app.call(admin.who, "POST", "/api/channel/", CHANNEL);
+    const channel = (await app.call(admin.who, "GET", "/api/channel/?size=1")).data[0];
+    const writes: Record<string, object | undefined> = {
+      "POST /api/user/": { username: "newcomer", password: "river-stone-42", display_name: "x" },
+      "PUT /api/user/": { id: user.id, display_name: "renamed" },
+      "POST /api/user/manage": { username: "subject", action: "disable" },
+      "DELETE /api/user/:id": undefined,
+      "POST /api/redemption/": { name: "more", quota: 5, count: 2 },
+      "PUT /api/redemption/": { id: code.id, name: "renamed", quota: 6 },
+      "DELETE /api/redemption/:id": undefined,
+      "POST /api/topup": { user_id: user.id, quota: 5, remark: "x" },
+      "POST /api/user/withdrawal": { user_id: user.id, amount: "150", remark: "paid" },
+      "POST /api/channel/": CHANNEL,
+      "PUT /api/channel/": { id: channel.id, weight: 9 },
+      "DELETE /api/channel/disabled": undefined,
+      "DELETE /api/channel/:id": undefined,
+      "DELETE /api/log/": undefined,
+      "PUT /api/option/": { key: "Notice", value: "x" },
+    };
+    const ids: Record<string, number> = { user: gone.id, redemption: code.id, channel: channel.id };
+    const endpoints = Object.values(api)
+      .flatMap((resource) => Object.values<Endpoint>(resource))
+      .filter(({ level, method }) => ["admin", "root"].includes(level) && method !== "GET");
+    expect(endpoints.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
+      Object.keys(writes).sort(),
+    );
+    for (const { method, path } of endpoints) {
+      const before = (await read("size=1")).total;
+      const id = ids[path.split("/")[2] ?? ""] ?? 0;
+      const target = path === "/api/log/" ? `${path}?target_timestamp=1` : path.replace(":id", String(id));
+      const answer = await app.call(asRoot, method, target, writes[`${method} ${path}`]);
+      expect(answer, `${method} ${path}`).toMatchObject({ success: true });
+      const { total, data } = await read("size=1");
+      expect(total, `${method} ${path}`).toBe(before + 1);
+      expect(data[0]).toMatchObject({ actor_name: "root", action: expect.stringMatching(/^[a-z]+\./) });
+    }
+  });
+
+  test("clearing the usage log is an act, and leaves the trail alone", async () => {
+    const { total } = await read();
+    await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=9999999999");
+    expect((await read()).total).toBe(total + 1);
+    expect(await newest()).toMatchObject({ action: "log.clear", target: "9999999999" });
+  });
+
+  test("pages and filters by actor and by action", async () => {
+    const all = await read("size=100");
+    expect(all.total).toBe(all.data.length);
+    expect((await read("size=2&p=1")).data).toEqual(all.data.slice(2, 4));
+    const channel = await read("action=channel&size=100");
+    expect(channel.data.length).toBeGreaterThan(3);
+    expect(channel.data.every((row: { action: string }) => row.action.startsWith("channel."))).toBe(true);
+    expect((await read("action=option.update&actor_id=1")).total).toBeGreaterThan(0);
+    expect((await read(`action=option.update&actor_id=${admin.id}`)).total).toBe(0);
+    expect((await read("action=chan")).total).toBe(0);
+  });
+
+  test("acts at the same time make one chain without gaps", async () => {
+    await Promise.all(Array.from({ length: 30 }, (_, index) => put("TopUpLink", `/topup/${index}`)));
+    const { chain, total } = await read("verify=true");
+    expect(chain).toEqual({ checked: total, broken_id: 0 });
+    expect((await read("verify=false")).chain).toBeUndefined();
+  });
+
+  test("an act that cannot be written down does not happen", async () => {
+    const head = await db.selectFrom("audit_head").selectAll().executeTakeFirstOrThrow();
+    const before = app.ctx.options.get("SystemName");
+    const { total } = await app.call(asRoot, "GET", "/api/channel/");
+    const logs = await app.call(asRoot, "GET", "/api/log/?type=3");
+    await db.deleteFrom("audit_head").execute();
+    expect((await put("SystemName", "Unwritten")).status).toBe(500);
+    expect((await app.call(admin.who, "POST", "/api/channel/", CHANNEL)).status).toBe(500);
+    await db.insertInto("audit_head").values(head).execute();
+    await app.ctx.options.reload();
+    expect(app.ctx.options.get("SystemName")).toBe(before);
+    expect((await app.call(asRoot, "GET", "/api/channel/")).total).toBe(total);
+    expect((await app.call(asRoot, "GET", "/api/log/?type=3")).total).toBe(logs.total);
+  });
+
+  test("the database itself refuses to change or remove an act", async () => {
+    await expect(db.updateTable("audit").set({ detail: "" }).where("id", "=", 1).execute()).rejects.toThrow(
+      /append-only/,
+    );
+    await expect(db.deleteFrom("audit").where("id", "=", 1).execute()).rejects.toThrow(/append-only/);
+  });
+
+  test("whoever gets past that is found out: an edited row, a removed one, a cut end", async () => {
+    const rows = await db.selectFrom("audit").selectAll().orderBy("id").execute();
+    const last = rows.at(-1);
+    if (database.name === "SQLite") {
+      await sql`DROP TRIGGER audit_no_update`.execute(db);
+      await sql`DROP TRIGGER audit_no_delete`.execute(db);
+    } else await sql`ALTER TABLE audit DISABLE TRIGGER ALL`.execute(db);
+    const broken = async () => (await read("verify=true")).chain.broken_id;
+    await db.updateTable("audit").set({ actor_name: "nobody" }).where("id", "=", 2).execute();
+    expect(await broken()).toBe(2);
+    await db
+      .updateTable("audit")
+      .set({ actor_name: rows[1]?.actor_name ?? "" })
+      .where("id", "=", 2)
+      .execute();
+    expect(await broken()).toBe(0);
+    await db.deleteFrom("audit").where("id", "=", 3).execute();
+    expect(await broken()).toBe(3);
+    if (rows[2]) await db.insertInto("audit").values(rows[2]).execute();
+    expect(await broken()).toBe(0);
+    await db
+      .deleteFrom("audit")
+      .where("id", "=", last?.id ?? 0)
+      .execute();
+    expect(await broken()).toBe(last?.id);
+  });
+
+  test("users do not read it", async () => {
+    const alice = await seedUser(app.ctx, "alice");
+    expect(await app.call(alice.who, "GET", "/api/audit/")).toMatchObject({ success: false, data: null });
+  });
+});

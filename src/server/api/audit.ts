@@ -1,0 +1,15 @@
+// Handlers: the trail of administrators' acts.
+import type { auditApi } from "#contract/audit.ts";
+import { countAudit, listAudit, verifyAudit } from "#server/store/audit.ts";
+import type { Handlers } from "./call.ts";
+
+export const audit: Handlers<{ audit: typeof auditApi }>["audit"] = {
+  async list({ db }, { query }) {
+    const filter = { actorId: query.actor_id, action: query.action };
+    const data = await listAudit(db, filter, { page: query.p, size: query.size });
+    const total = await countAudit(db, filter);
+    if (!query.verify) return { data, total };
+    const { checked, brokenId } = await verifyAudit(db);
+    return { data, total, chain: { checked, broken_id: brokenId } };
+  },
+};

@@ -1,0 +1,317 @@
+// Tests and balances of channels against a scripted provider (contract 3.6, 9.6, 9.7; reliability M32, R26, S07).
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { OptionKey } from "#contract/option.ts";
+import type { NewChannel } from "#server/store/channels.ts";
+import { insertChannels } from "#server/store/channels.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json, type Step } from "#test/fake-upstream.ts";
+import { type SeededUser, seedUser } from "#test/seed.ts";
+
+const KEY = "sk-canary-upstream-key-0123456789";
+
+describe.each(databases)("runs over channels on $name", (database) => {
+  let app: TestApp;
+  let upstream: FakeUpstream;
+  let drop: () => Promise<void>;
+  let admin: SeededUser;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url });
+    upstream = await createFakeUpstream();
+    admin = await seedUser(app.ctx, "admin", { role: 10 });
+  });
+  afterAll(async () => {
+    await app.close();
+    await upstream.close();
+    await drop();
+  });
+  beforeEach(async () => {
+    await app.ctx.db.deleteFrom("channels").execute();
+    upstream.journal.length = 0;
+    await set("AutomaticDisableChannelEnabled", "false");
+    await set("AutomaticEnableChannelEnabled", "false");
+    await set("ChannelDisableThreshold", "5");
+    vi.restoreAllMocks();
+  });
+
+  const set = (key: OptionKey, value: string) => app.ctx.options.set(key, value);
+  const call = (path: string, method = "GET") => app.call(admin.who, method, path);
+
+  async function add(change: Partial<NewChannel> = {}): Promise<number> {
+    const { ctx } = app;
+    const [id = 0] = await insertChannels(ctx.db, [
+      {
+        type: 8,
+        key_hash: ctx.secrets.hash(KEY),
+        key_sealed: ctx.secrets.seal(KEY, "channels.key"),
+        status: 1,
+        status_reason: "",
+        status_time: 0,
+        name: "test",
+        weight: 0,
+        priority: 0,
+        created_time: 0,
+        test_time: 0,
+        response_time: 0,
+        base_url: upstream.url,
+        other: "",
+        balance: 0,
+        balance_updated_time: 0,
+        models: "gpt-4o-mini",
+        group: "default",
+        model_mapping: "",
+        config: "",
+        ...change,
+      },
+    ]);
+    await ctx.coord.publish("channels", "");
+    await ctx.candidates.pending;
+    return id;
+  }
+  const row = async (id: number) => (await call(`/api/channel/${id}`)).data;
+
+  /** Starts a run and waits for its notice, which comes last. */
+  async function runTests(scope: string): Promise<string> {
+    const notice = new Promise<string>((resolve) => {
+      vi.spyOn(app.ctx, "notify").mockImplementation(({ title, content }) => {
+        if (title === "渠道测试完成") resolve(content);
+      });
+    });
+    expect(await call(`/api/channel/test?scope=${scope}`)).toMatchObject({ success: true, data: null });
+    return notice;
+  }
+  const late =
+    (ms: number, step: Step): Step =>
+    async (res, asked) => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      await step(res, asked);
+    };
+  const refusal = json({ error: { message: "no such key", type: "authentication_error" } }, 401);
+
+  test("all channels are tested in the background, one after another, and logged without costing anybody", async () => {
+    const ids = [
+      await add({ name: "one" }),
+      await add({ name: "two", status: 2 }),
+      await add({ name: "three" }),
+    ];
+    upstream.script(json(chatReply("hi")));
+    const before = (await call("/api/user/self")).data.quota;
+    const said = await runTests("all");
+    expect(said).toContain("共测试 3 个渠道，通过 3 个");
+    expect(upstream.journal).toHaveLength(3);
+    for (const id of ids) {
+      expect((await row(id)).test_time).toBeGreaterThan(0);
+      const { data } = await app.call(asRoot, "GET", `/api/log/?type=5&channel=${id}`);
+      expect(data).toMatchObject([{ channel: id, username: "admin", quota: 0 }]);
+    }
+    expect((await call("/api/user/self")).data.quota).toBe(before);
+  });
+
+  test("twenty at once make one run, the others are told so", async () => {
+    await add();
+    upstream.script(late(200, json(chatReply("hi"))));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call("/api/channel/test")));
+    expect(answers.filter(({ success }) => success)).toHaveLength(1);
+    expect(answers.filter(({ message }) => message === "已有测试任务在执行")).toHaveLength(19);
+    await vi.waitFor(
+      async () => expect((await call("/api/channel/test?scope=disabled")).success).toBe(true),
+      5_000,
+    );
+    expect(upstream.journal).toHaveLength(1);
+  });
+
+  test.each(["", "all", "disabled"])("scope %j is known", async (scope) => {
+    await vi.waitFor(async () => expect((await call(`/api/channel/test?scope=${scope}`)).success).toBe(true));
+  });
+  test.each(["enabled", "ALL", "0", "all,disabled"])("scope %j is refused", async (scope) => {
+    await add();
+    expect(await call(`/api/channel/test?scope=${scope}`)).toMatchObject({ status: 200, success: false });
+    expect(upstream.journal).toHaveLength(0);
+  });
+
+  test("a finished key switches off by itself only when the option says so", async () => {
+    const id = await add();
+    upstream.script(refusal);
+    expect(await runTests("all")).toContain("失败（1）");
+    expect((await row(id)).status).toBe(1);
+    await set("AutomaticDisableChannelEnabled", "true");
+    expect(await runTests("all")).toContain("已自动禁用（1）");
+    expect(await row(id)).toMatchObject({ status: 3, status_reason: expect.stringContaining("401") });
+    expect(app.ctx.candidates.find("default", "gpt-4o-mini")).toHaveLength(0);
+  });
+
+  test("words of the upstream switch nothing off (R26)", async () => {
+    await set("AutomaticDisableChannelEnabled", "true");
+    const id = await add();
+    const words = "your credit balance is too low: quota, permission denied, 已欠费";
+    upstream.script(json({ error: { message: words, type: "invalid_request_error" } }, 400));
+    await runTests("all");
+    expect((await row(id)).status).toBe(1);
+  });
+
+  test("a slow channel is switched off above the threshold, and 0 means never", async () => {
+    await set("AutomaticDisableChannelEnabled", "true");
+    await set("ChannelDisableThreshold", "0.05");
+    upstream.script(late(120, json(chatReply("hi"))));
+    const id = await add();
+    expect(await runTests("all")).toContain("响应过慢（1）");
+    expect(await row(id)).toMatchObject({ status: 3, status_reason: expect.stringContaining("响应时间") });
+    await set("ChannelDisableThreshold", "0");
+    const other = await add();
+    await runTests("all");
+    expect((await row(other)).status).toBe(1);
+  });
+
+  test("what works again is switched on if the system switched it off, never if a person did", async () => {
+    await set("AutomaticEnableChannelEnabled", "true");
+    upstream.script(json(chatReply("hi")));
+    const byPerson = await add({ status: 2 });
+    const bySystem = await add({ status: 3, status_reason: "x" });
+    const enabled = await add();
+    const said = await runTests("disabled");
+    expect(said).toContain("共测试 2 个渠道");
+    expect(said).toContain("已自动启用（1）");
+    expect((await row(byPerson)).status).toBe(2);
+    expect(await row(bySystem)).toMatchObject({ status: 1, status_reason: "" });
+    expect((await row(enabled)).test_time).toBe(0);
+  });
+
+  test("without the option nothing is switched on", async () => {
+    upstream.script(json(chatReply("hi")));
+    const id = await add({ status: 3 });
+    await runTests("disabled");
+    expect((await row(id)).status).toBe(3);
+  });
+
+  test("a channel that an administrator moved during the run stays where it was put", async () => {
+    await set("AutomaticDisableChannelEnabled", "true");
+    const id = await add();
+    upstream.script(async (res, asked) => {
+      await app.call(admin.who, "PUT", "/api/channel/", { id, status: 2 });
+      await refusal(res, asked);
+    });
+    await runTests("all");
+    expect((await row(id)).status).toBe(2);
+  });
+
+  test("all disabled channels are deleted at once, and how many is told", async () => {
+    await add();
+    await add({ status: 2 });
+    await add({ status: 3 });
+    expect(await call("/api/channel/disabled", "DELETE")).toMatchObject({ success: true, data: 2 });
+    expect((await call("/api/channel/")).data).toMatchObject([{ status: 1 }]);
+    expect(await call("/api/channel/disabled", "DELETE")).toMatchObject({ success: true, data: 0 });
+  });
+
+  describe("balances", () => {
+    const billing: Step = (res, asked) => {
+      const isUsage = asked.path.includes("/usage");
+      const body = isUsage
+        ? { object: "list", total_usage: 1234.5 }
+        : { object: "billing_subscription", has_payment_method: true, hard_limit_usd: 20 };
+      return json(body)(res, asked);
+    };
+    const cases: readonly (readonly [type: number, step: Step, balance: number, path: RegExp])[] = [
+      [1, billing, 7.655, /^\/v1\/dashboard\/billing\//],
+      [8, billing, 7.655, /^\/v1\/dashboard\/billing\//],
+      [
+        4,
+        json({ total_granted: 9, total_used: 2, total_available: 7.25 }),
+        7.25,
+        /^\/dashboard\/billing\/credit_grants$/,
+      ],
+      [12, json({ total_remaining: 3.5 }), 3.5, /^\/dashboard\/billing\/credit_grants$/],
+      [13, json({ total_available: 88 }), 88, /^\/dashboard\/billing\/credit_grants$/],
+      [5, json({ msg: "", data: { credit: "12345" } }), 12_345, /^\/sb-api\/user\/status\?api_key=sk-canary/],
+      [20, json({ data: { total_credits: 10.1, total_usage: 0.3 } }), 9.8, /^\/v1\/credits$/],
+      [25, json({ code: 0, data: { available_balance: 49.58894 } }), 49.58894, /^\/v1\/users\/me\/balance$/],
+    ];
+
+    test.each(cases)("type %i is asked as its row says", async (type, step, balance, path) => {
+      const id = await add({ type });
+      upstream.script(step);
+      expect(await call(`/api/channel/update_balance/${id}/`)).toMatchObject({
+        success: true,
+        data: null,
+        balance,
+      });
+      expect(upstream.journal.every((asked) => path.test(asked.path))).toBe(true);
+      expect(upstream.journal[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+      const stored = await row(id);
+      expect(stored.balance).toBe(balance);
+      expect(stored.balance_updated_time).toBeGreaterThan(0);
+    });
+
+    test("an unpaid account is asked for the last hundred days", async () => {
+      const id = await add({ type: 8 });
+      upstream.script((res, asked) =>
+        json(
+          asked.path.includes("/usage")
+            ? { total_usage: 0 }
+            : { has_payment_method: false, hard_limit_usd: 5 },
+        )(res, asked),
+      );
+      await call(`/api/channel/update_balance/${id}`);
+      const query = new URLSearchParams(upstream.journal[1]?.path.split("?")[1]);
+      const days =
+        (Date.parse(query.get("end_date") ?? "") - Date.parse(query.get("start_date") ?? "")) / 86_400_000;
+      expect(days).toBe(101);
+    });
+
+    test("a base with a version in it is not given another", async () => {
+      const id = await add({ type: 8, base_url: `${upstream.url}/v1` });
+      upstream.script(billing);
+      expect((await call(`/api/channel/update_balance/${id}`)).balance).toBe(7.655);
+      expect(upstream.journal[0]?.path).toBe("/v1/dashboard/billing/subscription");
+    });
+
+    test.each([
+      ["a type without one", { type: 14 }, json({}), "该渠道类型不支持查询余额"],
+      [
+        "a refusal",
+        { type: 8 },
+        json({ error: { message: `bad key ${KEY}` } }, 401),
+        "查询余额失败，上游返回状态码 401",
+      ],
+      ["an inner page", { type: 4 }, json({ admin: "internal panel 10.0.0.1" }), "上游没有返回余额"],
+      [
+        "a redirect",
+        { type: 4 },
+        json({}, 302, { location: "http://127.0.0.1:1/" }),
+        "查询余额失败，上游返回状态码 302",
+      ],
+      ["null data", { type: 5 }, json({ msg: "secret words", data: null }), "上游没有返回余额"],
+      [
+        "an unreachable host",
+        { type: 4, base_url: "http://127.0.0.1:9" },
+        json({}),
+        "查询余额失败（refused）",
+      ],
+      ["a private host", { type: 4, base_url: "http://10.9.8.7" }, json({}), "查询余额失败（blocked）"],
+    ] as const)("%s is a short sentence", async (_, change, step, message) => {
+      const id = await add(change);
+      upstream.script(step);
+      const answer = await call(`/api/channel/update_balance/${id}`);
+      expect(answer).toMatchObject({ status: 200, success: false, message });
+      expect(JSON.stringify(answer)).not.toContain(KEY);
+      expect((await row(id)).balance_updated_time).toBe(0);
+    });
+
+    test("an unknown channel is not found", async () => {
+      expect((await call("/api/channel/update_balance/987654")).message).toBe("找不到该渠道");
+    });
+
+    test("all enabled channels that can be asked are asked in the background", async () => {
+      const asked = [await add({ type: 4 }), await add({ type: 13 })];
+      const left = [await add({ type: 14 }), await add({ type: 4, status: 2 })];
+      upstream.script(json({ total_available: 5 }));
+      expect(await call("/api/channel/update_balance/")).toMatchObject({ success: true, data: null });
+      await vi.waitFor(async () => {
+        for (const id of asked) expect((await row(id)).balance).toBe(5);
+      });
+      for (const id of left) expect((await row(id)).balance).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,141 @@
+// The usage log through the API: who sees what, search, clearing, and that none of it touches money (contract 3.9, M28, P06).
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { audit } from "#server/money/audit.ts";
+import { insertLog } from "#server/store/logs.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { type SeededUser, seedToken, seedUser } from "#test/seed.ts";
+
+describe.each(databases)("the usage log on $name", (database) => {
+  let app: TestApp;
+  let drop: () => Promise<void>;
+  let admin: SeededUser;
+  let alice: SeededUser;
+  let bob: SeededUser;
+  let serial = 0;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url });
+    admin = await seedUser(app.ctx, "admin", { role: 10 });
+    alice = await seedUser(app.ctx, "alice");
+    bob = await seedUser(app.ctx, "bob");
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  async function pay(user: SeededUser, tokenId: number, isLogged = true): Promise<void> {
+    serial += 1;
+    const party = { requestId: `log-${serial}`, userId: user.id, tokenId };
+    await app.ctx.ledger.reserve({ ...party, amount: 10n, modelName: "gpt-4" });
+    await app.ctx.ledger.settle({
+      ...party,
+      channelId: 7,
+      charge: 10n,
+      usage: { promptTokens: 3, completionTokens: 4, cachedTokens: 0 },
+      log: isLogged
+        ? {
+            content: "模型倍率 1",
+            model_name: "gpt-4",
+            elapsed_time: 5,
+            first_byte_time: 1,
+            is_stream: 0,
+            estimated: 0,
+          }
+        : null,
+    });
+  }
+  async function note(user: SeededUser, type: number, content: string): Promise<void> {
+    await insertLog(app.ctx.db, {
+      user_id: user.id,
+      created_at: app.ctx.clock.seconds(),
+      type,
+      content,
+      username: user.username,
+      token_id: 0,
+      token_name: "",
+      model_name: "",
+      quota: 0,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cached_tokens: 0,
+      channel_id: 0,
+      request_id: "",
+      elapsed_time: 0,
+      first_byte_time: 0,
+      is_stream: 0,
+      estimated: 0,
+    });
+  }
+
+  test("administrators search everybody's entries, users their own without channels", async () => {
+    const { id } = await seedToken(app.ctx, alice.id);
+    await pay(alice, id);
+    await note(alice, 1, "通过兑换码充值 1");
+    await note(bob, 1, "通过兑换码充值 2");
+    const search = (who: SeededUser, path: string, keyword: string) =>
+      app.call(who.who, "GET", `/api/log/${path}search?keyword=${encodeURIComponent(keyword)}`);
+    const all = await search(admin, "", "通过兑换码");
+    expect(all.data.map((row: { username: string }) => row.username)).toEqual(["bob", "alice"]);
+    expect(all.total).toBe(2);
+    expect((await search(admin, "", "2")).data).toMatchObject([{ type: 2, channel: 7 }]);
+    const own = await search(alice, "self/", "通过兑换码");
+    expect(own.data.map((row: { username: string }) => row.username)).toEqual(["alice"]);
+    expect((await search(alice, "self/", "2")).data).toMatchObject([
+      { type: 2, channel: 0, channel_name: "" },
+    ]);
+    expect((await search(alice, "", "2")).success).toBe(false);
+  });
+
+  test("clearing needs a moment, tells how many went, and keeps top-ups, acts and sums", async () => {
+    const stat = (await app.call(asRoot, "GET", "/api/log/stat")).data;
+    const self = (await app.call(alice.who, "GET", "/api/log/self/history")).data;
+    expect((await app.call(admin.who, "DELETE", "/api/log/")).message).toBe("请指定清理的截止时间");
+    expect((await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=0")).success).toBe(false);
+    expect((await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=5")).data).toBe(0);
+    const calls = (await app.call(asRoot, "GET", "/api/log/?type=2")).total;
+    const others = (await app.call(asRoot, "GET", "/api/log/?type=1")).total;
+    const until = app.ctx.clock.seconds() + 10;
+    expect((await app.call(admin.who, "DELETE", `/api/log/?target_timestamp=${until}`)).data).toBe(calls);
+    expect((await app.call(asRoot, "GET", "/api/log/?type=2")).total).toBe(0);
+    expect((await app.call(asRoot, "GET", "/api/log/?type=1")).total).toBe(others);
+    expect((await app.call(asRoot, "GET", "/api/log/stat")).data).toEqual(stat);
+    expect((await app.call(alice.who, "GET", "/api/log/self/history")).data).toEqual(self);
+    expect((await app.call(alice.who, "DELETE", "/api/log/?target_timestamp=5")).success).toBe(false);
+  });
+
+  test("calls that are not logged, and a log that is cleared meanwhile, change no money (M28)", async () => {
+    const { ctx } = app;
+    const { id } = await seedToken(ctx, bob.id);
+    const before = (await app.call(bob.who, "GET", "/api/user/self")).data;
+    const clear = () =>
+      app.call(admin.who, "DELETE", `/api/log/?target_timestamp=${ctx.clock.seconds() + 10}`);
+    const work = Array.from({ length: 200 }, (_, index) => [
+      pay(bob, id, index % 2 === 0),
+      ...(index % 20 === 0 ? [clear()] : []),
+    ]).flat();
+    await Promise.all(work);
+    const after = (await app.call(bob.who, "GET", "/api/user/self")).data;
+    expect(after.quota).toBe(before.quota - 2_000);
+    expect(after.used_quota).toBe(before.used_quota + 2_000);
+    expect(after.request_count).toBe(before.request_count + 200);
+    const { count } = await ctx.db
+      .selectFrom("ledger")
+      .select((select) => select.fn.countAll<number>().as("count"))
+      .where("user_id", "=", bob.id)
+      .where("kind", "=", "consume")
+      .executeTakeFirstOrThrow();
+    expect(Number(count)).toBe(200);
+    expect((await app.call(bob.who, "GET", "/api/log/self/stat")).data).toEqual({
+      quota: 2_000,
+      token: 1_400,
+      request: 200,
+    });
+    expect(await audit(ctx.db)).toEqual([]);
+    await clear();
+    expect((await app.call(bob.who, "GET", "/api/log/self/?type=2")).total).toBe(0);
+    expect(await audit(ctx.db)).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+// Guards on writing options that ask more than the options themselves: where an address leads, and who could still come in.
+import { type OptionKey, optionTable } from "#contract/option.ts";
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { hasExternalLogin } from "#server/store/users.ts";
+
+export type GuardTools = Pick<Context, "db" | "options" | "egress">;
+
+/** Addresses the server itself calls (reliability S06). */
+const CALLED: readonly OptionKey[] = ["WeChatServerAddress", "MessagePusherAddress"];
+
+/** Throws: a refusal for an address that the server would not be allowed to call. */
+export function refuseAddress({ egress }: GuardTools, key: OptionKey, text: string): void {
+  const typed = text.trim();
+  if (typed === "") return;
+  if (!CALLED.includes(key) && key !== "SMTPServer") return;
+  // A mail server is a bare name; the policy reads URLs.
+  const url = key === "SMTPServer" ? `http://${typed.includes(":") ? `[${typed}]` : typed}` : typed;
+  if (key === "SMTPServer" && !/^[\w.:-]+$/.test(typed)) throw faults.invalid("SMTP 服务器须为主机名或 IP");
+  const judged = egress.judge(url);
+  if ("refusal" in judged) throw faults.refused(`${optionTable[key].label}：${judged.refusal}`);
+}
+
+/** The switches of the ways in that are not the password, and the identity each goes by. */
+const EXTERNAL = [
+  { option: "GitHubOAuthEnabled", identity: "github_id" },
+  { option: "WeChatAuthEnabled", identity: "wechat_id" },
+] as const;
+
+/**
+ * Turning off a way in must leave one by which a super administrator can come in: the password, or an identity that one of them
+ * has bound (contract 6.3, reliability A22). Throws: a refusal.
+ */
+export async function refuseLockout(
+  { db, options }: GuardTools,
+  key: OptionKey,
+  text: string,
+): Promise<void> {
+  const isWayIn = key === "PasswordLoginEnabled" || EXTERNAL.some(({ option }) => option === key);
+  if (!isWayIn || text === "true") return;
+  if (key !== "PasswordLoginEnabled" && options.get("PasswordLoginEnabled")) return;
+  const left = EXTERNAL.filter(({ option }) => option !== key && options.get(option));
+  for (const { identity } of left) {
+    if (await hasExternalLogin(db, { identity, role: Role.root, status: UserStatus.enabled })) return;
+  }
+  throw faults.refused(
+    left.length === 0
+      ? "至少要保留一种登录方式"
+      : "关闭后将没有超级管理员能够登录：请先用密码登录，并为超级管理员账号绑定 GitHub 或微信",
+  );
+}

@@ -1,0 +1,113 @@
+// Handlers: topping up and the partner plan (contract 3.8, 17). All that moves is moved by the bank.
+import { LogType } from "#contract/log.ts";
+import { microOf, type partnerApi, yuanText } from "#contract/partner.ts";
+import { ensureAffCode } from "#server/accounts/aff-code.ts";
+import { type AppError, faults } from "#server/errors.ts";
+import type { Redeemed } from "#server/money/partner-operations.ts";
+import { redeem } from "#server/money/redeem.ts";
+import { quotaDisplay } from "#server/money/signup.ts";
+import { countFriends, listFriends } from "#server/store/partners.ts";
+import { findUserById, getUser } from "#server/store/users.ts";
+import { audit } from "./audit-trail.ts";
+import type { Handlers } from "./call.ts";
+import { subject } from "./user-admin.ts";
+import { refuseUnbooked, withRemark } from "./user-amounts.ts";
+
+export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
+  async topUp(ctx, { actor, body, address, idempotencyKey }) {
+    ctx.guesses.refuseLocked(actor.id, address);
+    const redeemed = await redeem(ctx, {
+      userId: actor.id,
+      key: body.key,
+      giftCode: body.gift_code ?? "",
+      display: quotaDisplay(ctx.options),
+      operationId: idempotencyKey && `redeem-${idempotencyKey}`,
+    });
+    if (redeemed.outcome === "done") {
+      return { data: Number(redeemed.quota + redeemed.bonus), bonus: Number(redeemed.bonus) };
+    }
+    const refusal = REFUSALS[redeemed.outcome];
+    if (refusal.isGuess) await ctx.guesses.countFailure(actor.id, address);
+    throw refusal.fault();
+  },
+
+  async adminTopUp(ctx, call) {
+    const { actor, body, idempotencyKey } = call;
+    const target = subject(actor, await findUserById(ctx.db, body.user_id));
+    const { quota, remark } = body;
+    await audit(ctx, ctx.db, call, { action: "user.topup", target: target.id, detail: { quota, remark } });
+    const adjusted = await ctx.ledger.adjust({
+      userId: target.id,
+      kind: "topup",
+      quota: { delta: BigInt(quota) },
+      actorId: actor.id,
+      reason: remark || "管理员充值",
+      ...(idempotencyKey === undefined ? {} : { operationId: `topup-${idempotencyKey}` }),
+      log: {
+        type: LogType.topup,
+        content: withRemark("管理员充值 {amount}", remark),
+        display: quotaDisplay(ctx.options),
+      },
+    });
+    refuseUnbooked(adjusted);
+    return null;
+  },
+
+  async withdraw(ctx, call) {
+    const { actor, body, idempotencyKey } = call;
+    const target = subject(actor, await findUserById(ctx.db, body.user_id));
+    const { amount, remark } = body;
+    await audit(ctx, ctx.db, call, {
+      action: "user.withdraw",
+      target: target.id,
+      detail: { amount, remark },
+    });
+    const changed = await ctx.ledger.changeCommission({
+      userId: target.id,
+      kind: "withdraw",
+      micro: { delta: -(microOf(amount) ?? 0n) },
+      actorId: actor.id,
+      reason: remark || "提现",
+      operationId: idempotencyKey && `withdraw-${idempotencyKey}`,
+      log: {
+        type: LogType.manage,
+        content: withRemark("提现 {amount} 已支付，返现余额从 {before} 变为 {after}", remark),
+        display: quotaDisplay(ctx.options),
+      },
+    });
+    if (changed.outcome === "below_least") throw faults.refused("提现金额不能少于 100 元");
+    if (changed.outcome === "below_zero") throw faults.refused("返现余额不足");
+    refuseUnbooked(changed);
+    return yuanText((await getUser(ctx.db, target.id)).invite_commission_micro);
+  },
+
+  async friends(ctx, { actor, query }) {
+    // 1-based, and lenient: 0 is the first page too (contract 20, D2).
+    const page = { page: Math.max(query.page, 1) - 1, size: query.size };
+    const rows = await listFriends(ctx.db, actor.id, page);
+    return {
+      data: rows.map((row) => ({ invited_time: row.created_at, username: row.username })),
+      total: await countFriends(ctx.db, actor.id),
+    };
+  },
+
+  async info(ctx, { actor }) {
+    // One code for both: it is the end of the invitation link (contract 20, D7).
+    const code = await ensureAffCode(ctx.db, actor.id);
+    const { invite_commission_micro } = await getUser(ctx.db, actor.id);
+    return { aff_code: code, gift_code: code, invite_balance: yuanText(invite_commission_micro) };
+  },
+};
+
+/** Why a code brought nothing; a guess is what somebody looking for codes would get (reliability L04). */
+const REFUSALS: Readonly<
+  Record<Exclude<Redeemed["outcome"], "done">, { readonly isGuess: boolean; fault(): AppError }>
+> = {
+  unknown_code: { isGuess: true, fault: () => faults.refused("兑换码无效") },
+  disabled_code: { isGuess: true, fault: () => faults.refused("兑换码无效") },
+  used_code: { isGuess: true, fault: () => faults.refused("兑换码已被使用") },
+  unknown_gift: { isGuess: true, fault: () => faults.refused("赠送码无效") },
+  own_gift: { isGuess: false, fault: () => faults.refused("不能使用自己的赠送码") },
+  user_disabled: { isGuess: false, fault: () => faults.accountDisabled() },
+  too_large: { isGuess: false, fault: () => faults.refused("额度超出范围") },
+};

@@ -1,0 +1,143 @@
+// Handlers: redemption codes (contract 3.8). They are made, switched off and deleted here; used up only by the bank.
+import {
+  type Redemption,
+  type RedemptionDraft,
+  RedemptionStatus,
+  type RedemptionUpdate,
+  type redemptionApi,
+} from "#contract/redemption.ts";
+import type { Actor } from "#server/accounts/actors.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { openKey, randomHex } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { isTaken } from "#server/store/fault.ts";
+import type { SortedPage } from "#server/store/page.ts";
+import {
+  countRedemptions,
+  findRedemption,
+  insertRedemptions,
+  listBatch,
+  listRedemptions,
+  type NewRedemption,
+  type RedemptionRow,
+  removeRedemption,
+  setRedemptionStatus,
+  updateRedemption,
+} from "#server/store/redemptions.ts";
+import { audit } from "./audit-trail.ts";
+import type { Handlers } from "./call.ts";
+import { sortedPage } from "./page.ts";
+
+/** What a code is sealed for. */
+const SEAL = "redemptions.key";
+/** Hex characters of a code: 128 bits (reliability M09). */
+const KEY_CHARS = 32;
+
+export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redemption"] = {
+  list: (ctx, { query }) => listPage(ctx, sortedPage(query), ""),
+
+  search: (ctx, { query }) => listPage(ctx, sortedPage(query), query.keyword),
+
+  async get(ctx, { params }) {
+    return present(ctx, await getRedemption(ctx.db, params.id));
+  },
+
+  async create(ctx, call) {
+    const { actor, body, idempotencyKey } = call;
+    const made = idempotencyKey === undefined ? [] : await openBatch(ctx, idempotencyKey);
+    if (made.length > 0) return made;
+    const keys = Array.from({ length: body.count }, () => randomHex(KEY_CHARS));
+    const rows = newRows(ctx, keys, { actor, draft: body, batch: idempotencyKey ?? "" });
+    try {
+      await ctx.db.transaction().execute(async (tx) => {
+        await insertRedemptions(tx, rows);
+        const { name, quota, count } = body;
+        await audit(ctx, tx, call, { action: "redemption.create", target: name, detail: { quota, count } });
+      });
+    } catch (error) {
+      // The same call came twice at once: the other one made the codes.
+      if (idempotencyKey === undefined || !isTaken(error)) throw error;
+      return openBatch(ctx, idempotencyKey);
+    }
+    return keys;
+  },
+
+  async update(ctx, call) {
+    const { query, body } = call;
+    const current = await getRedemption(ctx.db, body.id);
+    const isToggle = query.status_only !== "";
+    await ctx.db.transaction().execute(async (tx) => {
+      const detail = isToggle ? await toggle(tx, current, body.status) : await edit(tx, current, body);
+      await audit(ctx, tx, call, { action: "redemption.update", target: current.id, detail });
+    });
+    return present(ctx, await getRedemption(ctx.db, current.id));
+  },
+
+  async remove(ctx, call) {
+    const { id } = call.params;
+    await ctx.db.transaction().execute(async (tx) => {
+      if (!(await removeRedemption(tx, id, ctx.clock.seconds()))) throw notFound();
+      await audit(ctx, tx, call, { action: "redemption.delete", target: id });
+    });
+    return null;
+  },
+};
+
+function notFound() {
+  return faults.notFound("找不到该兑换码");
+}
+
+async function listPage(ctx: Context, page: SortedPage, keyword: string) {
+  const rows = await listRedemptions(ctx.db, { keyword, ...page });
+  return { data: rows.map((row) => present(ctx, row)), total: await countRedemptions(ctx.db, keyword) };
+}
+
+/** A code as administrators see it, opened for "copy" (design 1.3 #7). */
+function present(ctx: Context, row: RedemptionRow): Redemption {
+  return { ...row, key: openKey(ctx.secrets, row, SEAL), count: 0 };
+}
+
+async function getRedemption(db: Db, id: number): Promise<RedemptionRow> {
+  const row = await findRedemption(db, id);
+  if (!row) throw notFound();
+  return row;
+}
+
+/** The codes of a batch that was made before; deleted ones cannot be read any more. */
+async function openBatch(ctx: Context, batch: string): Promise<string[]> {
+  const rows = await listBatch(ctx.db, batch);
+  return rows.filter((row) => row.key_sealed !== "").map((row) => openKey(ctx.secrets, row, SEAL));
+}
+
+function newRows(
+  ctx: Context,
+  keys: readonly string[],
+  { actor, draft, batch }: { actor: Actor; draft: RedemptionDraft; batch: string },
+): NewRedemption[] {
+  return keys.map((key, index) => ({
+    user_id: actor.id,
+    key_hash: ctx.secrets.hash(key),
+    key_sealed: ctx.secrets.seal(key, SEAL),
+    status: RedemptionStatus.unused,
+    name: draft.name,
+    quota: draft.quota,
+    created_time: ctx.clock.seconds(),
+    batch,
+    batch_index: index,
+  }));
+}
+
+/** Switches a code on or off. Throws: a refusal when it is used (reliability M08). */
+async function toggle(tx: Db, { id }: RedemptionRow, status: number | undefined) {
+  if (status !== RedemptionStatus.unused && status !== RedemptionStatus.disabled) throw faults.invalid();
+  if (!(await setRedemptionStatus(tx, id, status))) throw faults.refused("已使用的兑换码不能修改状态");
+  return { status };
+}
+
+/** Changes name and quota. Throws: a refusal when a used code would be worth something else. */
+async function edit(tx: Db, current: RedemptionRow, body: RedemptionUpdate) {
+  const change = { name: body.name ?? current.name, quota: body.quota ?? current.quota };
+  if (!(await updateRedemption(tx, current.id, change))) throw faults.refused("已使用的兑换码不能修改额度");
+  return change;
+}

@@ -1,0 +1,180 @@
+// Handlers: administration of users (contract 3.5). Who may act on whom is decided in accounts/rank.ts alone.
+import { Role, UserStatus } from "#contract/user.ts";
+import type { UserAction, userAdminApi } from "#contract/user-admin.ts";
+import type { Actor } from "#server/accounts/actors.ts";
+import { changeAccount, removeAccount } from "#server/accounts/acts.ts";
+import { isTooCommon } from "#server/accounts/password.ts";
+import { mayGrant, outranks } from "#server/accounts/rank.ts";
+import type { Context } from "#server/context.ts";
+import { faults } from "#server/errors.ts";
+import { grantSignup } from "#server/money/signup.ts";
+import { hashPassword } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { isTaken } from "#server/store/fault.ts";
+import type { SortedPage } from "#server/store/page.ts";
+import {
+  countUsers,
+  findUserById,
+  findUserByName,
+  insertUser,
+  listUsers,
+  type UserRow,
+} from "#server/store/users.ts";
+import { audit } from "./audit-trail.ts";
+import type { Handlers } from "./call.ts";
+import { sortedPage } from "./page.ts";
+import { amountChanges, describeEdit, pay } from "./user-amounts.ts";
+import { profileChange } from "./user-change.ts";
+import { blankUser, presentUser } from "./users.ts";
+
+export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"] = {
+  list: (ctx, { query }) => listPage(ctx, sortedPage(query), ""),
+
+  search: (ctx, { query }) => listPage(ctx, sortedPage(query), query.keyword),
+
+  async get(ctx, { actor, params }) {
+    return presentUser(subject(actor, await findUserById(ctx.db, params.id)));
+  },
+
+  async create(ctx, call) {
+    const { actor, body } = call;
+    const role = body.role ?? Role.user;
+    if (!mayGrant(actor, role)) throw faults.refused("不能创建同级或更高级别的用户");
+    refuseCommon(ctx, body.password, body.username);
+    const password = await hashPassword(body.password);
+    const userId = await ctx.db.transaction().execute(async (tx) => {
+      const id = await insertNamed(ctx, tx, { ...body, password, role });
+      await audit(ctx, tx, call, {
+        action: "user.create",
+        target: id,
+        detail: { username: body.username, role },
+      });
+      return id;
+    });
+    await grantSignup(ctx, { userId, inviterId: 0 });
+    return null;
+  },
+
+  async update(ctx, call) {
+    const { actor, body, session } = call;
+    const target = subject(actor, await findUserById(ctx.db, body.id));
+    const change = profileChange(ctx, actor, target, body);
+    if (change.password !== undefined) change.password = await hashPassword(change.password);
+    const amounts = amountChanges(body, target);
+    const keepSession =
+      actor.id === target.id && session.id !== undefined ? ctx.secrets.hash(session.id) : undefined;
+    await ctx.db.transaction().execute(async (tx) => {
+      await changeAccount(ctx, tx, { seen: target, change, keepSession });
+      const detail = describeEdit(change, body, amounts);
+      await audit(ctx, tx, call, { action: "user.update", target: target.id, detail });
+    });
+    await pay(ctx, call, { target, remark: body.remark ?? "", amounts });
+    await ctx.coord.publish("users", String(target.id));
+    return null;
+  },
+
+  async manage(ctx, call) {
+    const { actor, body } = call;
+    const target = subject(actor, await findUserByName(ctx.db, body.username));
+    const result = actionResult(actor, target, body.action);
+    await ctx.db.transaction().execute(async (tx) => {
+      if (body.action === "delete") await removeAccount(ctx, tx, target);
+      else await changeAccount(ctx, tx, { seen: target, change: result });
+      await audit(ctx, tx, call, {
+        action: `user.${body.action}`,
+        target: target.id,
+        detail: { username: target.username },
+      });
+    });
+    await ctx.coord.publish("users", String(target.id));
+    return { ...blankUser, ...result };
+  },
+
+  async remove(ctx, call) {
+    const target = subject(call.actor, await findUserById(ctx.db, call.params.id));
+    await ctx.db.transaction().execute(async (tx) => {
+      await removeAccount(ctx, tx, target);
+      await audit(ctx, tx, call, {
+        action: "user.delete",
+        target: target.id,
+        detail: { username: target.username },
+      });
+    });
+    await ctx.coord.publish("users", String(target.id));
+    return null;
+  },
+};
+
+async function listPage(ctx: Context, page: SortedPage, keyword: string) {
+  const filter = { keyword, exceptStatus: UserStatus.deleted };
+  // The one column whose name on the wire is another: yuan there, millionths in the row.
+  const order = page.order === "invite_commission_balance" ? "invite_commission_micro" : page.order;
+  const rows = await listUsers(ctx.db, { ...filter, ...page, order });
+  return { data: rows.map(presentUser), total: await countUsers(ctx.db, filter) };
+}
+
+/** The user an actor wants to act on. Throws: when there is none, or none of lower rank. */
+export function subject(actor: Actor, row: UserRow | undefined): UserRow {
+  if (!row || row.status === UserStatus.deleted) throw faults.notFound("找不到该用户");
+  if (!outranks(actor, row)) throw faults.refused("不能操作同级或更高级别的用户");
+  return row;
+}
+
+function refuseCommon(ctx: Context, password: string, username: string): void {
+  if (isTooCommon(password, [username, ctx.options.get("SystemName")]))
+    throw faults.refused("这个密码太容易被猜到，请换一个");
+}
+
+interface NewAccount {
+  readonly username: string;
+  readonly password: string;
+  readonly display_name?: string | undefined;
+  readonly role: number;
+}
+
+async function insertNamed(ctx: Context, tx: Db, draft: NewAccount): Promise<number> {
+  try {
+    return await insertUser(tx, {
+      username: draft.username,
+      password: draft.password,
+      display_name: draft.display_name || draft.username,
+      role: draft.role,
+      status: UserStatus.enabled,
+      email: "",
+      github_id: "",
+      wechat_id: "",
+      access_token_hash: null,
+      group: "default",
+      aff_code: "",
+      inviter_id: 0,
+      created_at: ctx.clock.seconds(),
+    });
+  } catch (error) {
+    throw isTaken(error) ? faults.refused("用户名已被使用") : error;
+  }
+}
+
+/** What role and status a user has after an action. Throws: refusals of contract 2.7. */
+function actionResult(
+  actor: Actor,
+  target: UserRow,
+  action: UserAction["action"],
+): { role: number; status: number } {
+  const { role, status } = target;
+  if (role >= Role.root && action !== "enable") throw faults.refused("不能对超级管理员执行该操作");
+  switch (action) {
+    case "disable":
+      return { role, status: UserStatus.disabled };
+    case "enable":
+      return { role, status: UserStatus.enabled };
+    case "delete":
+      return { role, status: UserStatus.deleted };
+    case "promote":
+      if (!mayGrant(actor, Role.admin)) throw faults.refused("只有超级管理员可以提升用户");
+      if (role >= Role.admin) throw faults.refused("该用户已经是管理员");
+      return { role: Role.admin, status };
+    case "demote":
+      if (role < Role.admin) throw faults.refused("该用户已经是普通用户");
+      return { role: Role.user, status };
+  }
+}

@@ -1,0 +1,144 @@
+// What is left at a provider, asked for as the catalogue's row says (providers 20). Short typed failures; the provider's own
+// words go nowhere (reliability S07).
+
+import { ChannelStatus } from "#contract/channel.ts";
+import type { Balance } from "#contract/provider.ts";
+import type { Context } from "#server/context.ts";
+import { fetchJson } from "#server/egress/fetch-json.ts";
+import { listLiveChannels, setChannelBalance } from "#server/store/channels.ts";
+import { cleanKey } from "#server/upstream/signers.ts";
+import type { LiveChannel } from "./candidates.ts";
+import { oneByOne, type RunParts, startRun } from "./run.ts";
+
+export type BalanceParts = Pick<Context, "egress" | "clock">;
+
+export type BalanceAnswer =
+  | { readonly ok: true; readonly balance: number }
+  | { readonly ok: false; readonly message: string };
+
+const TIMEOUT_MS = 10_000;
+const DAY_MS = 86_400_000;
+/** Accounts without a payment method were billed for this long (contract 9.7). */
+const UNPAID_DAYS = 100;
+
+/** A failure whose sentence is for administrators. */
+class BalanceFault extends Error {
+  override readonly name = "BalanceFault";
+}
+
+/** Asks for the balance of a channel, in the unit of its type. */
+export async function queryBalance(parts: BalanceParts, channel: LiveChannel): Promise<BalanceAnswer> {
+  const { balance } = channel.provider;
+  if (!balance) return { ok: false, message: "该渠道类型不支持查询余额" };
+  try {
+    const amount =
+      balance.probe === "openai-billing"
+        ? await askBilling(parts, channel)
+        : await askField(parts, channel, balance);
+    // Binary noise of a subtraction is no money.
+    return { ok: true, balance: Math.round(amount * 1e6) / 1e6 };
+  } catch (error) {
+    if (error instanceof BalanceFault) return { ok: false, message: error.message };
+    throw error;
+  }
+}
+
+/** Asks for the balance of a channel and stores it. */
+export async function updateBalance(
+  ctx: BalanceParts & Pick<Context, "db">,
+  channel: LiveChannel,
+): Promise<BalanceAnswer> {
+  const answer = await queryBalance(ctx, channel);
+  if (answer.ok)
+    await setChannelBalance(ctx.db, channel.id, { amount: answer.balance, now: ctx.clock.seconds() });
+  return answer;
+}
+
+/** Starts a run over all enabled channels whose balance can be asked for; false = one goes on. */
+export function startBalanceUpdate(
+  ctx: BalanceParts & RunParts & Pick<Context, "db" | "candidates">,
+): Promise<boolean> {
+  return startRun(ctx, "channel-balances", async () => {
+    const rows = await listLiveChannels(ctx.db, ChannelStatus.enabled);
+    let updated = 0;
+    await oneByOne(ctx, rows, async (row) => {
+      const channel = ctx.candidates.byId(row.id);
+      if (!channel?.provider.balance) return;
+      const answer = await updateBalance(ctx, channel);
+      if (answer.ok) updated += 1;
+    });
+    return `${updated} balances updated`;
+  });
+}
+
+/** The old billing API of OpenAI and everything that mimics it (providers 20.1). */
+async function askBilling(parts: BalanceParts, channel: LiveChannel): Promise<number> {
+  const base = "/v1/dashboard/billing";
+  const subscription = await ask(parts, channel, { url: `${base}/subscription` });
+  const limit = numberAt(subscription, "hard_limit_usd");
+  const nowMs = parts.clock.now();
+  const isPaid = valueAt(subscription, "has_payment_method") === true;
+  const from = isPaid ? `${day(nowMs).slice(0, 7)}-01` : day(nowMs - UNPAID_DAYS * DAY_MS);
+  const usage = await ask(parts, channel, {
+    url: `${base}/usage?start_date=${from}&end_date=${day(nowMs + DAY_MS)}`,
+  });
+  return limit - numberAt(usage, "total_usage") / 100;
+}
+
+async function askField(
+  parts: BalanceParts,
+  channel: LiveChannel,
+  balance: Extract<Balance, { probe: "field" }>,
+): Promise<number> {
+  const answer = await ask(parts, channel, balance);
+  return (
+    numberAt(answer, balance.field) - (balance.minus === undefined ? 0 : numberAt(answer, balance.minus))
+  );
+}
+
+/** `2026-11-20`, in UTC. */
+function day(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** One GET with the channel's key where the row wants it. Throws: BalanceFault. */
+async function ask(
+  { egress }: BalanceParts,
+  channel: LiveChannel,
+  { url, key: place }: { readonly url: string; readonly key?: "query:api_key" | "header:Api-Key" },
+): Promise<unknown> {
+  const key = cleanKey(channel.key);
+  const address = new URL(addressOf(channel, url));
+  if (place === "query:api_key") address.searchParams.set("api_key", key);
+  const headers = place === "header:Api-Key" ? ["Api-Key", key] : ["Authorization", `Bearer ${key}`];
+  const result = await fetchJson(egress, { url: address.href, headers, timeoutMs: TIMEOUT_MS });
+  if (result.kind === "fault") throw new BalanceFault(`查询余额失败（${result.code}）`);
+  if (result.status !== 200) throw new BalanceFault(`查询余额失败，上游返回状态码 ${result.status}`);
+  return result.body;
+}
+
+/** A path goes under the channel's base; a base that ends in a version already has the path's first part. */
+function addressOf(channel: LiveChannel, url: string): string {
+  if (!url.startsWith("/")) return url;
+  const base = (channel.baseUrl || channel.provider.baseUrl).replace(/\/+$/, "");
+  const address = base + (/\/v\d+$/.test(base) ? url.replace(/^\/v\d+(?=\/)/, "") : url);
+  if (!URL.canParse(address)) throw new BalanceFault("渠道地址配置有误");
+  return address;
+}
+
+function valueAt(body: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((value, name) => {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    // Just seen to be an object that owns this key.
+    return (value as Record<string, unknown>)[name];
+  }, body);
+}
+
+/** The number, or the number in a text, at a dotted path. Throws: BalanceFault when there is none. */
+function numberAt(body: unknown, path: string): number {
+  const value = valueAt(body, path);
+  const isText = typeof value === "string" && value.trim() !== "";
+  const number = isText || typeof value === "number" ? Number(value) : Number.NaN;
+  if (!Number.isFinite(number)) throw new BalanceFault("上游没有返回余额");
+  return number;
+}

@@ -1,0 +1,130 @@
+// The test of all or all disabled channels (contract 9.6): switches off what is broken or slow and on again what works, as
+// far as the options say, and tells the super administrator at the end.
+import { ChannelStatus } from "#contract/channel.ts";
+import type { Context } from "#server/context.ts";
+import { type ChannelRow, listLiveChannels, setChannelStatus } from "#server/store/channels.ts";
+import { type Probe, testChannel } from "./probe.ts";
+import { oneByOne, type RunParts, startRun } from "./run.ts";
+import { recordTest, type Tester } from "./test-record.ts";
+
+export type TestScope = "all" | "disabled";
+
+export type BulkTestParts = RunParts & Pick<Context, "db" | "options" | "egress" | "candidates" | "notify">;
+
+/** What a run found, as sentences about channels. */
+interface Findings {
+  tested: number;
+  readonly failed: string[];
+  readonly slow: string[];
+  readonly disabled: string[];
+  readonly enabled: string[];
+}
+
+/** Starts a run unless one goes on anywhere; false = one does (reliability M32). */
+export function startChannelTests(ctx: BulkTestParts, scope: TestScope, tester: Tester): Promise<boolean> {
+  return startRun(ctx, "channel-tests", () => testChannels(ctx, scope, tester));
+}
+
+/** Tests the channels of a scope one after another. Returns a sentence for the diagnostic log. */
+async function testChannels(ctx: BulkTestParts, scope: TestScope, tester: Tester): Promise<string> {
+  const rows = await listLiveChannels(ctx.db);
+  const wanted = rows.filter(({ status }) => scope === "all" || status !== ChannelStatus.enabled);
+  const findings: Findings = { tested: 0, failed: [], slow: [], disabled: [], enabled: [] };
+  await oneByOne(ctx, wanted, (row) => testOne(ctx, row, tester, findings));
+  const said = summary(findings);
+  if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content: said });
+  return said;
+}
+
+async function testOne(
+  ctx: BulkTestParts,
+  row: ChannelRow,
+  tester: Tester,
+  findings: Findings,
+): Promise<void> {
+  await ctx.candidates.pending;
+  const live = ctx.candidates.byId(row.id);
+  // Deleted meanwhile, or of a type that nothing can call.
+  if (!live) return;
+  const outcome = await testChannel(ctx, live);
+  if (ctx.stopping.aborted) return;
+  findings.tested += 1;
+  await recordTest(ctx, tester, row, outcome);
+  await judge(ctx, row, outcome, findings);
+}
+
+function nameOf(row: ChannelRow): string {
+  return `#${row.id} ${row.name}`;
+}
+
+/** Why a passed test is not good enough: it took longer than ChannelDisableThreshold; undefined = it did not. */
+function slowness({ options }: BulkTestParts, outcome: Probe): string | undefined {
+  const thresholdMs = options.get("ChannelDisableThreshold") * 1000;
+  if (thresholdMs <= 0 || outcome.ms <= thresholdMs) return undefined;
+  return `响应时间 ${seconds(outcome.ms)} 超过阈值 ${seconds(thresholdMs)}`;
+}
+
+/** Notes the outcome and moves the channel to another status where the options say so. */
+async function judge(ctx: BulkTestParts, row: ChannelRow, outcome: Probe, findings: Findings): Promise<void> {
+  const slow = slowness(ctx, outcome);
+  if (!outcome.ok) findings.failed.push(`${nameOf(row)}：${outcome.message}`);
+  else if (slow !== undefined) findings.slow.push(`${nameOf(row)}：${slow}`);
+  if (row.status === ChannelStatus.enabled) {
+    const reason = slow ?? (!outcome.ok && outcome.isDisabling ? outcome.message : undefined);
+    if (reason !== undefined) await disable(ctx, row, reason, findings);
+  } else if (outcome.ok && slow === undefined) await enable(ctx, row, findings);
+}
+
+async function disable(
+  ctx: BulkTestParts,
+  row: ChannelRow,
+  reason: string,
+  findings: Findings,
+): Promise<void> {
+  if (!ctx.options.get("AutomaticDisableChannelEnabled")) return;
+  if (await move(ctx, row, ChannelStatus.autoDisabled, reason))
+    findings.disabled.push(`${nameOf(row)}：${reason}`);
+}
+
+/** What an administrator switched off stays off (contract 9.6). */
+async function enable(ctx: BulkTestParts, row: ChannelRow, findings: Findings): Promise<void> {
+  if (row.status !== ChannelStatus.autoDisabled || !ctx.options.get("AutomaticEnableChannelEnabled")) return;
+  if (await move(ctx, row, ChannelStatus.enabled, "")) findings.enabled.push(nameOf(row));
+}
+
+/** Changes the status unless somebody else did since the run read it. */
+async function move(ctx: BulkTestParts, row: ChannelRow, to: number, reason: string): Promise<boolean> {
+  const now = ctx.clock.seconds();
+  const hasMoved = await setChannelStatus(ctx.db, row.id, {
+    from: [row.status],
+    to,
+    reason: reason.slice(0, 200),
+    now,
+  });
+  if (!hasMoved) return false;
+  await ctx.coord.publish("channels", String(row.id));
+  ctx.events.channelStatusChanged({ channelId: row.id, status: to, reason });
+  return true;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} 秒`;
+}
+
+/** Lines named in full; more are counted. */
+const LINES = 20;
+
+function summary({ tested, failed, slow, disabled, enabled }: Findings): string {
+  const part = (title: string, lines: readonly string[]) => {
+    if (lines.length === 0) return [];
+    const rest = lines.length > LINES ? [`……以及其他 ${lines.length - LINES} 个`] : [];
+    return [`${title}（${lines.length}）`, ...lines.slice(0, LINES), ...rest];
+  };
+  return [
+    `共测试 ${tested} 个渠道，通过 ${tested - failed.length} 个。`,
+    ...part("失败", failed),
+    ...part("响应过慢", slow),
+    ...part("已自动禁用", disabled),
+    ...part("已自动启用", enabled),
+  ].join("\n");
+}

@@ -1,0 +1,47 @@
+// Runs over many channels in the background: one at a time in the whole installation, ended by a shutdown. Knows nothing of
+// what is done with each channel.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Context } from "#server/context.ts";
+
+export type RunParts = Pick<Context, "coord" | "events" | "clock" | "config" | "stopping">;
+
+/**
+ * Starts the work unless a run of this name goes on anywhere. Resolves as soon as that is known: true = started. What the
+ * work throws is noted; nobody waits for it.
+ */
+export function startRun(ctx: RunParts, name: string, work: () => Promise<string>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    ctx.coord
+      .lock(name, async () => {
+        resolve(true);
+        await carryOut(ctx, name, work);
+      })
+      // When the work was done the promise is settled already, and this changes nothing.
+      .then(() => resolve(false), reject);
+  });
+}
+
+async function carryOut(ctx: RunParts, name: string, work: () => Promise<string>): Promise<void> {
+  const startedMs = ctx.clock.now();
+  try {
+    const outcome = await work();
+    ctx.events.jobDone({ job: name, elapsedMs: ctx.clock.now() - startedMs, outcome });
+  } catch (error) {
+    // A database that was closed under the run is no news.
+    if (!ctx.stopping.aborted) ctx.events.backgroundFailed({ task: name, error });
+  }
+}
+
+/** Does something for each item, one after another, with POLLING_INTERVAL between them; ends early at a shutdown. */
+export async function oneByOne<T>(
+  { config, stopping }: Pick<RunParts, "config" | "stopping">,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && config.pollingIntervalMs > 0)
+      await sleep(config.pollingIntervalMs, undefined, { signal: stopping }).catch(() => undefined);
+    if (stopping.aborted) return;
+    await work(item);
+  }
+}

@@ -1,0 +1,47 @@
+// What a channel test leaves behind: the response time on the channel and an entry of type 5 in the usage log, which costs
+// nobody anything (reliability M32).
+import { LogType } from "#contract/log.ts";
+import type { Context } from "#server/context.ts";
+import { type ChannelRow, setChannelTest } from "#server/store/channels.ts";
+import { insertLog } from "#server/store/logs.ts";
+import type { Probe } from "./probe.ts";
+
+/** Who had the channel tested; id 0 = the server by itself. */
+export interface Tester {
+  readonly id: number;
+  readonly username: string;
+}
+
+export const scheduledTester: Tester = { id: 0, username: "" };
+
+/** Notes the outcome of one test. */
+export async function recordTest(
+  ctx: Pick<Context, "db" | "clock">,
+  tester: Tester,
+  channel: Pick<ChannelRow, "id" | "name">,
+  outcome: Probe,
+): Promise<void> {
+  const now = ctx.clock.seconds();
+  if (outcome.ok) await setChannelTest(ctx.db, channel.id, { responseTimeMs: outcome.ms, now });
+  const said = outcome.ok ? "成功" : `失败：${outcome.message}`;
+  await insertLog(ctx.db, {
+    user_id: tester.id,
+    created_at: now,
+    type: LogType.test,
+    content: `测试渠道 ${channel.name}（${said}）`,
+    username: tester.username,
+    token_id: 0,
+    token_name: "",
+    model_name: outcome.model,
+    quota: 0,
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cached_tokens: 0,
+    channel_id: channel.id,
+    request_id: "",
+    elapsed_time: outcome.ms,
+    first_byte_time: 0,
+    is_stream: 0,
+    estimated: 0,
+  });
+}

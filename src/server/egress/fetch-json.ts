@@ -1,0 +1,88 @@
+// One small call whose whole JSON answer is wanted, through the one door out: bounded in time and size, no redirects, no
+// coded bodies. Small clients (balances, look-ups) use it; relayed calls do not.
+import type { Egress } from "./dispatcher.ts";
+import type { EgressFault, Flow } from "./send.ts";
+
+export interface JsonRequest {
+  /** GET when absent. */
+  readonly method?: "GET" | "POST" | undefined;
+  readonly url: string;
+  readonly body?: string | undefined;
+  /** Bytes of the answer that are read at most; 256 KiB when absent. */
+  readonly limitBytes?: number | undefined;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  /** For the whole call. */
+  readonly timeoutMs: number;
+  /** A loopback port this destination may have although the operator allowed none. */
+  readonly loopbackPort?: number | undefined;
+}
+
+/** An answer of any status; `body` is undefined when it is no JSON. */
+export interface JsonAnswer {
+  readonly kind: "answer";
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export type JsonResult = JsonAnswer | ({ readonly kind: "fault" } & EgressFault);
+
+const LIMIT_BYTES = 256 * 1024;
+
+/** Asks for a JSON document. Never throws: what goes wrong on the way is a named fault. */
+export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): Promise<JsonResult> {
+  if (!URL.canParse(request.url)) {
+    return Promise.resolve({ kind: "fault", code: "protocol", detail: "the address is not a URL" });
+  }
+  const url = new URL(request.url);
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let status = 0;
+    const end = (result: JsonResult) => {
+      clearTimeout(timer);
+      resolve(result);
+    };
+    const giveUp = (fault: EgressFault) => {
+      flow.abort();
+      end({ kind: "fault", ...fault });
+    };
+    const timer = setTimeout(
+      () => giveUp({ code: "timeout", detail: "no whole answer in time" }),
+      request.timeoutMs,
+    );
+    const flow: Flow = egress.send(
+      {
+        method: request.method ?? "GET",
+        origin: url.origin,
+        path: url.pathname + url.search,
+        headers: ["accept", "application/json", "user-agent", "Tollgate", ...request.headers],
+        body: request.body === undefined ? undefined : Buffer.from(request.body),
+        headersTimeoutMs: request.timeoutMs,
+        idleTimeoutMs: request.timeoutMs,
+        loopbackPort: request.loopbackPort,
+      },
+      {
+        onStart(code) {
+          status = code;
+        },
+        onData(chunk) {
+          size += chunk.length;
+          if (size > (request.limitBytes ?? LIMIT_BYTES))
+            giveUp({ code: "protocol", detail: "the answer is too large" });
+          else chunks.push(chunk);
+        },
+        onEnd: () => end({ kind: "answer", status, body: parse(Buffer.concat(chunks).toString("utf8")) }),
+        onFault: (fault) => end({ kind: "fault", ...fault }),
+      },
+    );
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+// Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (contract 7.5 #5, 15.1).
+import { ChannelStatus } from "#contract/channel.ts";
+import { isMapping } from "#contract/wire.ts";
+import { kindOf } from "./channel-types.ts";
+import type { Family } from "./family.ts";
+import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } from "./row.ts";
+import type { Source } from "./source.ts";
+import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
+
+export async function importChannels(source: Source, target: Target, family: Family): Promise<void> {
+  if (!source.tables.has("channels")) return;
+  for await (const rows of batches(source.rows("channels"), BATCH)) {
+    await writeRows(
+      target,
+      "channels",
+      rows.map((row) => channelOf(row, target, family)),
+    );
+  }
+}
+
+function channelOf(row: SourceRow, target: Target, family: Family): Incoming<"channels"> {
+  const { secrets, tally, nowSec } = target;
+  const id = intOf(row, "id");
+  const name = textOf(row, "name");
+  const usedQuota = intOf(row, "used_quota");
+  tally.of("channels").found += 1;
+  tally.add("channel used_quota", usedQuota);
+  const kind = kindOf(family, intOf(row, "type"), textOf(row, "base_url"));
+  if (kind.isUnknown) tally.remark("channels of a type that is not served here were disabled", name);
+  if (kind.isMoved) tally.remark("channels of later types became custom channels", name);
+  const key = keyOf(row, name, target);
+  const status = kind.isUnknown ? ChannelStatus.disabled : statusOf(row);
+  return {
+    row: {
+      id,
+      type: kind.type,
+      key_hash: secrets.hash(key),
+      key_sealed: secrets.seal(key, "channels.key"),
+      status,
+      status_reason: kind.isUnknown ? "导入时停用：不支持该渠道类型" : "",
+      status_time: kind.isUnknown ? nowSec : 0,
+      name,
+      weight: Math.max(0, intOf(row, "weight")),
+      priority: intOf(row, "priority"),
+      created_time: secondsOf(row, "created_time"),
+      test_time: secondsOf(row, "test_time"),
+      response_time: Math.max(0, intOf(row, "response_time")),
+      base_url: kind.baseUrl,
+      other: otherOf(row),
+      balance: realOf(row, "balance"),
+      balance_updated_time: secondsOf(row, "balance_updated_time"),
+      models: listOf(row, "models").join(","),
+      group: listOf(row, "group").join(",") || "default",
+      used_quota: usedQuota,
+      model_mapping: mappingOf(row, name, target),
+      config: Object.keys(objectOf(row, "config")).length > 0 ? textOf(row, "config") : "",
+    },
+    openings: [{ scope: "channel", id, userId: 0, usedQuota }],
+  };
+}
+
+function statusOf(row: SourceRow): number {
+  const status = intOf(row, "status", ChannelStatus.enabled);
+  return status === ChannelStatus.enabled || status === ChannelStatus.autoDisabled
+    ? status
+    : ChannelStatus.disabled;
+}
+
+/** One key per channel; New API keeps several in one, a line each. */
+function keyOf(row: SourceRow, name: string, { tally }: Target): string {
+  const lines = textOf(row, "key").split(/\r?\n/);
+  const isMulti = objectOf(row, "channel_info")["is_multi_key"] === true;
+  if (!isMulti || lines.length < 2) return textOf(row, "key");
+  tally.remark("channels with several keys keep the first one", name);
+  return (lines[0] ?? "").trim();
+}
+
+/** Version, library or plugin: in `other`, or since 2024 in `config` (contract 13.1). */
+function otherOf(row: SourceRow): string {
+  const other = textOf(row, "other");
+  if (other !== "") return other;
+  const config = objectOf(row, "config");
+  const value = config["api_version"] ?? config["library_id"] ?? config["plugin"];
+  return typeof value === "string" ? value.trim() : "";
+}
+
+function mappingOf(row: SourceRow, name: string, { tally }: Target): string {
+  const text = textOf(row, "model_mapping");
+  if (text === "" || text === "{}") return "";
+  if (isMapping(text)) return text;
+  tally.remark("model mappings that are no JSON object of names were left out", name);
+  return "";
+}

@@ -1,0 +1,156 @@
+// Forks of One API: the deployed product's partner columns, New API's own numbers and columns, databases of 2023.
+
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, test } from "vitest";
+import { readConfig } from "#server/config.ts";
+import { audit } from "#server/money/audit.ts";
+import { openStore, type SqliteStore } from "#server/store/db.ts";
+import { oneApi } from "#test/one-api.ts";
+import { writeSqlite } from "#test/one-api-files.ts";
+import { temporaryDir } from "#test/process.ts";
+import { importOneApi } from "./one-api.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** A database of One API, changed by SQL, imported; the result and the report. */
+async function imported(changes: string) {
+  const dir = temporaryDir();
+  cleanups.push(dir.remove);
+  const file = join(dir.path, "source.db");
+  writeSqlite(file, oneApi("0.6"));
+  const source = new DatabaseSync(file);
+  source.exec(changes);
+  source.close();
+  const dataDir = join(dir.path, "data");
+  const config = readConfig({ DATA_DIR: dataDir });
+  const told: string[] = [];
+  const result = await importOneApi(
+    { address: file, isDryRun: false },
+    { config, say: (text) => told.push(text) },
+  );
+  const store = await openStore({ dataDir });
+  cleanups.push(() => store.close());
+  if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
+  expect(await audit(store.db)).toEqual([]);
+  return { ...result, told: told.join("\n"), store: store satisfies SqliteStore };
+}
+
+test("partner columns are taken: commission to the millionth of a yuan, dates of joining", async () => {
+  const { store, report, isExact } = await imported(`
+    ALTER TABLE users ADD COLUMN invite_commission_balance text DEFAULT '0';
+    ALTER TABLE users ADD COLUMN gift_code text DEFAULT '';
+    ALTER TABLE users ADD COLUMN created_time integer DEFAULT 1700000000;
+    UPDATE users SET invite_commission_balance = '123.45', gift_code = aff_code WHERE id = 2;
+    UPDATE users SET invite_commission_balance = 'viel', gift_code = 'OTHER' WHERE id = 3;
+    UPDATE users SET gift_code = 'ROOTS' WHERE id = 1;`);
+  expect(isExact).toBe(true);
+  const users = await store.db
+    .selectFrom("users")
+    .select(["id", "invite_commission_micro", "aff_code", "created_at"])
+    .where("id", "<=", 3)
+    .orderBy("id")
+    .execute();
+  expect(users).toEqual([
+    { id: 1, invite_commission_micro: 0, aff_code: "ROOTS", created_at: 1_700_000_000 },
+    { id: 2, invite_commission_micro: 123_450_000, aff_code: "aB3d", created_at: 1_700_000_000 },
+    { id: 3, invite_commission_micro: 0, aff_code: "Xy9Z", created_at: 1_700_000_000 },
+  ]);
+  expect(report).toContain("commission balances that are no amount were left out: bob: viel");
+  expect(report).toContain("gift codes that differ from the invitation code were left out");
+});
+
+test("New API: rewards are credited, types renumbered, deleted rows stay deleted, limits taken", async () => {
+  const { store, told, report, isExact } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE users ADD COLUMN deleted_at text;
+    UPDATE users SET aff_quota = 5000 WHERE id = 2;
+    UPDATE users SET deleted_at = '2024-05-01 10:00:00' WHERE id = 9;
+    ALTER TABLE tokens ADD COLUMN deleted_at text;
+    ALTER TABLE tokens ADD COLUMN model_limits_enabled numeric DEFAULT 0;
+    ALTER TABLE tokens ADD COLUMN model_limits text DEFAULT '';
+    ALTER TABLE tokens ADD COLUMN allow_ips text DEFAULT '';
+    ALTER TABLE tokens ADD COLUMN "group" text DEFAULT '';
+    UPDATE tokens SET model_limits_enabled = 1, model_limits = 'gpt-4o', allow_ips = '10.0.0.1' || char(10) || '10.1.0.0/16',
+      "group" = 'vip' WHERE id = 4;
+    UPDATE tokens SET deleted_at = '2024-05-01 10:00:00' WHERE id = 7;
+    ALTER TABLE channels ADD COLUMN channel_info text DEFAULT '';
+    UPDATE channels SET type = 43, base_url = '' WHERE id = 1;
+    UPDATE channels SET type = 4, base_url = 'http://localhost:11434' WHERE id = 2;
+    UPDATE channels SET type = 36 WHERE id = 6;
+    UPDATE channels SET "key" = 'k-one' || char(10) || 'k-two', channel_info = '{"is_multi_key":true}' WHERE id = 7;
+    ALTER TABLE logs ADD COLUMN use_time integer DEFAULT 3;
+    ALTER TABLE logs ADD COLUMN other text DEFAULT '{"cache_tokens":4,"frt":120}';
+    UPDATE logs SET type = 5 WHERE type = 3;`);
+  expect(told).toContain("New API");
+  expect(isExact).toBe(true);
+  expect(report).toContain("invitation rewards (aff_quota) were added to the balance: user 2: 5000");
+  const users = await store.db
+    .selectFrom("users")
+    .select(["id", "quota", "status"])
+    .where("id", "in", [2, 9])
+    .orderBy("id")
+    .execute();
+  expect(users).toEqual([
+    { id: 2, quota: 505_123, status: 1 },
+    { id: 9, quota: 1, status: 3 },
+  ]);
+  const tokens = await store.db
+    .selectFrom("tokens")
+    .select(["id", "models", "subnet", "deleted_at", "key_sealed"])
+    .where("id", "in", [4, 7])
+    .orderBy("id")
+    .execute();
+  expect(tokens).toMatchObject([
+    { models: "gpt-4o", subnet: "10.0.0.1,10.1.0.0/16", deleted_at: 0 },
+    { models: "", deleted_at: 1_714_557_600, key_sealed: "" },
+  ]);
+  const channels = await store.db
+    .selectFrom("channels")
+    .select(["id", "type", "status", "base_url"])
+    .orderBy("id")
+    .execute();
+  expect(channels.filter(({ id }) => [1, 2, 6].includes(id))).toEqual([
+    { id: 1, type: 8, status: 1, base_url: "https://api.deepseek.com" },
+    { id: 2, type: 30, status: 1, base_url: "http://localhost:11434" },
+    // New API's 36 is a music service, where One API has DeepSeek.
+    { id: 6, type: 36, status: 2, base_url: "" },
+  ]);
+  expect(report).toContain("channels with several keys keep the first one: ark");
+  const log = await store.db.selectFrom("logs").selectAll().where("id", "=", 1).executeTakeFirst();
+  expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4 });
+  expect(await store.db.selectFrom("logs").select("type").distinct().orderBy("type").execute()).toEqual([
+    { type: 2 },
+    { type: 4 },
+  ]);
+});
+
+test("a database of 2023 lacks columns, and they take their defaults", async () => {
+  const { store, told, isExact } = await imported(`
+    ALTER TABLE channels DROP COLUMN config; ALTER TABLE channels DROP COLUMN priority;
+    ALTER TABLE channels DROP COLUMN model_mapping; ALTER TABLE channels DROP COLUMN weight;
+    ALTER TABLE users DROP COLUMN request_count; ALTER TABLE users DROP COLUMN aff_code;
+    ALTER TABLE users DROP COLUMN inviter_id; DROP TABLE abilities; DROP TABLE redemptions;
+    ALTER TABLE logs DROP COLUMN channel_id;`);
+  expect(told).toContain("of 2023");
+  expect(isExact).toBe(true);
+  const row = await store.db.selectFrom("channels").selectAll().where("id", "=", 1).executeTakeFirst();
+  expect(row).toMatchObject({ priority: 0, weight: 0, model_mapping: "", config: "" });
+});
+
+test("something else is refused", async () => {
+  await expect(imported("ALTER TABLE tokens RENAME COLUMN key TO secret")).rejects.toThrow(
+    "no One API database",
+  );
+});
+
+test("quotas that overflowed in the source are kept as they are", async () => {
+  const { report, isExact } = await imported(`
+    UPDATE logs SET quota = -2147483648 WHERE id = 1;
+    UPDATE users SET used_quota = 9007199254740999 WHERE id = 1;`);
+  expect(isExact).toBe(true);
+  expect(report).toContain("used_quota");
+});

@@ -1,0 +1,62 @@
+// A foreign PostgreSQL database. Read inside one read-only transaction that sees one moment, through a cursor.
+import pg from "pg";
+import type { SourceRow } from "./row.ts";
+import { ImportError, type Source } from "./source.ts";
+
+/** Rows of one round trip. */
+const FETCH_ROWS = 5_000;
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Throws: ImportError when the address cannot be reached. */
+export async function openPostgresSource(address: string): Promise<Source> {
+  const client = new pg.Client({
+    connectionString: address,
+    application_name: "tollgate import",
+    connectionTimeoutMillis: 10_000,
+  });
+  try {
+    await client.connect();
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ImportError(`cannot read the PostgreSQL database: ${reason}`, { cause });
+  }
+  const { rows } = await client.query<{ table: string; column: string }>(
+    `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+     WHERE table_schema = current_schema()`,
+  );
+  const tables = new Map<string, Set<string>>();
+  for (const { table, column } of rows) {
+    const columns = tables.get(table) ?? new Set();
+    tables.set(table, columns.add(column));
+  }
+  return {
+    engine: "PostgreSQL",
+    tables,
+    async *rows(table) {
+      const order = tables.get(table)?.has("id") ? " ORDER BY id" : "";
+      await client.query(`DECLARE source NO SCROLL CURSOR FOR SELECT * FROM ${quoted(table)}${order}`);
+      for (;;) {
+        const page = await client.query<Record<string, string | number | boolean | Date | null>>(
+          `FETCH ${FETCH_ROWS} FROM source`,
+        );
+        for (const row of page.rows) yield plain(row);
+        if (page.rows.length < FETCH_ROWS) break;
+      }
+      await client.query("CLOSE source");
+    },
+    async close() {
+      await client.end();
+    },
+  };
+}
+
+/** Times come as dates of the driver. */
+function plain(row: Record<string, string | number | boolean | Date | null>): SourceRow {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
+  );
+}

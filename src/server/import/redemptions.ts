@@ -1,0 +1,54 @@
+// Redemption codes as they are; used ones are history that no ledger entry of ours belongs to (contract 7.5 #7).
+import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
+import type { Source } from "./source.ts";
+import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
+
+const STATUS = { unused: 1, disabled: 2, used: 3 } as const;
+
+export async function importRedemptions(source: Source, target: Target): Promise<void> {
+  if (!source.tables.has("redemptions")) return;
+  const hashes = new Set<string>();
+  for await (const rows of batches(source.rows("redemptions"), BATCH)) {
+    const incoming = rows.flatMap((row) => {
+      target.tally.of("redemptions").found += 1;
+      const code = codeOf(row, target);
+      if (code !== undefined && !hashes.has(code.row.key_hash)) {
+        hashes.add(code.row.key_hash);
+        return [code];
+      }
+      target.tally.of("redemptions").skipped += 1;
+      target.tally.remark("redemption codes that are empty or repeated were left out", textOf(row, "id"));
+      return [];
+    });
+    await writeRows(target, "redemptions", incoming);
+  }
+}
+
+function codeOf(row: SourceRow, { secrets, tally, nowSec }: Target): Incoming<"redemptions"> | undefined {
+  const key = textOf(row, "key");
+  const quota = intOf(row, "quota", 100);
+  if (key === "") return undefined;
+  if (quota < 0) tally.remark("redemption codes worth less than nothing were disabled", textOf(row, "name"));
+  const isDeleted = textOf(row, "deleted_at") !== "";
+  return {
+    row: {
+      id: intOf(row, "id"),
+      user_id: intOf(row, "user_id"),
+      key_hash: secrets.hash(key),
+      key_sealed: isDeleted ? "" : secrets.seal(key, "redemptions.key"),
+      status: quota < 0 ? STATUS.disabled : statusOf(row),
+      name: textOf(row, "name"),
+      quota: Math.max(0, quota),
+      created_time: secondsOf(row, "created_time"),
+      redeemed_time: secondsOf(row, "redeemed_time"),
+      // Also where a fork knows who used it: a used code that names its user has an entry in our ledger (audit-partner.ts).
+      used_user_id: 0,
+      deleted_at: isDeleted ? secondsOf(row, "deleted_at") || nowSec : 0,
+    },
+  };
+}
+
+function statusOf(row: SourceRow): number {
+  const status = intOf(row, "status", STATUS.unused);
+  return status === STATUS.unused || status === STATUS.used ? status : STATUS.disabled;
+}

@@ -1,0 +1,51 @@
+// Options: known ones through the same door as in the console, so that they are checked and secrets are sealed; the others
+// are listed (contract 7.5 #9).
+import { isOptionKey, type OptionKey, optionTable } from "#contract/option.ts";
+import { OptionError, type Options } from "#server/options.ts";
+import { textOf } from "./row.ts";
+import type { Source } from "./source.ts";
+import type { Target } from "./target.ts";
+
+/** Imports the options; `options` is undefined in a dry run. */
+export async function importSettings(
+  source: Source,
+  target: Target,
+  options: Options | undefined,
+): Promise<void> {
+  if (!source.tables.has("options")) return;
+  const { tally, store } = target;
+  for await (const row of source.rows("options")) {
+    const count = tally.of("options");
+    count.found += 1;
+    const key = textOf(row, "key");
+    const text = textOf(row, "value");
+    if (!isOptionKey(key)) {
+      count.skipped += 1;
+      tally.remark("options that do not exist here were left out", key);
+      continue;
+    }
+    const refusal = await save(key, text, store && options ? { db: store.db, options } : undefined);
+    if (refusal === undefined) count.written += 1;
+    else {
+      count.skipped += 1;
+      tally.remark("options with a text that is not accepted keep their default", `${key}: ${refusal}`);
+    }
+  }
+}
+
+/** Checks and writes one. Returns why it was not accepted. */
+async function save(
+  key: OptionKey,
+  text: string,
+  into: { db: Parameters<Options["write"]>[0]; options: Options } | undefined,
+): Promise<string | undefined> {
+  const read = optionTable[key].schema.safeDecode(text as never);
+  if (!read.success) return read.error.issues[0]?.message ?? "";
+  try {
+    await into?.options.write(into.db, key, text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof OptionError) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,16 @@
+// A foreign database to read from, whatever engine it is of. Read-only, and one moment of it (contract 7.5 #10).
+import type { SourceRow } from "./row.ts";
+
+export interface Source {
+  readonly engine: "SQLite" | "MySQL dump" | "PostgreSQL";
+  /** Table → its columns. */
+  readonly tables: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The rows of a table that exists, by id. */
+  rows(table: string): AsyncIterable<SourceRow>;
+  close(): Promise<void>;
+}
+
+/** The source cannot be read or is not what it should be; the message tells the operator what to do. */
+export class ImportError extends Error {
+  override readonly name = "ImportError";
+}

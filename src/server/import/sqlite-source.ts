@@ -1,0 +1,33 @@
+// A foreign SQLite file. Opened read-only and read inside one transaction.
+import { DatabaseSync } from "node:sqlite";
+import type { SourceRow } from "./row.ts";
+import type { Source } from "./source.ts";
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Throws: SQLite's error when the file is damaged or locked. */
+export async function openSqliteSource(file: string): Promise<Source> {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  database.exec("BEGIN");
+  const tables = new Map<string, Set<string>>();
+  for (const { name } of database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()) {
+    const columns = database.prepare(`PRAGMA table_info(${quoted(String(name))})`).all();
+    tables.set(String(name), new Set(columns.map((column) => String(column["name"]))));
+  }
+  return {
+    engine: "SQLite",
+    tables,
+    async *rows(table) {
+      const order = tables.get(table)?.has("id") ? " ORDER BY id" : "";
+      const statement = database.prepare(`SELECT * FROM ${quoted(table)}${order}`);
+      // A sum that overflowed is no reason to stop.
+      statement.setReadBigInts(true);
+      for (const row of statement.iterate()) yield row satisfies SourceRow;
+    },
+    async close() {
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,265 @@
+// Users: ids, names, password hashes and balances as they are; what must be unique here is made so (contract 7.5 #3).
+import { Role, UserStatus } from "#contract/user.ts";
+import { newAffCode } from "#server/secrets.ts";
+import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
+import type { Source } from "./source.ts";
+import { BATCH, batches, type Incoming, type Opening, type Target, writeRows } from "./target.ts";
+
+/** User id → what others need to know of the account. */
+export type People = Map<number, { readonly isDeleted: boolean; readonly isRoot: boolean }>;
+
+/** What may belong to one user only, and is taken already. */
+interface Taken {
+  readonly names: Set<string>;
+  readonly codes: Set<string>;
+  readonly accessTokens: Set<string>;
+  /** Lower-case address, WeChat id or GitHub name → id of the user who keeps it. */
+  readonly emails: ReadonlyMap<string, number>;
+  readonly wechat: ReadonlyMap<string, number>;
+  readonly github: ReadonlyMap<string, number>;
+}
+
+/** Imports all users. Returns who there is. */
+export async function importUsers(source: Source, target: Target): Promise<People> {
+  const people: People = new Map();
+  const taken: Taken = {
+    names: new Set(),
+    codes: await affCodes(source),
+    accessTokens: new Set(),
+    emails: await keepers(source, (row) => emailOf(row)),
+    wechat: await keepers(source, (row) => textOf(row, "wechat_id")),
+    github: await keepers(source, githubOf),
+  };
+  for await (const rows of batches(source.rows("users"), BATCH)) {
+    const incoming = rows.map((row) => {
+      const isDeleted = statusOf(row) === UserStatus.deleted;
+      people.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
+      return userOf(row, target, taken);
+    });
+    await writeRows(target, "users", incoming);
+  }
+  if (![...people.values()].some(({ isRoot }) => isRoot))
+    target.tally.remark("the source has no super administrator: nobody can administer the result");
+  return people;
+}
+
+function emailOf(row: SourceRow): string {
+  return textOf(row, "email").toLowerCase();
+}
+
+/** Codes the source has; made-up ones must differ from all of them, also of users that come later. */
+async function affCodes(source: Source): Promise<Set<string>> {
+  const codes = new Set<string>();
+  for await (const row of source.rows("users")) codes.add(textOf(row, "aff_code").toLowerCase());
+  return codes;
+}
+
+/** Who keeps a value that several users have: the newest that is enabled, else the newest. */
+async function keepers(source: Source, read: (row: SourceRow) => string): Promise<Map<string, number>> {
+  const best = new Map<string, { id: number; rank: number }>();
+  for await (const row of source.rows("users")) {
+    const value = read(row);
+    if (value === "") continue;
+    const candidate = { id: intOf(row, "id"), rank: statusOf(row) };
+    const known = best.get(value);
+    // Lower statuses are better: 1 enabled, 2 disabled, 3 deleted.
+    if (!known || candidate.rank < known.rank || (candidate.rank === known.rank && candidate.id > known.id))
+      best.set(value, candidate);
+  }
+  return new Map([...best].map(([value, { id }]) => [value, id]));
+}
+
+function statusOf(row: SourceRow): number {
+  // New API marks deleted rows by a time.
+  if (textOf(row, "deleted_at") !== "") return UserStatus.deleted;
+  const status = intOf(row, "status", UserStatus.enabled);
+  return status === UserStatus.enabled || status === UserStatus.deleted ? status : UserStatus.disabled;
+}
+
+function roleOf(row: SourceRow): number {
+  const role = intOf(row, "role", Role.user);
+  if (role >= Role.root) return Role.root;
+  return role >= Role.admin ? Role.admin : Role.user;
+}
+
+function userOf(row: SourceRow, target: Target, taken: Taken): Incoming<"users"> {
+  const { tally, nowSec } = target;
+  const id = intOf(row, "id");
+  const quota = intOf(row, "quota");
+  const usedQuota = intOf(row, "used_quota");
+  tally.of("users").found += 1;
+  tally.add("quota", quota);
+  tally.add("used_quota", usedQuota);
+  const username = uniqueName(textOf(row, "username"), id, target, taken);
+  const giftQuota = rewardOf(row, id, target);
+  const commission = commissionOf(row, username, target);
+  const opening: Opening = {
+    scope: "user",
+    id,
+    userId: id,
+    quota: quota + giftQuota,
+    usedQuota,
+    requestCount: intOf(row, "request_count"),
+    yuanMicro: commission,
+  };
+  if (quota < 0) tally.remark("balances below zero were kept", username);
+  if (githubOf(row) !== "")
+    tally.remark(
+      "GitHub accounts must be bound once more, since the source knows only their names",
+      username,
+    );
+  return {
+    row: {
+      id,
+      username,
+      password: textOf(row, "password"),
+      display_name: textOf(row, "display_name"),
+      role: roleOf(row),
+      status: statusOf(row),
+      email: kept(emailOf(row), id, taken.emails, () => {
+        tally.remark(
+          "e-mail addresses shared by several accounts stay with the newest enabled one; cleared at",
+          username,
+        );
+      }),
+      github_id: kept(githubOf(row), id, taken.github, () => {
+        tally.remark(
+          "GitHub names shared by several accounts stay with the newest enabled one; cleared at",
+          username,
+        );
+      }),
+      wechat_id: kept(textOf(row, "wechat_id"), id, taken.wechat, () => {
+        tally.remark(
+          "WeChat ids shared by several accounts stay with the newest enabled one; cleared at",
+          username,
+        );
+      }),
+      access_token_hash: accessTokenOf(row, target, taken),
+      quota: quota + giftQuota,
+      used_quota: usedQuota,
+      request_count: intOf(row, "request_count"),
+      invite_commission_micro: commission,
+      group: textOf(row, "group") || "default",
+      aff_code: affCodeOf(row, username, target, taken),
+      inviter_id: intOf(row, "inviter_id"),
+      created_at: joinedOf(row) || nowSec,
+    },
+    openings: [opening],
+  };
+}
+
+/** When the account was made: One API did not say, forks do. 0 = unknown. */
+function joinedOf(row: SourceRow): number {
+  return secondsOf(row, "invited_time") || secondsOf(row, "created_time") || secondsOf(row, "created_at");
+}
+
+function uniqueName(name: string, id: number, { tally }: Target, taken: Taken): string {
+  const unique = name === "" || taken.names.has(name) ? `${name || "user"}_${id}` : name;
+  if (unique !== name) tally.remark("names that are empty or taken were completed with the id", unique);
+  taken.names.add(unique);
+  return unique;
+}
+
+function kept(value: string, id: number, keepers: ReadonlyMap<string, number>, onLost: () => void): string {
+  if (value === "" || keepers.get(value) === id) return value;
+  onLost();
+  return "";
+}
+
+/**
+ * The family stores GitHub's login name, which can change hands; here people are known by their numeric id (reliability
+ * A16). The name is kept in a form that is never an id: who has it binds the account once more.
+ */
+function githubOf(row: SourceRow): string {
+  const login = textOf(row, "github_id").toLowerCase();
+  return login === "" ? "" : `login:${login}`;
+}
+
+function accessTokenOf(row: SourceRow, { secrets }: Target, taken: Taken): string | null {
+  const token = textOf(row, "access_token");
+  if (token === "" || taken.accessTokens.has(token)) return null;
+  taken.accessTokens.add(token);
+  return secrets.hash(token);
+}
+
+function affCodeOf(row: SourceRow, username: string, { tally }: Target, taken: Taken): string {
+  const code = textOf(row, "aff_code");
+  const gift = textOf(row, "gift_code");
+  if (code !== "" && gift !== "" && gift.toLowerCase() !== code.toLowerCase())
+    tally.remark(
+      "gift codes that differ from the invitation code were left out: here they are one",
+      username,
+    );
+  if (code !== "") return code;
+  if (gift !== "" && !taken.codes.has(gift.toLowerCase())) return remember(gift, taken);
+  let made = newAffCode();
+  while (taken.codes.has(made.toLowerCase())) made = newAffCode();
+  return remember(made, taken);
+}
+
+function remember(code: string, taken: Taken): string {
+  taken.codes.add(code.toLowerCase());
+  return code;
+}
+
+/** Invitation rewards that New API keeps apart until they are transferred: credited, and counted apart. */
+function rewardOf(row: SourceRow, id: number, { tally }: Target): number {
+  const reward = intOf(row, "aff_quota");
+  if (reward === 0) return 0;
+  tally.remark("invitation rewards (aff_quota) were added to the balance", `user ${id}: ${reward}`);
+  tally.add("quota", reward);
+  return reward;
+}
+
+const YUAN = /^\s*(\d{1,9})(?:\.(\d{1,6})\d*)?\s*$/;
+
+/** Commission of the partner plan in millionths of a yuan; kept as decimal text by the deployed product. */
+function commissionOf(row: SourceRow, username: string, { tally }: Target): number {
+  const text = textOf(row, "invite_commission_balance") || "0";
+  const found = YUAN.exec(text);
+  if (!found) {
+    tally.remark("commission balances that are no amount were left out", `${username}: ${text}`);
+    return 0;
+  }
+  return Number(found[1]) * 1_000_000 + Number((found[2] ?? "").padEnd(6, "0"));
+}
+
+/** Rows of accounts that are gone but still own tokens: the ledger needs somebody to book on. */
+export async function importMissingUsers(
+  ids: readonly number[],
+  people: People,
+  target: Target,
+): Promise<void> {
+  const missing = [...new Set(ids)].filter((id) => !people.has(id));
+  for (const id of missing) {
+    people.set(id, { isDeleted: true, isRoot: false });
+    target.tally.remark(
+      "users that tokens belong to but that are gone were added as deleted accounts",
+      String(id),
+    );
+  }
+  await writeRows(
+    target,
+    "users",
+    missing.map((id) => ({ row: deletedUser(id, target.nowSec) })),
+  );
+}
+
+function deletedUser(id: number, nowSec: number): Incoming<"users">["row"] {
+  return {
+    id,
+    username: `deleted_${id}`,
+    password: "",
+    display_name: "",
+    role: Role.user,
+    status: UserStatus.deleted,
+    email: "",
+    github_id: "",
+    wechat_id: "",
+    access_token_hash: null,
+    group: "default",
+    aff_code: "",
+    inviter_id: 0,
+    created_at: nowSec,
+  };
+}

@@ -1,0 +1,126 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { fakeClock } from "#server/clock.ts";
+import type { Context } from "#server/context.ts";
+import { insertLog } from "#server/store/logs.ts";
+import { createTestApp, databases, type TestApp } from "#test/app.ts";
+import { seedUser } from "#test/seed.ts";
+import { channelTests } from "./channel-tests.ts";
+import type { Job } from "./job.ts";
+import { jobs, startJobs } from "./jobs.ts";
+import { logRetention } from "./log-retention.ts";
+import { reconcile } from "./reconcile.ts";
+
+const MINUTE_MS = 60_000;
+
+describe.each(databases)("jobs on $name", (database) => {
+  const clock = fakeClock(1_800_000_000_000);
+  let app: TestApp;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url, clock, env: { LOG_RETENTION_DAYS: "30" } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  test("a job runs when its time has come, once for all processes, and again after its period", async () => {
+    const ran: string[] = [];
+    const job: Job = {
+      name: `counted-${database.name}`,
+      periodMs: () => MINUTE_MS,
+      firstMs: 10_000,
+      run: async () => {
+        ran.push("x");
+        return "done";
+      },
+    };
+    const never: Job = { ...job, name: "never", periodMs: () => 0 };
+    // Two processes of one installation.
+    const stops = [startJobs(app.ctx, [job, never], 20), startJobs(app.ctx, [job, never], 20)];
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    };
+    await pass(1_000);
+    expect(ran).toEqual([]);
+    await pass(10_000);
+    expect(ran).toEqual(["x"]);
+    await pass(MINUTE_MS);
+    expect(ran).toEqual(["x", "x"]);
+    for (const stop of stops) stop();
+    await pass(MINUTE_MS);
+    expect(ran).toEqual(["x", "x"]);
+  });
+
+  test("the scheduled test of channels is the one of the button, by nobody in particular", async () => {
+    const notify = vi.spyOn(app.ctx, "notify");
+    expect(await channelTests.run(app.ctx)).toBe("started");
+    await vi.waitFor(() => expect(notify).toHaveBeenCalled());
+    expect(notify.mock.calls[0]?.[0]).toMatchObject({ title: "渠道测试完成" });
+    notify.mockRestore();
+  });
+
+  test("the table of jobs follows the configuration", () => {
+    const on = (change: Partial<Context["config"]>) =>
+      jobs.filter((job) => job.periodMs({ ...app.ctx.config, ...change }) > 0).map((job) => job.name);
+    expect(on({ logRetentionSec: 0, channelTestFrequencyMs: 0 })).toEqual(["reconcile", "full-audit"]);
+    expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("channel-tests");
+    expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("log-retention");
+  });
+
+  test("a balance changed by hand is found, told to the administrator once, and counted", async () => {
+    const { ctx } = app;
+    const notify = vi.spyOn(ctx, "notify");
+    const user = await seedUser(ctx, "cheat");
+    expect(await reconcile.run(ctx)).toBe("books agree");
+    await sql`UPDATE users SET quota = quota + 5 WHERE id = ${user.id}`.execute(ctx.db);
+    expect(await reconcile.run(ctx)).toBe("1 mismatches");
+    expect(await reconcile.run(ctx)).toBe("1 mismatches");
+    expect(notify).toHaveBeenCalledTimes(1);
+    expect(notify.mock.calls[0]?.[0].content).toContain(`users #${user.id} quota：500005，应为 500000`);
+    expect(ctx.events.samples().find(({ name }) => name === "tollgate_books_differ_total")?.value).toBe(2);
+    await sql`UPDATE users SET quota = quota - 5 WHERE id = ${user.id}`.execute(ctx.db);
+    expect(await reconcile.run(ctx)).toBe("books agree");
+  });
+
+  test("old entries about calls and tests go, everything else stays", async () => {
+    const { ctx } = app;
+    const old = clock.seconds() - 31 * 86_400;
+    const entry = {
+      user_id: 1,
+      content: "retention",
+      username: "root",
+      token_id: 0,
+      token_name: "",
+      model_name: "",
+      quota: 0,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cached_tokens: 0,
+      channel_id: 0,
+      request_id: "",
+      elapsed_time: 0,
+      first_byte_time: 0,
+      is_stream: 0,
+      estimated: 0,
+    };
+    for (const type of [1, 2, 3, 4, 5]) {
+      await insertLog(ctx.db, { ...entry, type, created_at: old });
+      await insertLog(ctx.db, { ...entry, type, created_at: clock.seconds() });
+    }
+    expect(await logRetention.run(ctx)).toBe("2 entries removed");
+    const left = await ctx.db
+      .selectFrom("logs")
+      .select("type")
+      .where("content", "=", "retention")
+      .where("created_at", "=", old)
+      .orderBy("type")
+      .execute();
+    expect(left.map((row) => row.type)).toEqual([1, 3, 4]);
+  });
+});

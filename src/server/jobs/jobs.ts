@@ -1,0 +1,39 @@
+// Periodic work: a table of jobs, a clock that starts them, and a leader per run among all processes of the installation.
+
+import { startRun } from "#server/channels/run.ts";
+import type { Context } from "#server/context.ts";
+import { channelTests } from "./channel-tests.ts";
+import type { Job } from "./job.ts";
+import { logRetention } from "./log-retention.ts";
+import { fullAudit, reconcile } from "./reconcile.ts";
+
+/** Every job there is. To add one: a file and a row here. */
+export const jobs: readonly Job[] = [reconcile, fullAudit, channelTests, logRetention];
+
+const TICK_MS = 1_000;
+
+/** Starts the clock; returns the way to stop it. What runs at that moment ends by itself. */
+export function startJobs(ctx: Context, table: readonly Job[] = jobs, tickMs = TICK_MS): () => void {
+  const startMs = ctx.clock.now();
+  const due = table.flatMap((job) => {
+    const periodMs = job.periodMs(ctx.config);
+    return periodMs > 0 ? [{ job, periodMs, atMs: startMs + (job.firstMs ?? periodMs) }] : [];
+  });
+  const timer = setInterval(() => {
+    const nowMs = ctx.clock.now();
+    for (const entry of due) {
+      if (entry.atMs > nowMs) continue;
+      entry.atMs = nowMs + entry.periodMs;
+      runOnce(ctx, entry.job, entry.periodMs).catch((error: unknown) => {
+        if (!ctx.stopping.aborted) ctx.events.backgroundFailed({ task: entry.job.name, error });
+      });
+    }
+  }, tickMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** One process takes the run; the others see that it was taken, also a moment after it has ended. */
+async function runOnce(ctx: Context, job: Job, periodMs: number): Promise<void> {
+  const isOurs = await ctx.coord.remember(`job:${job.name}`, periodMs - Math.min(periodMs / 10, 5_000));
+  if (isOurs) await startRun(ctx, `job:${job.name}`, () => job.run(ctx));
+}

@@ -1,0 +1,44 @@
+// The command `tollgate backup`: a checked copy of the SQLite database while the server runs. PostgreSQL has its own tool.
+import { join, resolve } from "node:path";
+import { type Clock, systemClock } from "#server/clock.ts";
+import type { Config } from "#server/config.ts";
+import { audit } from "#server/money/audit.ts";
+import { copySqlite, openCopy } from "#server/store/backup.ts";
+import { CommandError } from "./command-error.ts";
+
+export interface BackupResult {
+  readonly file: string;
+  /** Balances that are not what the ledger says; undefined = not checked, because the schema is of another version. */
+  readonly mismatches: number | undefined;
+}
+
+/**
+ * Copies the database to `file`, or to a file named by the time in DATA_DIR/backups. Throws: CommandError with PostgreSQL,
+ * StoreError when the copy cannot be made.
+ */
+export async function backUp(
+  config: Pick<Config, "dataDir" | "databaseUrl">,
+  file: string | undefined,
+  clock: Clock = systemClock,
+): Promise<BackupResult> {
+  if (config.databaseUrl !== undefined) {
+    throw new CommandError(
+      "the data is in PostgreSQL, which has its own tool for copies: " +
+        'pg_dump --format=custom --file=tollgate.dump "$DATABASE_URL"',
+    );
+  }
+  const to = resolve(file ?? join(config.dataDir, "backups", `tollgate-${stamp(clock.now())}.db`));
+  copySqlite(join(config.dataDir, "tollgate.db"), to);
+  const copy = openCopy(to);
+  if (copy === undefined) return { file: to, mismatches: undefined };
+  try {
+    return { file: to, mismatches: (await audit(copy)).length };
+  } finally {
+    await copy.destroy();
+  }
+}
+
+/** `20261120-093000`, UTC. */
+function stamp(nowMs: number): string {
+  return new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
+}

@@ -1,0 +1,72 @@
+// What the bank can be asked about codes, gifts, invitations and commission. Types only; amounts are quota units, yuan are
+// millionths of a yuan, both bigint.
+import type { QuotaDisplay } from "#contract/quota.ts";
+
+/** An entry of the user's log that is written in the transaction of what it tells (contract 10.7). */
+export interface LogNote {
+  /** `LogType`: top-up, management or system. */
+  readonly type: number;
+  /** `{amount}`, `{before}` and `{after}` are filled in by the bank: only it knows the balances. */
+  readonly content: string;
+  /** How quota is written in it. */
+  readonly display: QuotaDisplay;
+}
+
+export interface RedeemOrder {
+  /** Natural key: an order given twice is done once and answered twice. */
+  readonly operationId: string;
+  readonly userId: number;
+  /** 0 = nobody has made such a code. */
+  readonly redemptionId: number;
+  /** Whose gift code was entered: null = none was, 0 = nobody has it. */
+  readonly giverId: number | null;
+  /** Who invited the user; 0 = nobody. */
+  readonly inviterId: number;
+  /** Quota per dollar, for the commission, and how the log writes quota. */
+  readonly display: QuotaDisplay;
+}
+
+/** `quota` is the code's, `bonus` what the gift code added. Anything else: nothing was changed. */
+export type Redeemed =
+  | { readonly outcome: "done"; readonly quota: bigint; readonly bonus: bigint }
+  | {
+      readonly outcome:
+        | "unknown_code"
+        | "disabled_code"
+        | "used_code"
+        | "unknown_gift"
+        | "own_gift"
+        | "user_disabled"
+        | "too_large";
+    };
+
+/** `commission-adjust` is an administrator's correction, `withdraw` a payment that was made. */
+export interface CommissionChange {
+  readonly userId: number;
+  readonly kind: "commission-adjust" | "withdraw";
+  /** A change, or the balance there should be; the latter becomes a change of the balance of that moment. */
+  readonly micro: { readonly delta: bigint } | { readonly target: bigint };
+  /** User id of who does it. */
+  readonly actorId: number;
+  readonly reason: string;
+  /** Natural key; made up when absent. */
+  readonly operationId?: string | undefined;
+  /** `{amount}`, `{before}`, `{after}` are yuan here. */
+  readonly log?: LogNote | undefined;
+}
+
+/** `below_least`: less than may be withdrawn at once. Unit of `before` and `after`: millionths of a yuan. */
+export type CommissionChanged =
+  | { readonly outcome: "done"; readonly before: bigint; readonly after: bigint }
+  | { readonly outcome: "repeated" | "not_found" | "below_zero" | "below_least" | "too_large" };
+
+/** What a registration brings to whom; once per new user, however often it is asked. */
+export interface SignupGifts {
+  readonly userId: number;
+  /** 0 = came without an invitation. */
+  readonly inviterId: number;
+  readonly forNewUser: bigint;
+  readonly forInvitee: bigint;
+  readonly forInviter: bigint;
+  readonly display: QuotaDisplay;
+}

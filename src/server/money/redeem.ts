@@ -1,0 +1,46 @@
+// From what a user typed to an order the bank can carry out: finds the code, whose gift code it is, and who invited the
+// user. Changes nothing itself; the bank looks at all of it again in its transaction.
+import type { QuotaDisplay } from "#contract/quota.ts";
+import { randomId, type Secrets } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { findAffOwner } from "#server/store/partners.ts";
+import { findRedemptionIdByKey } from "#server/store/redemptions.ts";
+import { findUserById } from "#server/store/users.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Redeemed } from "./partner-operations.ts";
+
+export interface RedeemParts {
+  readonly db: Db;
+  readonly secrets: Secrets;
+  readonly ledger: Ledger;
+}
+
+export interface Redemption {
+  readonly userId: number;
+  /** As typed, trimmed. */
+  readonly key: string;
+  /** As typed, trimmed; "" = none. */
+  readonly giftCode: string;
+  readonly display: QuotaDisplay;
+  /** Natural key of this attempt; made up when absent. */
+  readonly operationId?: string | undefined;
+}
+
+/** Redeems a code, with or without a gift code (contract 3.8, 17.3). Throws: StoreError. */
+export async function redeem(parts: RedeemParts, redemption: Redemption): Promise<Redeemed> {
+  const { db, secrets, ledger } = parts;
+  const { userId, key, giftCode, display } = redemption;
+  const [redemptionId, giver, user] = await Promise.all([
+    findRedemptionIdByKey(db, secrets.hash(key)),
+    findAffOwner(db, giftCode),
+    findUserById(db, userId),
+  ]);
+  return ledger.redeem({
+    operationId: redemption.operationId ?? `redeem-${randomId(16)}`,
+    userId,
+    redemptionId: redemptionId ?? 0,
+    giverId: giftCode === "" ? null : (giver?.id ?? 0),
+    inviterId: user?.inviter_id ?? 0,
+    display,
+  });
+}

@@ -1,0 +1,124 @@
+// The relay when the database cannot be written: nothing goes upstream without a reservation, callers are told soon and may
+// come again, and afterwards everything goes on with exact books (reliability F02, F03).
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { audit } from "#server/money/audit.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
+import { temporaryDir } from "#test/process.ts";
+import { seedToken } from "#test/seed.ts";
+
+let dir: ReturnType<typeof temporaryDir>;
+let app: TestApp;
+let upstream: FakeUpstream;
+let url = "";
+let key = "";
+const cleanups: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  dir = temporaryDir();
+  app = await createTestApp({ dataDir: dir.path });
+  upstream = await createFakeUpstream();
+  upstream.script(json(chatReply("hello")));
+  const draft = {
+    type: 1,
+    name: "c",
+    key: "k",
+    base_url: upstream.url,
+    models: "gpt-4o-mini",
+    group: "default",
+  };
+  await app.call(asRoot, "POST", "/api/channel/", draft);
+  ({ key } = await seedToken(app.ctx, 1));
+  url = await app.listen();
+});
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0)) await clean();
+  await app.close();
+  await upstream.close();
+  dir.remove();
+});
+
+async function chat() {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }),
+  });
+  const body = await response.json();
+  return { status: response.status, retryAfter: response.headers.get("retry-after"), code: body.error?.code };
+}
+
+const pragma = (text: string) => sql.raw(`PRAGMA ${text}`).execute(app.ctx.db);
+
+test("a full disk: 503 before anything goes upstream, reads go on, and it heals by itself", async () => {
+  expect((await chat()).status).toBe(200);
+  // The file may not grow by a single page; a large entry is refused for lack of space.
+  await pragma("max_page_count = 1");
+  const filler = "x".repeat(20_000);
+  const fill = async () => {
+    for (let entry = 0; entry < 1000; entry += 1) {
+      await app.ctx.db
+        .insertInto("options")
+        .values({ key: `filler${entry}-${filler}`, value: "" })
+        .execute();
+    }
+  };
+  await expect(fill()).rejects.toMatchObject({ kind: "full" });
+  const before = upstream.journal.length;
+  const refused = await Promise.all(Array.from({ length: 200 }, chat));
+  const served = refused.filter(({ status }) => status === 200).length;
+  // A page of reservations may have room for some forty; the others were not sent.
+  const refusedNow = refused.filter(({ code }) => code === "storage_unavailable");
+  const unbooked = refused.filter(({ code }) => code === "booking_failed").length;
+  expect(refusedNow.length).toBeGreaterThan(0);
+  expect(served + unbooked + refusedNow.length).toBe(refused.length);
+  for (const { status, retryAfter } of refusedNow) expect([status, Number(retryAfter)]).toEqual([503, 2]);
+  expect(upstream.journal.length - before).toBe(served + unbooked);
+  expect((await app.call(asRoot, "GET", "/api/channel/")).success).toBe(true);
+  const write = await app.call(asRoot, "POST", "/api/token/", { name: "x".repeat(30) });
+  expect([200, 503]).toContain(write.status);
+  await pragma("max_page_count = 1073741823");
+  await expect.poll(async () => (await chat()).status, { timeout: 5000 }).toBe(200);
+  // What had been sent is booked now, by itself.
+  const open = () => app.ctx.db.selectFrom("reservations").select("request_id").execute();
+  await expect.poll(open, { timeout: 5000 }).toEqual([]);
+  expect(await audit(app.ctx.db)).toEqual([]);
+});
+
+/** Another process that takes the write lock of the database and keeps it until it is killed. */
+async function lockElsewhere() {
+  const script = `const { DatabaseSync } = require("node:sqlite");
+    const db = new DatabaseSync(${JSON.stringify(join(dir.path, "tollgate.db"))}, { timeout: 5000 });
+    db.exec("BEGIN EXCLUSIVE"); process.stdout.write("locked"); setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  const gone = once(child, "exit");
+  const unlock = async () => {
+    child.kill("SIGKILL");
+    await gone;
+  };
+  cleanups.push(unlock);
+  return unlock;
+}
+
+test("a lock held by another process: bounded 503 with Retry-After, then everything goes on", async () => {
+  expect((await chat()).status).toBe(200);
+  const unlock = await lockElsewhere();
+  const startMs = performance.now();
+  const before = upstream.journal.length;
+  const answers = await Promise.all(Array.from({ length: 30 }, chat));
+  expect(performance.now() - startMs).toBeLessThan(17_000);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+  for (const { retryAfter } of answers) expect(Number(retryAfter)).toBeGreaterThan(0);
+  expect(upstream.journal.length).toBe(before);
+  const write = await app.call(asRoot, "PUT", "/api/option/", { key: "SystemName", value: "busy" });
+  expect(write).toMatchObject({ status: 503, success: false, message: "数据库暂时不可用，请稍后再试" });
+  await unlock();
+  await expect.poll(async () => (await chat()).status, { timeout: 5000 }).toBe(200);
+  expect(await audit(app.ctx.db)).toEqual([]);
+}, 60_000);

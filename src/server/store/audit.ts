@@ -1,0 +1,137 @@
+// The trail of administrators' acts: appended to and read, never changed. Each row carries the hash of the one before, so
+// that a row that was edited, removed or slipped in shows (reliability P05).
+import { type Selectable, sql } from "kysely";
+import { sha256Hex } from "#server/secrets.ts";
+import type { Db } from "./db.ts";
+import { bounds, type Page } from "./page.ts";
+import type { AuditTable } from "./tables.ts";
+
+export type AuditRow = Selectable<AuditTable>;
+
+/** What is known of an act; number and hashes are given here. */
+export type NewAudit = Omit<AuditRow, "id" | "previous_hash" | "hash">;
+
+const COLUMNS = [
+  "id",
+  "created_at",
+  "actor_id",
+  "actor_name",
+  "action",
+  "target",
+  "detail",
+  "address",
+  "request_id",
+  "previous_hash",
+  "hash",
+] as const satisfies readonly (keyof AuditRow)[];
+
+/** Hash of the row before and of every field of this one, in a form that has one reading. */
+function hashOf(row: Omit<AuditRow, "hash">): string {
+  const fields = [
+    row.id,
+    row.created_at,
+    row.actor_id,
+    row.actor_name,
+    row.action,
+    row.target,
+    row.detail,
+    row.address,
+    row.request_id,
+  ];
+  return sha256Hex(`${row.previous_hash}\n${JSON.stringify(fields)}`);
+}
+
+/**
+ * Appends an act. Call it last in the transaction of the act itself: from here to the commit other acts wait, and when this
+ * fails the act is undone with it (reliability Z13).
+ */
+export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
+  if (!db.isTransaction) return db.transaction().execute((tx) => appendAudit(tx, entry));
+  // The update takes the head's row lock on PostgreSQL; on SQLite the transaction has the only writer.
+  const head = await db
+    .updateTable("audit_head")
+    .set((update) => ({ last_id: update("last_id", "+", 1) }))
+    .where("one", "=", 1)
+    .returning(["last_id", "last_hash"])
+    .executeTakeFirstOrThrow();
+  const unhashed = { ...entry, id: head.last_id, previous_hash: head.last_hash };
+  const hash = hashOf(unhashed);
+  await db
+    .insertInto("audit")
+    .values({ ...unhashed, hash })
+    .execute();
+  await db.updateTable("audit_head").set({ last_hash: hash }).where("one", "=", 1).execute();
+}
+
+export interface AuditFilter {
+  /** 0 = anybody. */
+  readonly actorId: number;
+  /** Whole action or its head up to a dot, e.g. `channel`; "" = any. */
+  readonly action: string;
+}
+
+function filtered(db: Db, { actorId, action }: AuditFilter) {
+  let query = db.selectFrom("audit");
+  if (actorId !== 0) query = query.where("actor_id", "=", actorId);
+  if (action === "") return query;
+  // "/" is the character after ".": everything that begins with `action.`.
+  return query.where((where) =>
+    where.or([
+      where("action", "=", action),
+      where.and([
+        where(sql`action`, ">=", sql<string>`${`${action}.`}`),
+        where(sql`action`, "<", sql<string>`${`${action}/`}`),
+      ]),
+    ]),
+  );
+}
+
+/** A page of the trail, newest first. */
+export function listAudit(db: Db, filter: AuditFilter, page: Page): Promise<AuditRow[]> {
+  const { limit, offset } = bounds(page);
+  return filtered(db, filter).select(COLUMNS).orderBy("id", "desc").limit(limit).offset(offset).execute();
+}
+
+export async function countAudit(db: Db, filter: AuditFilter): Promise<number> {
+  const row = await filtered(db, filter).select(sql<number>`count(*)`.as("total")).executeTakeFirstOrThrow();
+  return row.total;
+}
+
+/** What a check of the chain found. `brokenId` is the first row that is not as it was written; 0 = none. */
+export interface AuditCheck {
+  readonly checked: number;
+  readonly brokenId: number;
+}
+
+/** Rows hashed between two looks at the database. */
+const CHECK_ROWS = 1_000;
+
+/** Recomputes the chain from its first row to its head. */
+export async function verifyAudit(db: Db): Promise<AuditCheck> {
+  // The head first: rows that are appended meanwhile are beyond it and not looked at.
+  const head = await db
+    .selectFrom("audit_head")
+    .select(["last_id", "last_hash"])
+    .where("one", "=", 1)
+    .executeTakeFirstOrThrow();
+  let checked = 0;
+  let previous = "";
+  while (checked < head.last_id) {
+    const rows = await db
+      .selectFrom("audit")
+      .select(COLUMNS)
+      .where("id", ">", checked)
+      .where("id", "<=", head.last_id)
+      .orderBy("id")
+      .limit(CHECK_ROWS)
+      .execute();
+    for (const row of rows) {
+      const isWhole = row.id === checked + 1 && row.previous_hash === previous && row.hash === hashOf(row);
+      if (!isWhole) return { checked, brokenId: checked + 1 };
+      checked += 1;
+      previous = row.hash;
+    }
+    if (rows.length === 0) return { checked, brokenId: checked + 1 };
+  }
+  return previous === head.last_hash ? { checked, brokenId: 0 } : { checked, brokenId: head.last_id };
+}

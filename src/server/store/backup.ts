@@ -1,0 +1,107 @@
+// A copy of a SQLite database that a server may be writing to at the same time: one moment of it, compact, checked before it
+// gets its name. Runs in a process of its own, not in the server.
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
+import { StoreError } from "./fault.ts";
+import { MIGRATIONS } from "./migrations/list.ts";
+import type { Tables } from "./tables.ts";
+
+/** The copy cannot be made or is not whole; the message says why. */
+function refusal(message: string): StoreError {
+  return new StoreError("other", message);
+}
+
+/**
+ * Copies a database into a new file, readable by its owner alone. The reading transaction sees one moment; calls go on
+ * meanwhile. Throws: StoreError when the target exists, the source does not, or the copy fails its integrity check.
+ */
+export function copySqlite(from: string, to: string): void {
+  if (!existsSync(from)) throw refusal(`there is no database at ${from}`);
+  if (existsSync(to)) throw refusal(`${to} exists already: a backup never overwrites a file`);
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  const partial = `${to}.partial`;
+  rmSync(partial, { force: true });
+  try {
+    vacuumInto(from, partial);
+    chmodSync(partial, 0o600);
+    assertWhole(partial);
+    flush(partial);
+    renameSync(partial, to);
+    flush(dirname(to));
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}
+
+function vacuumInto(from: string, to: string): void {
+  const database = new DatabaseSync(from, { readOnly: true, timeout: 10_000 });
+  try {
+    database.prepare("VACUUM INTO ?").run(to);
+  } finally {
+    database.close();
+  }
+}
+
+function assertWhole(file: string): void {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const found = database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
+    if (found !== "ok") throw refusal(`the copy is damaged: ${String(found)}`);
+  } finally {
+    database.close();
+  }
+}
+
+/** Makes a file, or the names in a directory, survive a loss of power. */
+function flush(path: string): void {
+  const handle = openSync(path, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** A copy opened for reading; undefined when its schema is not the one this program knows. Destroy it after use. */
+export function openCopy(file: string): Kysely<Tables> | undefined {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const applied = database.prepare("SELECT count(*) AS n FROM schema_migrations").get()?.["n"];
+  if (applied !== MIGRATIONS.length) {
+    database.close();
+    return undefined;
+  }
+  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapted(database) }) });
+}
+
+/** What Kysely expects of a SQLite driver, for statements that only read. */
+function adapted(database: DatabaseSync): SqliteDatabase {
+  return {
+    close: () => database.close(),
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      // Kysely's parameters are what our columns hold.
+      const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+      return {
+        reader: true,
+        all: (parameters) => statement.all(...values(parameters)),
+        run: (parameters) => {
+          const { changes, lastInsertRowid } = statement.run(...values(parameters));
+          return { changes, lastInsertRowid };
+        },
+        iterate: (parameters) => statement.iterate(...values(parameters)),
+      };
+    },
+  };
+}

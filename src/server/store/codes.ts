@@ -1,0 +1,84 @@
+// One-time codes: kept by the hash of what they are bound to, read and removed in one statement. Times in seconds.
+import type { Insertable } from "kysely";
+import type { Db } from "./db.ts";
+import type { CodesTable } from "./tables.ts";
+
+/** A code on its way in; one with the same key is replaced: only the newest counts. */
+export type NewCode = Omit<Insertable<CodesTable>, "tries">;
+
+export interface FoundCode {
+  readonly user_id: number;
+  readonly detail: string;
+}
+
+/** Which code, by key and hash, and until how many wrong tries it counts. */
+export interface CodeQuery {
+  readonly key: string;
+  readonly codeHash: string;
+  readonly now: number;
+  readonly maxTries: number;
+}
+
+export async function saveCode(db: Db, code: NewCode): Promise<void> {
+  const { key, ...values } = code;
+  await db
+    .insertInto("codes")
+    .values({ ...code, tries: 0 })
+    .onConflict((conflict) => conflict.column("key").doUpdateSet({ ...values, tries: 0 }))
+    .execute();
+}
+
+/** Takes a living code away. Of several that take it at once, one gets it. */
+export function takeCode(db: Db, query: CodeQuery): Promise<FoundCode | undefined> {
+  return db
+    .deleteFrom("codes")
+    .where("key", "=", query.key)
+    .where("code_hash", "=", query.codeHash)
+    .where("expires_at", ">", query.now)
+    .where("tries", "<", query.maxTries)
+    .returning(["user_id", "detail"])
+    .executeTakeFirst();
+}
+
+/** Whether a living code is there, without taking it. */
+export async function hasCode(db: Db, query: CodeQuery): Promise<boolean> {
+  const row = await db
+    .selectFrom("codes")
+    .select("key")
+    .where("key", "=", query.key)
+    .where("code_hash", "=", query.codeHash)
+    .where("expires_at", ">", query.now)
+    .where("tries", "<", query.maxTries)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Counts one use of a living code that may be used `maxTries` times. Returns whether it may. */
+export async function spendCode(db: Db, query: CodeQuery): Promise<boolean> {
+  const result = await db
+    .updateTable("codes")
+    .set((update) => ({ tries: update("tries", "+", 1) }))
+    .where("key", "=", query.key)
+    .where("code_hash", "=", query.codeHash)
+    .where("expires_at", ">", query.now)
+    .where("tries", "<", query.maxTries)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** Counts a wrong try, whatever was typed. */
+export async function countWrongTry(db: Db, key: string): Promise<void> {
+  await db
+    .updateTable("codes")
+    .set((update) => ({ tries: update("tries", "+", 1) }))
+    .where("key", "=", key)
+    .execute();
+}
+
+export async function deleteCode(db: Db, key: string): Promise<void> {
+  await db.deleteFrom("codes").where("key", "=", key).execute();
+}
+
+export async function deleteExpiredCodes(db: Db, now: number): Promise<void> {
+  await db.deleteFrom("codes").where("expires_at", "<=", now).execute();
+}

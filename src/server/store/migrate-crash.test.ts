@@ -1,0 +1,85 @@
+// Migrations that are interrupted: whatever the moment, the database is as before or as after, and ends with the same schema
+// as one that never was (reliability U01).
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { createTestDatabase, type Engine, engines, type TestDatabase } from "#test/stores.ts";
+import type { Db } from "./db.ts";
+import { MIGRATIONS } from "./migrations/list.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+/** Everything a schema is made of, as sorted text: tables, columns, indexes, triggers, constraints, applied migrations. */
+async function schemaOf(database: TestDatabase, applied: number): Promise<string[]> {
+  const store = await database.open({ migrations: MIGRATIONS.slice(0, applied) });
+  try {
+    return store.dialect === "sqlite" ? await sqliteSchema(store.db) : await postgresSchema(store.db);
+  } finally {
+    await store.close();
+  }
+}
+
+async function sqliteSchema(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    SELECT type || ' ' || name || ' ' || coalesce(sql, '') AS text FROM sqlite_master
+    UNION ALL SELECT 'applied ' || name || ' ' || checksum FROM schema_migrations ORDER BY 1`.execute(db);
+  return rows.map(({ text }) => text);
+}
+
+async function postgresSchema(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`
+    SELECT concat_ws(' ', 'column', table_name, column_name, data_type, is_nullable, column_default) AS text
+      FROM information_schema.columns WHERE table_schema = current_schema()
+    UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = current_schema()
+    UNION ALL SELECT 'trigger ' || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT 'constraint ' || conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+      WHERE connamespace = current_schema()::regnamespace
+    UNION ALL SELECT 'applied ' || name || ' ' || checksum FROM schema_migrations ORDER BY 1`.execute(db);
+  return rows.map(({ text }) => text);
+}
+
+/** Lets a process migrate until it dies before a statement. */
+function killAt(database: TestDatabase, index: number, at: number): Promise<NodeJS.Signals | null> {
+  const order = JSON.stringify({ options: database.options, index, at });
+  const child = spawn(process.execPath, ["test/migrate-victim.ts", order], { cwd: ROOT, stdio: "inherit" });
+  return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
+}
+
+test.each(engines)(
+  "from every earlier schema to the newest on %s: as if it had been made today",
+  async (engine) => {
+    const fresh = await createTestDatabase(engine);
+    const newest = await schemaOf(fresh, MIGRATIONS.length);
+    await fresh.drop();
+    for (let earlier = 1; earlier < MIGRATIONS.length; earlier += 1) {
+      const database = await createTestDatabase(engine);
+      expect(await schemaOf(database, earlier)).not.toEqual(newest);
+      expect(await schemaOf(database, MIGRATIONS.length)).toEqual(newest);
+      await database.drop();
+    }
+  },
+);
+
+/** Statements between two kills; each takes a process, and PostgreSQL's rollback is one and the same for all. */
+const STEP: Readonly<Record<Engine, number>> = { sqlite: 3, postgres: 8 };
+
+test.each(engines)(
+  "killed between any two statements on %s: nothing of the migration stays, and it runs again",
+  async (engine) => {
+    const database = await createTestDatabase(engine);
+    for (const [index, migration] of MIGRATIONS.entries()) {
+      const before = index === 0 ? [] : await schemaOf(database, index);
+      const last = migration[engine].length;
+      for (let at = 1; at <= last + STEP[engine] - 1; at += STEP[engine]) {
+        expect(await killAt(database, index, Math.min(at, last))).toBe("SIGKILL");
+        if (index > 0) expect(await schemaOf(database, index)).toEqual(before);
+      }
+    }
+    const fresh = await createTestDatabase(engine);
+    expect(await schemaOf(database, MIGRATIONS.length)).toEqual(await schemaOf(fresh, MIGRATIONS.length));
+    await database.drop();
+    await fresh.drop();
+  },
+  120_000,
+);

@@ -1,0 +1,79 @@
+// Changes of users by those above them: conditional on what the rule was decided on, and aware of the last super
+// administrator. Balances are not touched.
+import { sql } from "kysely";
+import { Role, UserStatus } from "#contract/user.ts";
+import type { Db } from "./db.ts";
+import { deleteSessionsOfUser } from "./sessions.ts";
+import { removeTokensOfUser } from "./tokens.ts";
+import type { UserChange } from "./users.ts";
+
+/** A user as somebody saw it when deciding. */
+export interface Seen {
+  readonly id: number;
+  readonly role: number;
+  readonly status: number;
+}
+
+/** Changes a user who still has the role and status that were seen. Returns whether it had. */
+export async function changeSeenUser(db: Db, seen: Seen, change: UserChange): Promise<boolean> {
+  const result = await db
+    .updateTable("users")
+    .set(change)
+    .where("id", "=", seen.id)
+    .where("role", "=", seen.role)
+    .where("status", "=", seen.status)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** Key of the advisory lock below; any constant nobody else uses. */
+const SUPERS_LOCK = 7_260_551_205;
+
+/**
+ * Counts the enabled super administrators beside one user, and keeps everybody else who asks waiting until the transaction
+ * `tx` ends: two who remove each other are judged one after the other (reliability A23).
+ */
+export async function countOtherSupers(
+  tx: Db,
+  dialect: "sqlite" | "postgres",
+  userId: number,
+): Promise<number> {
+  // On SQLite the transaction itself has the only writer.
+  if (dialect === "postgres") await sql`SELECT pg_advisory_xact_lock(${SUPERS_LOCK})`.execute(tx);
+  const row = await tx
+    .selectFrom("users")
+    .select(sql<number>`count(*)`.as("total"))
+    .where("role", ">=", Role.root)
+    .where("status", "=", UserStatus.enabled)
+    .where("id", "<>", userId)
+    .executeTakeFirstOrThrow();
+  return row.total;
+}
+
+/**
+ * Deletes a user for everybody but the ledger: the name is free again, what proved who it was is gone, sessions and keys
+ * die (contract 3.3, reliability A26, P07). Returns whether the user was still as seen. Unit of `now`: seconds.
+ */
+export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: number }): Promise<boolean> {
+  const isBuried = await changeSeenUser(tx, seen, {
+    username: args.name,
+    display_name: "",
+    password: "",
+    email: "",
+    github_id: "",
+    wechat_id: "",
+    access_token_hash: null,
+    aff_code: "",
+    status: UserStatus.deleted,
+  });
+  if (!isBuried) return false;
+  await deleteSessionsOfUser(tx, seen.id);
+  await removeTokensOfUser(tx, seen.id, args.now);
+  return true;
+}
+
+/** Ends every session of a user but one, and the access token with them. */
+export async function revokeAccess(tx: Db, userId: number, exceptSessionHash?: string): Promise<void> {
+  await deleteSessionsOfUser(tx, userId, exceptSessionHash);
+  await tx.updateTable("users").set({ access_token_hash: null }).where("id", "=", userId).execute();
+}

@@ -1,0 +1,317 @@
+// Copies of a database in use, going back to one, exchanging the master key, and no secret in clear in any file (reliability
+// U05–U07, K01–K03).
+import { spawn } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, test } from "vitest";
+import { audit } from "#server/money/audit.ts";
+import { openStore } from "#server/store/db.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
+import { manage, rootAccess, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function directory(): string {
+  const dir = temporaryDir();
+  cleanups.push(dir.remove);
+  return dir.path;
+}
+
+async function boot(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = await startServer(dataDir, env);
+  cleanups.push(() => server.kill("SIGKILL"));
+  return server;
+}
+
+interface Ran {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+/** Runs a command of the program to its end. */
+function tollgate(args: readonly string[], env: Record<string, string>): Promise<Ran> {
+  const child = spawn(process.execPath, ["src/server/main.ts", ...args], {
+    cwd: join(import.meta.dirname, "../.."),
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (data) => {
+      text += String(data);
+    });
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, text })));
+}
+
+async function createUpstream(): Promise<string> {
+  const server: Server = createServer((req, res) => {
+    req.resume();
+    req.on("end", () => {
+      res.setHeader("content-type", "application/json");
+      const message = { role: "assistant", content: "hello" };
+      const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+      const base = { id: "c", object: "chat.completion", created: 1, model: "gpt-4o-mini" };
+      res.end(JSON.stringify({ ...base, choices: [{ index: 0, message, finish_reason: "stop" }], usage }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+async function chat(url: string, key = rootKey): Promise<number> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.text();
+  return response.status;
+}
+
+const CANARIES = { channel: "sk-channel-canary-7f3a9", option: "option-canary-2b8e1", code: "" };
+
+/** A server with a channel, a secret option, a token and a redemption code. Returns the secrets in it. */
+async function fill(server: ServerProcess): Promise<string[]> {
+  const base_url = await createUpstream();
+  const draft = {
+    type: 1,
+    name: "c",
+    key: CANARIES.channel,
+    base_url,
+    models: "gpt-4o-mini",
+    group: "default",
+  };
+  await manage(server.url, "POST", "/api/channel/", draft);
+  await manage(server.url, "PUT", "/api/option/", { key: "SMTPToken", value: CANARIES.option });
+  const token = (await manage(server.url, "POST", "/api/token/", { name: "canary" })) as { key: string };
+  const codes = (await manage(server.url, "POST", "/api/redemption/", {
+    name: "c",
+    quota: 5,
+    count: 2,
+  })) as string[];
+  return [CANARIES.channel, CANARIES.option, token.key, rootKey, rootAccess, ...codes];
+}
+
+/** Which of the texts stand in clear in any file of a directory. */
+function found(dir: string, texts: readonly string[]): string[] {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.flatMap((entry) => {
+    const bytes = readFileSync(join(entry.parentPath, entry.name)).toString("latin1");
+    return texts.filter((text) => bytes.includes(text)).map((text) => `${entry.name}: ${text}`);
+  });
+}
+
+async function auditCopy(file: string): Promise<unknown[]> {
+  const dataDir = directory();
+  cpSync(file, join(dataDir, "tollgate.db"));
+  const store = await openStore({ dataDir });
+  try {
+    return await audit(store.db);
+  } finally {
+    await store.close();
+  }
+}
+
+test("copies made under load open, are whole, and their books are exact as of their moment", async () => {
+  const server = await boot(directory());
+  const secrets = await fill(server);
+  let isOver = false;
+  let served = 0;
+  const load = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      expect(await chat(server.url)).toBe(200);
+      served += 1;
+    }
+  });
+  const copies = join(directory(), "copies");
+  const rounds = Number(process.env["BACKUP_ROUNDS"] ?? 6);
+  const entries: number[] = [];
+  for (let turn = 0; turn < rounds; turn += 1) {
+    const file = join(copies, `${turn}.db`);
+    const { code, text } = await tollgate(["backup", file], { DATA_DIR: server.dataDir });
+    expect(text).toContain("integrity: ok");
+    expect(text).toContain("books: exact");
+    expect(code).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const copy = new DatabaseSync(file, { readOnly: true });
+    expect(copy.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+    entries.push(Number(copy.prepare("SELECT count(*) AS n FROM ledger").get()?.["n"]));
+    copy.close();
+    expect(await auditCopy(file)).toEqual([]);
+  }
+  isOver = true;
+  await Promise.all(load);
+  expect(entries).toEqual(entries.toSorted((a, b) => a - b));
+  expect(served).toBeGreaterThan(entries.length);
+  expect(readdirSync(copies)).toHaveLength(rounds);
+  // Neither the database, its log, the copies, nor what the process printed.
+  expect(found(server.dataDir, secrets)).toEqual([]);
+  expect(found(copies, secrets)).toEqual([]);
+  expect(secrets.filter((secret) => server.output().includes(secret))).toEqual([]);
+});
+
+test("a copy restored with its master key serves as before; without it the start is refused", async () => {
+  const first = await boot(directory());
+  await fill(first);
+  expect(await chat(first.url)).toBe(200);
+  const file = join(directory(), "copy.db");
+  expect((await tollgate(["backup", file], { DATA_DIR: first.dataDir })).code).toBe(0);
+  await first.kill("SIGTERM");
+
+  const without = directory();
+  cpSync(file, join(without, "tollgate.db"));
+  const before = readFileSync(join(without, "tollgate.db"));
+  await expect(startServer(without)).rejects.toThrow(/master\.key is missing/);
+  writeFileSync(join(without, "master.key"), "a wrong master key of more than 32 characters\n");
+  await expect(startServer(without)).rejects.toThrow(/is not the master key/);
+  const same = new DatabaseSync(join(without, "tollgate.db"), { readOnly: true });
+  const original = new DatabaseSync(file, { readOnly: true });
+  const dump = (db: DatabaseSync) => JSON.stringify(db.prepare("SELECT * FROM options ORDER BY key").all());
+  expect(dump(same)).toBe(dump(original));
+  same.close();
+  original.close();
+  expect(before.length).toBeGreaterThan(0);
+
+  const restored = directory();
+  cpSync(file, join(restored, "tollgate.db"));
+  cpSync(join(first.dataDir, "master.key"), join(restored, "master.key"));
+  const second = await boot(restored);
+  expect(await chat(second.url)).toBe(200);
+});
+
+test("a backup never overwrites, and says what it cannot do", async () => {
+  const dataDir = directory();
+  const file = join(dataDir, "x.db");
+  expect(await tollgate(["backup", file], { DATA_DIR: dataDir })).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("there is no database at"),
+  });
+  const server = await boot(dataDir);
+  writeFileSync(file, "mine");
+  expect(await tollgate(["backup", file], { DATA_DIR: dataDir })).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("exists already"),
+  });
+  expect(readFileSync(file, "utf8")).toBe("mine");
+  const unnamed = await tollgate(["backup"], { DATA_DIR: dataDir });
+  expect(unnamed.code).toBe(0);
+  expect(readdirSync(join(dataDir, "backups"))).toEqual([
+    expect.stringMatching(/^tollgate-\d{8}-\d{6}\.db$/),
+  ]);
+  await server.kill("SIGTERM");
+  const database = await createPostgresDatabase();
+  cleanups.push(database.drop);
+  const postgres = await tollgate(["backup", file], { DATA_DIR: dataDir, DATABASE_URL: database.url });
+  expect(postgres).toMatchObject({ code: 1, text: expect.stringContaining("pg_dump") });
+  expect(await tollgate(["backup", "a", "b"], { DATA_DIR: dataDir })).toMatchObject({ code: 1 });
+  expect(await tollgate(["brew"], {})).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("unknown command brew"),
+  });
+  expect(await tollgate(["help"], {})).toMatchObject({ code: 0, text: expect.stringContaining("usage") });
+});
+
+test("the master key can be exchanged; sealed keys open, sessions and tokens hold, the old key does not", async () => {
+  const dataDir = directory();
+  const first = await boot(dataDir);
+  await fill(first);
+  expect(await tollgate(["rotate-key"], { DATA_DIR: dataDir })).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("another instance"),
+  });
+  await first.kill("SIGTERM");
+  const old = readFileSync(join(dataDir, "master.key"), "utf8");
+  const rotated = await tollgate(["rotate-key"], { DATA_DIR: dataDir });
+  expect(rotated.code).toBe(0);
+  expect(readFileSync(join(dataDir, "master.key"), "utf8")).not.toBe(old);
+  expect(readFileSync(join(dataDir, "master.key.old"), "utf8")).toBe(old);
+  expect(statSync(join(dataDir, "master.key")).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dataDir, "master.key.old")).mode & 0o777).toBe(0o600);
+  expect(await tollgate(["rotate-key"], { DATA_DIR: dataDir })).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("put it away"),
+  });
+  const second = await boot(dataDir);
+  expect(await chat(second.url)).toBe(200);
+  await second.kill("SIGTERM");
+  writeFileSync(join(dataDir, "master.key"), old);
+  await expect(startServer(dataDir)).rejects.toThrow(/is not the master key/);
+});
+
+test("a key from the environment is exchanged for the one in NEW_MASTER_KEY", async () => {
+  const database = await createPostgresDatabase();
+  cleanups.push(database.drop);
+  const env = { DATABASE_URL: database.url, DATA_DIR: directory() };
+  const [before, after] = [
+    "the old master key, thirty-two characters",
+    "the new master key, thirty-two characters",
+  ];
+  const first = await boot(env.DATA_DIR, { ...env, MASTER_KEY: before });
+  await fill(first);
+  expect(await tollgate(["rotate-key"], { ...env, MASTER_KEY: before })).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("NEW_MASTER_KEY"),
+  });
+  // The node that runs is not disturbed.
+  expect((await tollgate(["rotate-key"], { ...env, MASTER_KEY: before, NEW_MASTER_KEY: after })).code).toBe(
+    0,
+  );
+  expect(await chat(first.url)).toBe(200);
+  const second = await boot(env.DATA_DIR, { ...env, MASTER_KEY: after });
+  expect(await chat(second.url)).toBe(200);
+  await expect(startServer(env.DATA_DIR, { ...env, MASTER_KEY: before })).rejects.toThrow("is not the key");
+});
+
+/** States in which an exchange can be interrupted: which files there are, by the moment of the kill. */
+test("an exchange that is killed at any moment leaves a database that opens, and can be ended", async () => {
+  const origin = directory();
+  const server = await boot(origin);
+  await fill(server);
+  await server.kill("SIGTERM");
+  const rounds = Number(process.env["CRASH_ROUNDS"] ?? 6);
+  for (let round = 0; round < rounds; round += 1) {
+    const dataDir = join(directory(), "data");
+    mkdirSync(dataDir);
+    cpSync(origin, dataDir, { recursive: true });
+    rmSync(join(dataDir, "tollgate.lock"), { force: true });
+    const child = spawn(process.execPath, ["src/server/main.ts", "rotate-key"], {
+      cwd: join(import.meta.dirname, "../.."),
+      env: { PATH: process.env["PATH"], DATA_DIR: dataDir },
+      stdio: "ignore",
+    });
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    const timer = setTimeout(() => child.kill("SIGKILL"), 100 + (round * 500) / rounds);
+    await gone;
+    clearTimeout(timer);
+    const interrupted = await boot(dataDir);
+    expect(await chat(interrupted.url)).toBe(200);
+    await interrupted.kill("SIGKILL");
+    const isDone =
+      existsSync(join(dataDir, "master.key.old")) && !existsSync(join(dataDir, "master.key.next"));
+    if (!isDone) expect((await tollgate(["rotate-key"], { DATA_DIR: dataDir })).code).toBe(0);
+    expect(existsSync(join(dataDir, "master.key.next"))).toBe(false);
+    const ended = await boot(dataDir);
+    expect(await chat(ended.url)).toBe(200);
+    await ended.kill("SIGKILL");
+  }
+}, 300_000);

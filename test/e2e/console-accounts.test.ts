@@ -1,0 +1,278 @@
+// The pages around accounts and money in a real browser against the real server: codes, users, top-up, partner plan.
+import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Download, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser, screenshot } from "#test/browser.ts";
+import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+
+const PASSWORDS: Readonly<Record<string, string>> = { root: "123456", lihua: "river-stone-42" };
+const dir = temporaryDir();
+let server: ServerProcess;
+let browser: Browser;
+
+interface Visitor {
+  readonly context: BrowserContext;
+  readonly page: Page;
+}
+
+/** A window of its own, signed in as `username` or as nobody. */
+async function visit(username = "", size = { width: 1440, height: 900 }): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: size, locale: "zh-CN", baseURL: server.url });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  if (username === "") return { context, page };
+  const data = { username, password: PASSWORDS[username] };
+  const answer: { data: unknown } = await (await context.request.post("/api/user/login", { data })).json();
+  const user = JSON.stringify(answer.data);
+  // Frames of other origins are none of ours.
+  await page.addInitScript((text) => {
+    if (window === window.top && localStorage.getItem("user") === null) localStorage.setItem("user", text);
+  }, user);
+  return { context, page };
+}
+
+function setOption(key: string, value: string): Promise<unknown> {
+  return manage(server.url, "PUT", "/api/option/", { key, value });
+}
+
+async function contentOf(download: Download): Promise<string> {
+  return readFile(await download.path(), "utf8");
+}
+
+async function makeCodes(count: number, quota = 500_000): Promise<string[]> {
+  // The contract: an array of codes.
+  return (await manage(server.url, "POST", "/api/redemption/", { name: "充值", quota, count })) as string[];
+}
+
+beforeAll(async () => {
+  // Vite itself and not the bootstrap: a test must never install packages, which may be shared with other checkouts.
+  const root = join(import.meta.dirname, "../..");
+  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  server = await startServer(dir.path);
+  browser = await launchBrowser();
+  await manage(server.url, "POST", "/api/user/", { username: "lihua", password: PASSWORDS["lihua"] });
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.kill();
+  dir.remove();
+});
+
+describe("redemption codes", () => {
+  it("are made in a batch: nothing is sent without a name, then a dialog and a file with a harmless name", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/redemption");
+    await page.getByText("还没有兑换码").waitFor();
+    await page.goto("/redemption/add");
+    expect(await page.locator("#quota").inputValue()).toBe("100000");
+    expect(await page.locator("#count").inputValue()).toBe("1");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.getByText("请输入名称").waitFor();
+    await page.getByLabel("名称").fill("../../十月=活动");
+    await page.locator("#count").fill("3");
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: "提交" }).click();
+    const download = await coming;
+    expect(download.suggestedFilename()).toBe("十月_活动.txt");
+    const codes = (await contentOf(download)).trim().split("\n");
+    expect(codes).toHaveLength(3);
+    for (const code of codes) expect(code).toMatch(/^[0-9a-f]{32}$/);
+    await page.getByText("已生成 3 个兑换码").waitFor();
+    await page.getByRole("button", { name: "复制全部" }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(codes.join("\n"));
+    await screenshot(page, "redemption-made");
+    await page.getByRole("button", { name: "完成" }).click();
+    await page.waitForURL("**/redemption");
+    await expect.poll(() => page.getByRole("row", { name: /十月/ }).count()).toBe(3);
+    await context.close();
+  });
+
+  it("can be switched, searched, edited and deleted; a used one cannot be switched", async () => {
+    const { page, context } = await visit("root");
+    const [code = ""] = await makeCodes(1);
+    await manage(server.url, "POST", "/api/user/topup", { key: code, gift_code: "" });
+    await page.goto("/redemption");
+    const used = page.getByRole("row", { name: /充值.*已使用/ });
+    expect(await used.getByRole("button", { name: "启用" }).isDisabled()).toBe(true);
+    const row = page.getByRole("row", { name: /^选?.*\b1\b.*十月/ }).first();
+    await row.getByRole("button", { name: "禁用" }).click();
+    await row.getByText("已禁用").waitFor();
+    await row.getByRole("button", { name: "编辑" }).click();
+    await page.waitForURL("**/redemption/edit/*");
+    await page.locator("#quota").fill("250000");
+    await page.getByText("（等价金额：$0.50）").waitFor();
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.waitForURL("**/redemption");
+    await page.getByText("$0.50").waitFor();
+    await page.getByLabel("搜索兑换码的 ID 和名称").fill("  ../../十月 ");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/keyword=/);
+    await used.waitFor({ state: "detached" });
+    await row.getByRole("button", { name: "删除" }).click();
+    await page.getByRole("button", { name: "确认删除" }).click();
+    await expect.poll(() => page.getByRole("row", { name: /十月/ }).count()).toBe(2);
+    await context.close();
+  });
+
+  it("come into the search box when the clipboard refuses, and not into the address", async () => {
+    const { page, context } = await visit("root");
+    await context.clearPermissions();
+    await page.addInitScript(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+    });
+    await page.goto("/redemption");
+    await page
+      .getByRole("button", { name: /^复制兑换码/ })
+      .first()
+      .click();
+    await page.getByText("无法复制到剪贴板，请手动复制").waitFor();
+    expect(await page.getByLabel("搜索兑换码的 ID 和名称").inputValue()).toMatch(/^[0-9a-f]{32}$/);
+    expect(page.url()).not.toMatch(/[0-9a-f]{32}/);
+    await context.close();
+  });
+});
+
+describe("users", () => {
+  it("are created, banned, edited with group and quota, and deleted by typing the name", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/user/add");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.getByText("请输入用户名").waitFor();
+    await page.getByLabel("用户名").fill("zhangwei");
+    await page.locator("#password").fill("longlong-pass-9");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.waitForURL("**/user");
+    await page.getByRole("heading", { name: "管理用户" }).waitFor();
+    const row = page.getByRole("row", { name: /zhangwei/ });
+    await row.getByRole("button", { name: "禁用" }).click();
+    await row.getByText("已封禁").waitFor();
+    await row.getByRole("button", { name: "编辑" }).click();
+    await page.locator("#quota").fill("2500000");
+    await page.locator("#group").click();
+    await page.getByTitle("vip", { exact: true }).click();
+    await page.locator("#remark").fill("线下充值");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.waitForURL("**/user");
+    await row.getByText("$5.00").waitFor();
+    await row.getByText("vip").waitFor();
+    await screenshot(page, "users");
+    await row.getByRole("button", { name: "删除" }).click();
+    const confirm = page.getByRole("button", { name: "确认删除" });
+    expect(await confirm.isDisabled()).toBe(true);
+    await page.getByRole("textbox", { name: /请输入/ }).fill("zhangwei");
+    await confirm.click();
+    await row.waitFor({ state: "detached" });
+    await context.close();
+  });
+
+  it("leave super administrators alone, sort by quota and cut long names", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/user");
+    const root = page.getByRole("row", { name: /root/ });
+    expect(await root.getByRole("button", { name: "删除" }).isDisabled()).toBe(true);
+    expect(await root.getByRole("button", { name: "禁用" }).isDisabled()).toBe(true);
+    await page.getByLabel("排序").click();
+    await page.getByTitle("按剩余额度排序").click();
+    await page.waitForURL(/order=quota&desc=true/);
+    await context.close();
+  });
+
+  it("without the role see a refusal, and their own profile has no group", async () => {
+    const { page, context } = await visit("lihua");
+    for (const path of ["/user", "/user/edit/1", "/redemption", "/channel"]) {
+      await page.goto(path);
+      await page.getByText("没有访问权限").waitFor();
+    }
+    await page.goto("/user/edit");
+    await page.getByLabel("显示名称").waitFor();
+    expect(await page.locator("#group").count()).toBe(0);
+    await context.close();
+  });
+});
+
+describe("topping up", () => {
+  it("asks for a code, says why it is refused, and credits code and gift", async () => {
+    const { page, context } = await visit("lihua");
+    const [first = ""] = await makeCodes(1, 50_000_000);
+    const { gift_code } = (await manage(server.url, "GET", "/api/user/partner_plan_info")) as {
+      gift_code: string; // the contract of the call
+    };
+    await page.goto("/topup");
+    await page.getByRole("button", { name: "兑换" }).click();
+    await page.getByText("请输入充值码！").waitFor();
+    await page.locator("#key").fill("nonsense");
+    await page.getByRole("button", { name: "兑换" }).click();
+    await page.getByText("兑换码无效").waitFor();
+    await page.locator("#key").fill(` ${first} `);
+    await page.locator("#gift_code").fill(gift_code);
+    await page.getByRole("button", { name: "兑换" }).click();
+    await page.getByText("充值成功！到账 $105.00，其中赠送 $5.00").waitFor();
+    await page.locator(".tg-balance-figure", { hasText: "$105.00" }).waitFor();
+    await page.route("**/api/user/topup", (route) => route.abort());
+    await page.locator("#key").fill("anything");
+    await page.getByRole("button", { name: "兑换" }).click();
+    await page.getByText("请求失败").waitFor();
+    await context.close();
+  });
+
+  it("offers the five plans, with links once the operator has set one", async () => {
+    const { page, context } = await visit("lihua");
+    await page.goto("/topup");
+    await page.getByText("管理员尚未设置充值链接").waitFor();
+    const plans = (await page.locator(".tg-plan").allInnerTexts()).map((text) => text.split(/\s+/).join(" "));
+    expect(plans).toEqual([
+      "$10 6折 6 元",
+      "$50 6折 30 元",
+      "$120 5折 60 元",
+      "$500 5折 250 元",
+      "$1000 5折 500 元",
+    ]);
+    await setOption("TopUpLink", "https://shop.example/codes");
+    await page.reload();
+    const link = page.getByRole("link", { name: /购买 \$10，/ });
+    expect(await link.getAttribute("href")).toBe("https://shop.example/codes");
+    expect(await link.getAttribute("rel")).toContain("noopener");
+    await screenshot(page, "topup");
+    await context.close();
+  });
+});
+
+describe("the partner plan", () => {
+  it("tells guests the rules, and members their link, code, friends and balance", async () => {
+    const guest = await visit();
+    await guest.page.goto("/partnerplan");
+    await guest.page.getByText("最高返利 10%").first().waitFor();
+    expect(await guest.page.getByText("我的好友").count()).toBe(0);
+    await guest.context.close();
+    const { page, context } = await visit("lihua");
+    await page.goto("/partnerplan");
+    const link = await page.getByLabel("邀请链接", { exact: true }).inputValue();
+    const code = await page.getByLabel("赠送码", { exact: true }).inputValue();
+    expect(link).toBe(`${server.url}/register?aff=${code}`);
+    for (let index = 0; index < 11; index += 1) {
+      const password = `friendly-pass-${index}`;
+      const draft = { username: `friend${index}`, password, password2: password, email: "", aff_code: code };
+      await fetch(`${server.url}/api/user/register`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ...draft, verification_code: "" }),
+      });
+    }
+    await page.reload();
+    await page.getByText("共邀请了 11 位好友").waitFor();
+    const friends = page.getByRole("row", { name: /friend/ });
+    expect(await friends.count()).toBe(10);
+    await page.getByTitle("2", { exact: true }).click();
+    await expect.poll(() => friends.count()).toBe(1);
+    await page.getByText("余额满 100 元可以提现").first().waitFor();
+    await context.close();
+  });
+});

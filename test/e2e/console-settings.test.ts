@@ -1,0 +1,339 @@
+// Settings, dashboard and playground in a real browser against the real server, with the rights of each role.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import type { LLMock } from "@copilotkit/aimock";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startAimock, upstreamKey } from "#test/aimock.ts";
+import { launchBrowser, screenshot } from "#test/browser.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+
+const PASSWORDS: Readonly<Record<string, string>> = {
+  root: "123456",
+  wangfang: "quiet-lantern-7",
+  lihua: "river-stone-42",
+};
+const dir = temporaryDir();
+let server: ServerProcess;
+let browser: Browser;
+let mock: LLMock;
+
+interface Visitor {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Addresses of everything the page asked for. */
+  readonly asked: string[];
+}
+
+async function visit(username: string, size = { width: 1440, height: 900 }): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: size, locale: "zh-CN", baseURL: server.url });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  const data = { username, password: PASSWORDS[username] };
+  const answer: { data: unknown } = await (await context.request.post("/api/user/login", { data })).json();
+  const user = JSON.stringify(answer.data);
+  await page.addInitScript((text) => {
+    if (localStorage.getItem("user") === null) localStorage.setItem("user", text);
+  }, user);
+  return { context, page, asked };
+}
+
+async function optionOf(key: string): Promise<string | undefined> {
+  // The contract: rows of key and value.
+  const rows = (await manage(server.url, "GET", "/api/option/")) as { key: string; value: string }[];
+  return rows.find((row) => row.key === key)?.value;
+}
+
+/** Options in the order in which the page saves them. */
+function saves(page: Page): { key: string; value: string }[] {
+  const saved: { key: string; value: string }[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PUT" && request.url().includes("/api/option"))
+      saved.push(request.postDataJSON());
+  });
+  return saved;
+}
+
+async function ask(content: string): Promise<void> {
+  await fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content }] }),
+  });
+}
+
+beforeAll(async () => {
+  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
+    cwd: join(import.meta.dirname, "../.."),
+    // Tests run as NODE_ENV=test, for which Vite would build the development form of React.
+    env: { ...process.env, NODE_ENV: "production" },
+    encoding: "utf8",
+  });
+  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  mock = await startAimock();
+  server = await startServer(dir.path);
+  browser = await launchBrowser();
+  for (const username of ["wangfang", "lihua"]) {
+    await manage(server.url, "POST", "/api/user/", { username, password: PASSWORDS[username] });
+  }
+  await manage(server.url, "POST", "/api/user/manage", { username: "wangfang", action: "promote" });
+  await manage(server.url, "POST", "/api/channel/", {
+    type: 1,
+    name: "上游",
+    key: upstreamKey,
+    base_url: mock.url,
+    models: "gpt-4o-mini",
+    group: "default",
+  });
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.kill();
+  await mock?.stop();
+  dir.remove();
+});
+
+describe("options", () => {
+  it("normalise addresses, go before their secrets, and never show a secret (spec §5, S06)", async () => {
+    const { page, context } = await visit("root");
+    const saved = saves(page);
+    await page.goto("/setting?tab=system");
+    await page.getByLabel("WeChat Server 访问凭证").fill("wx-secret-canary");
+    await page.getByLabel("WeChat Server 服务器地址").fill("https://wx.example.com/");
+    await page.getByRole("button", { name: "保存 WeChat Server 设置" }).click();
+    await page.getByText("操作成功完成").waitFor();
+    expect(saved).toEqual([
+      { key: "WeChatServerAddress", value: "https://wx.example.com" },
+      { key: "WeChatServerToken", value: "wx-secret-canary" },
+    ]);
+    const state = page.locator("#wechat").getByText("已设置");
+    await state.waitFor();
+    expect(await page.getByLabel("WeChat Server 访问凭证").inputValue()).toBe("");
+    expect(await page.content()).not.toContain("wx-secret-canary");
+    expect(await optionOf("WeChatServerTokenConfigured")).toBe("true");
+    await screenshot(page, "setting-system");
+    await context.close();
+  });
+
+  it("are checked before anything is sent", async () => {
+    const { page, context } = await visit("root");
+    const saved = saves(page);
+    await page.goto("/setting?tab=system");
+    await page.getByLabel("服务器地址", { exact: true }).fill("ftp://nowhere");
+    await page.getByRole("button", { name: "更新服务器地址" }).click();
+    await page.getByText("地址须以 http:// 或 https:// 开头").waitFor();
+    expect(saved).toEqual([]);
+    await context.close();
+  });
+
+  it("ask first when password login is turned off (spec §4)", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/setting?tab=system");
+    const control = page.getByRole("switch", { name: "允许通过密码进行登录" });
+    await control.click();
+    await page.getByRole("dialog", { name: "关闭密码登录？" }).waitFor();
+    await page.getByRole("button", { name: "取消" }).click();
+    expect(await control.getAttribute("aria-checked")).toBe("true");
+    await control.click();
+    await page.getByRole("button", { name: "确认关闭" }).click();
+    await page.getByRole("button", { name: "保存登录注册设置" }).click();
+    // The server keeps the last way in.
+    await page.getByText("至少要保留一种登录方式").waitFor();
+    expect(await optionOf("PasswordLoginEnabled")).toBe("true");
+    await context.close();
+  });
+
+  it("of the super administrator are read-only for others", async () => {
+    const { page, context } = await visit("wangfang");
+    await page.goto("/setting?tab=system");
+    const smtp = page.getByLabel("SMTP 服务器地址");
+    await smtp.waitFor();
+    expect(await smtp.isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: "保存 SMTP 设置" }).count()).toBe(0);
+    expect(await page.getByLabel("微信公众号二维码图片链接").isDisabled()).toBe(false);
+    await context.close();
+  });
+
+  it("show prices as money beside the ratio, and where broken JSON is broken", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/setting?tab=operation");
+    const section = page.locator("#model-ratio");
+    await section.getByLabel("搜索模型").fill("gpt-4o-mini");
+    const price = section.getByRole("spinbutton", { name: "gpt-4o-mini 的价格", exact: true });
+    expect(await price.inputValue()).toBe("0.15");
+    await price.fill("0.3");
+    expect(
+      await section.getByRole("spinbutton", { name: "gpt-4o-mini 的倍率", exact: true }).inputValue(),
+    ).toBe("0.15");
+    await section.getByRole("button", { name: "保存模型倍率" }).click();
+    await page.getByText("操作成功完成").waitFor();
+    expect(JSON.parse((await optionOf("ModelRatio")) ?? "{}")["gpt-4o-mini"]).toBe(0.15);
+    await section.getByLabel("搜索模型").fill("gpt-4o-mini");
+    await section.getByRole("button", { name: /恢复 gpt-4o-mini 的内置倍率/ }).click();
+    await section.getByRole("button", { name: "保存模型倍率" }).click();
+    await expect
+      .poll(async () => JSON.parse((await optionOf("ModelRatio")) ?? "{}")["gpt-4o-mini"])
+      .toBe(0.075);
+    await section.getByText("JSON", { exact: true }).click();
+    await section.getByLabel("ModelRatio 的 JSON").fill('{\n  "a": 1,\n  "b"\n}');
+    await section.getByText("JSON 格式有误：第 4 行第 1 列").waitFor();
+    await section.getByRole("button", { name: "保存模型倍率" }).click();
+    await section.getByText("模型倍率不是合法的 JSON 字符串").waitFor();
+    await screenshot(page, "setting-ratio");
+    await context.close();
+  });
+
+  it("show a new system name at once; the update check tells what it can", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/setting?tab=other");
+    await page.getByLabel("系统名称").fill("收费站");
+    await page.getByRole("button", { name: "保存个性化设置" }).click();
+    await page.getByRole("link", { name: "收费站 首页" }).waitFor();
+    await page.getByLabel("系统名称").fill("Tollgate");
+    await page.getByRole("button", { name: "保存个性化设置" }).click();
+    await page.getByRole("link", { name: "Tollgate 首页" }).waitFor();
+    await page.getByRole("button", { name: "检查更新" }).click();
+    await page.getByRole("dialog", { name: "检查更新" }).getByText("当前版本的更新内容").waitFor();
+    await context.close();
+  });
+
+  it("clear the log up to a moment, and say why they could not", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/setting?tab=operation");
+    const before = await page.getByLabel("清理截止时间").inputValue();
+    const days = (Date.now() - new Date(before.replace(" ", "T")).getTime()) / 86_400_000;
+    expect(Math.round(days)).toBe(30);
+    const clear = async () => {
+      await page.getByRole("button", { name: "清理历史日志" }).click();
+      await page.getByRole("button", { name: "确认清理" }).click();
+    };
+    await clear();
+    await page.getByText("0 条日志已清理！").waitFor();
+    await page.route("**/api/log/?target_timestamp=*", (route) =>
+      route.fulfill({ json: { success: false, message: "已有清理任务在执行", data: null } }),
+    );
+    await clear();
+    await page.getByText("日志清理失败：已有清理任务在执行").waitFor();
+    await context.close();
+  });
+});
+
+describe("personal settings", () => {
+  it("are all that an ordinary user sees; system token and invite link are copied", async () => {
+    const { page, context } = await visit("lihua");
+    await page.goto("/setting?tab=system");
+    await page.getByRole("heading", { name: "账号绑定" }).waitFor();
+    expect(await page.getByRole("tab").allTextContents()).toEqual(["个人设置"]);
+    await page.getByRole("button", { name: "生成系统访问令牌" }).click();
+    await page.getByRole("button", { name: "确认生成" }).click();
+    const token = await page.getByLabel("新的系统访问令牌").inputValue();
+    expect(token).toMatch(/^[0-9a-f]{32}$/);
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token);
+    await page.getByRole("button", { name: "复制邀请链接", exact: true }).click();
+    const link = await page.getByLabel("邀请链接", { exact: true }).inputValue();
+    expect(link).toMatch(/\/register\?aff=[0-9A-Za-z]{4,8}$/);
+    await screenshot(page, "setting-personal");
+    await context.close();
+  });
+
+  it("end the account only when its name was typed (spec §5)", async () => {
+    await manage(server.url, "POST", "/api/user/", { username: "leaving", password: "river-stone-42" });
+    Object.assign(PASSWORDS, { leaving: "river-stone-42" });
+    const { page, context } = await visit("leaving");
+    const deletions: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "DELETE") deletions.push(request.url());
+    });
+    await page.goto("/setting");
+    await page.getByRole("button", { name: "删除个人账户" }).click();
+    const dialog = page.getByRole("dialog", { name: "删除个人账户" });
+    await dialog.getByRole("textbox").fill("somebody");
+    await dialog.getByRole("button", { name: "确认删除" }).click();
+    await dialog.getByText("请输入你的账户名以确认删除").waitFor();
+    expect(deletions).toEqual([]);
+    await dialog.getByRole("textbox").fill("leaving");
+    await dialog.getByRole("button", { name: "确认删除" }).click();
+    await page.waitForURL("**/login");
+    expect(deletions).toHaveLength(1);
+    await context.close();
+  });
+});
+
+describe("the dashboard", () => {
+  it("says why it is empty, and offers what fills it", async () => {
+    const { page, context } = await visit("lihua");
+    await page.goto("/dashboard");
+    await page.getByText("近 7 天没有调用").waitFor();
+    await page.getByRole("link", { name: "去操练场试试" }).waitFor();
+    await context.close();
+  });
+
+  it("draws spend, requests and tokens, with the same numbers as a table", async () => {
+    await ask("hello");
+    await ask("hello again");
+    const { page, context } = await visit("root");
+    await page.goto("/dashboard");
+    await page.locator("canvas").first().waitFor();
+    expect(await page.locator("canvas").count()).toBe(3);
+    await page.getByText("以表格查看").nth(1).click();
+    const requests = page.getByRole("region", { name: "每日请求的数据" });
+    expect(await requests.getByRole("row").last().textContent()).toMatch(/2$/);
+    await page.getByRole("row", { name: /gpt-4o-mini.*100\.0%/ }).waitFor();
+    await page.getByText("今日全站花费").waitFor();
+    await screenshot(page, "dashboard");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+      .toBeLessThanOrEqual(390);
+    await context.close();
+  });
+
+  it("tells that history could not be loaded (spec §8)", async () => {
+    const { page, context } = await visit("root");
+    await page.route("**/api/log/self/history", (route) => route.abort());
+    await page.goto("/dashboard");
+    await page.getByText("加载历史消费失败").waitFor();
+    await context.close();
+  });
+});
+
+describe("the playground", () => {
+  it("wants a token first", async () => {
+    const { page, context } = await visit("lihua");
+    await page.goto("/playground");
+    await page.getByText("还没有可用的令牌").waitFor();
+    await context.close();
+  });
+
+  it("streams an answer through my own token and tells what it used and cost; no key stands in any address", async () => {
+    const { page, context, asked } = await visit("root");
+    await page.goto("/playground");
+    await page.getByLabel("消息").fill("write a poem");
+    await page.keyboard.press("Enter");
+    await page.getByText(/Tollgate counts every token/).waitFor();
+    const facts = page.getByText(/花费 \$/);
+    await facts.waitFor();
+    expect(await facts.textContent()).toMatch(
+      /gpt-4o-mini · 提示 \d+ · 补全 \d+ · 首字 .* · 用时 .* · 花费 \$0\.0000\d+/,
+    );
+    expect(asked.filter((url) => url.includes("sk-") || url.includes(rootKey))).toEqual([]);
+    await screenshot(page, "playground");
+    await context.close();
+  });
+
+  it("shows the relay's own refusal", async () => {
+    const { page, context } = await visit("root");
+    await page.route("**/v1/chat/completions", (route) =>
+      route.fulfill({ status: 403, json: { error: { message: "令牌额度已用完" } } }),
+    );
+    await page.goto("/playground");
+    await page.getByLabel("消息").fill("hello");
+    await page.getByRole("button", { name: "发送" }).click();
+    await page.getByText("令牌额度已用完").waitFor();
+    await context.close();
+  });
+});

@@ -1,0 +1,267 @@
+// Stopping: what runs ends in its time, then with an error that the client can read, and everything is booked (reliability G).
+import { once } from "node:events";
+import { Agent, createServer, get, type IncomingMessage, type Server } from "node:http";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, test } from "vitest";
+import { createPostgresDatabase } from "#test/postgres.ts";
+import { freePort, manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+const EVENT_MS = 50;
+
+/** An upstream whose streams have one token every 50 ms for `durationMs`; other calls are answered after that time. */
+async function upstream(durationMs: number): Promise<string> {
+  const server: Server = createServer((req, res) => {
+    let body = "";
+    req.on("data", (data) => {
+      body += String(data);
+    });
+    req.on("end", () => {
+      if (JSON.parse(body).stream === true) stream(res, durationMs);
+      else setTimeout(() => res.end("{}"), durationMs);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+function stream(res: import("node:http").ServerResponse, durationMs: number): void {
+  res.writeHead(200, { "content-type": "text/event-stream" });
+  let left = Math.ceil(durationMs / EVENT_MS);
+  const total = left;
+  const write = (more: object) =>
+    res.write(
+      `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", ...more })}\n\n`,
+    );
+  const timer = setInterval(() => {
+    left -= 1;
+    if (left >= 0) {
+      write({ choices: [{ index: 0, delta: { content: " word" }, finish_reason: null }] });
+      return;
+    }
+    clearInterval(timer);
+    const usage = { prompt_tokens: 8, completion_tokens: total, total_tokens: 8 + total };
+    write({ choices: [], usage });
+    res.end("data: [DONE]\n\n");
+  }, EVENT_MS);
+  res.on("close", () => clearInterval(timer));
+}
+
+async function start(durationMs: number, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const dir = temporaryDir();
+  cleanups.push(dir.remove);
+  const server = await startServer(dir.path, env);
+  cleanups.push(() => server.kill("SIGKILL"));
+  await addChannel(server, await upstream(durationMs));
+  return server;
+}
+
+async function addChannel(server: ServerProcess, base_url: string): Promise<void> {
+  const draft = { type: 1, name: "slow", key: "k", base_url, models: "gpt-4o-mini", group: "default" };
+  await manage(server.url, "POST", "/api/channel/", draft);
+}
+
+function chat(url: string, isStream: boolean): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "gpt-4o-mini",
+      stream: isStream,
+      messages: [{ role: "user", content: "hi" }],
+    }),
+  });
+}
+
+/** Opens streams, waits for their first bytes, and returns what their clients will have read at the end. */
+async function openStreams(url: string, count: number): Promise<Promise<string>[]> {
+  const responses = await Promise.all(Array.from({ length: count }, () => chat(url, true)));
+  return responses.map((response) => response.text());
+}
+
+interface Books {
+  readonly open: number;
+  readonly entries: number;
+  readonly consumed: number;
+  readonly differing: number;
+}
+
+/** The books as an outsider reads them from the file. */
+function readBooks(dataDir: string): Books {
+  const db = new DatabaseSync(join(dataDir, "tollgate.db"), { readOnly: true });
+  const row = db
+    .prepare(
+      `SELECT (SELECT count(*) FROM reservations) AS open,
+        (SELECT count(*) FROM ledger WHERE kind = 'consume') AS entries,
+        (SELECT coalesce(-sum(amount), 0) FROM ledger WHERE kind = 'consume') AS consumed,
+        (SELECT sum(quota) FROM users) - (SELECT sum(amount) FROM ledger) AS differing`,
+    )
+    .get();
+  db.close();
+  // The statement names exactly these columns, all of them integers.
+  return row as unknown as Books;
+}
+
+test("streams that end in time end whole, and the process ends with 0 right after", async () => {
+  const server = await start(1500);
+  const texts = await openStreams(server.url, 40);
+  const startMs = performance.now();
+  void server.kill("SIGTERM");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await expect(fetch(`${server.url}/readyz`)).rejects.toThrow();
+  const read = await Promise.all(texts);
+  expect(read.filter((text) => !text.includes("data: [DONE]"))).toEqual([]);
+  expect(await server.exited).toBe(0);
+  expect(performance.now() - startMs).toBeLessThan(5000);
+  expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 40, differing: 0 });
+});
+
+test("streams that take too long end with an error event, settled before it, and the process ends with 0", async () => {
+  const server = await start(60_000, { DRAIN_TIMEOUT: "1" });
+  const texts = await openStreams(server.url, 40);
+  const startMs = performance.now();
+  void server.kill("SIGTERM");
+  const read = await Promise.all(texts);
+  for (const text of read) {
+    expect(text).toMatch(
+      /" word"[\s\S]*data: \{"error":\{"message":"服务正在重启[^\n]*"code":"server_stopping"[^\n]*\n\n$/,
+    );
+    expect(text).not.toContain("[DONE]");
+  }
+  expect(await server.exited).toBe(0);
+  expect(performance.now() - startMs).toBeLessThan(4000);
+  const books = readBooks(server.dataDir);
+  expect(books).toMatchObject({ open: 0, entries: 40, differing: 0 });
+  // Some 20 words each at 0.3 quota, and 8 prompt tokens: what had come was charged, and no more.
+  expect(books.consumed).toBeGreaterThan(40);
+  expect(books.consumed).toBeLessThan(40 * 30);
+});
+
+test("a call without output gets 503 at the end of the time, and nothing is charged", async () => {
+  const server = await start(60_000, { DRAIN_TIMEOUT: "1" });
+  const answer = chat(server.url, false);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  void server.kill("SIGTERM");
+  const response = await answer;
+  expect(response.status).toBe(503);
+  expect(response.headers.get("connection")).toBe("close");
+  expect(await response.json()).toMatchObject({ error: { code: "server_stopping" } });
+  expect(await server.exited).toBe(0);
+  expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 0, consumed: 0, differing: 0 });
+});
+
+test("a second signal does the same at once", async () => {
+  const server = await start(60_000);
+  const texts = await openStreams(server.url, 5);
+  const startMs = performance.now();
+  void server.kill("SIGTERM");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  void server.kill("SIGTERM");
+  const read = await Promise.all(texts);
+  expect(read.filter((text) => !text.includes("server_stopping"))).toEqual([]);
+  expect(await server.exited).toBe(0);
+  expect(performance.now() - startMs).toBeLessThan(2000);
+  expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 5, differing: 0 });
+});
+
+test("idle connections close within a second; answers given while draining say that theirs will", async () => {
+  const server = await start(1200);
+  const agent = new Agent({ keepAlive: true, maxSockets: 2 });
+  cleanups.push(() => agent.destroy());
+  const first: IncomingMessage = await new Promise((resolve) =>
+    get(`${server.url}/healthz`, { agent }, resolve),
+  );
+  const socketClosed = once(first.socket, "close");
+  first.resume();
+  await once(first, "end");
+  const running = chat(server.url, false);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const startMs = performance.now();
+  void server.kill("SIGTERM");
+  await socketClosed;
+  expect(performance.now() - startMs).toBeLessThan(1000);
+  expect((await running).headers.get("connection")).toBe("close");
+  expect(await server.exited).toBe(0);
+});
+
+/** Makes the process throw where nobody catches, when it is told to. */
+const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
+  'process.on("SIGUSR2", () => setTimeout(() => { throw new Error("planted") }))',
+)}`;
+
+test("a fault that nobody expected ends the process with 1, clients told and books exact", async () => {
+  const server = await start(60_000, { NODE_OPTIONS: THROW_HOOK });
+  const texts = await openStreams(server.url, 10);
+  process.kill(server.pid, "SIGUSR2");
+  const read = await Promise.all(texts);
+  expect(read.filter((text) => !text.includes("server_stopping"))).toEqual([]);
+  expect(await server.exited).toBe(1);
+  expect(server.output()).toContain("unexpected fault, ending");
+  expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 10, differing: 0 });
+});
+
+/** One stream: whole, refused because nobody listens at this moment, or what went wrong. */
+async function tryOnce(url: string): Promise<string> {
+  try {
+    const response = await chat(url, true);
+    const text = await response.text();
+    return text.includes("data: [DONE]") ? "whole" : `${response.status} ${text.slice(-200)}`;
+  } catch (error) {
+    const isRefused =
+      error instanceof Error &&
+      error.cause instanceof Error &&
+      "code" in error.cause &&
+      error.cause.code === "ECONNREFUSED";
+    return isRefused ? "refused" : String(error instanceof Error ? (error.cause ?? error) : error);
+  }
+}
+
+test("rolling restarts of two nodes lose no call and cut no stream for a client that tries the next address", async () => {
+  const database = await createPostgresDatabase();
+  cleanups.push(database.drop);
+  const env = { DATABASE_URL: database.url, MASTER_KEY: "a master key of both nodes, 32 characters" };
+  const dirs = [temporaryDir(), temporaryDir()];
+  cleanups.push(...dirs.map((dir) => dir.remove));
+  const ports = [await freePort(), await freePort()];
+  const boot = async (index: number) => {
+    const node = await startServer(dirs[index]?.path ?? "", { ...env, PORT: String(ports[index]) });
+    cleanups.push(() => node.kill("SIGKILL"));
+    return node;
+  };
+  const nodes = [await boot(0), await boot(1)];
+  await addChannel(nodes[0] ?? expect.fail(), await upstream(300));
+  const seen = { whole: 0, bad: [] as string[] };
+  let isOver = false;
+  const client = async (start: number) => {
+    for (let turn = start; !isOver; turn += 1) {
+      const outcome = await tryOnce(`http://127.0.0.1:${ports[turn % 2]}`);
+      if (outcome === "whole") seen.whole += 1;
+      else if (outcome === "refused") await new Promise((resolve) => setTimeout(resolve, 20));
+      else seen.bad.push(outcome);
+    }
+  };
+  const clients = Array.from({ length: 8 }, (_, index) => client(index));
+  for (let restart = 0; restart < 4; restart += 1) {
+    const index = restart % 2;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const old = nodes[index];
+    await old?.kill("SIGTERM");
+    expect(await old?.exited).toBe(0);
+    nodes[index] = await boot(index);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  expect(seen.bad).toEqual([]);
+  expect(seen.whole).toBeGreaterThan(50);
+});

@@ -1,0 +1,397 @@
+// Every option of the table has its default, its validation and its effect (spec §3). The records below are complete by type: an option
+// without an entry does not compile. An effect is proved here, or by the test file that is named and speaks of the option.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type OptionKey, type OptionRow, optionTable } from "#contract/option.ts";
+import { defaultModelRatio } from "#contract/prices.ts";
+import { insertChannels } from "#server/store/channels.ts";
+import { asRoot, createTestApp, type TestApp } from "./app.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "./fake-upstream.ts";
+import { type SeededUser, seedToken, seedUser } from "./seed.ts";
+import { startSmtp } from "./smtp-emulator.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const MODEL = "gpt-4";
+// The keys of the table are exactly OptionKey.
+const keys = Object.keys(optionTable) as OptionKey[];
+
+/** Texts that an option of a kind takes, and texts that it refuses. */
+const KINDS = {
+  flag: { good: ["true", "false"], bad: [] },
+  text: { good: ["some words", ""], bad: ["x".repeat(2_001)] },
+  secret: { good: ["a-secret"], bad: ["x".repeat(2_001)] },
+  html: { good: ["# 标题", "<b>粗</b>", "https://example.com", ""], bad: ["x".repeat(200_001)] },
+  url: {
+    good: ["https://example.com", "http://10.0.0.1:3000/base", ""],
+    bad: ["example.com", "ftp://x", "javascript:alert(1)", "https://a:b@c"],
+  },
+  link: {
+    good: ["https://example.com/a/", "/topup", ""],
+    bad: ["javascript:alert(1)", "data:text/html,x", "//evil.example", "\\\\evil.example", "/\\evil"],
+  },
+  whole: { good: ["0", "7", "500000"], bad: ["-1", "1.5", "x", "", "9007199254740993"] },
+  amount: { good: ["0", "0.5", "30"], bad: ["-1", "x", "", "Infinity"] },
+  positive: { good: ["1", "500000", "0.5"], bad: ["0", "-1", "x", ""] },
+  port: { good: ["25", "465", "587"], bad: ["0", "70000", "x", "1.5"] },
+  ratios: {
+    good: ['{"default":1,"vip":0.5}'],
+    bad: ["", "{", "[]", '{"default":"1"}', '{"default":-1}', '{"default":1e999}'],
+  },
+  maybe: { good: ["", "0", "1.5"], bad: ["-1", "x"] },
+  domains: { good: ["a.com,b.com", ""], bad: ["a.com,,b.com", "a.com,a.com", ","] },
+  theme: { good: ["default", "berry", "air"], bad: ["neon", ""] },
+} as const;
+
+const kinds: Record<OptionKey, keyof typeof KINDS> = {
+  PasswordLoginEnabled: "flag",
+  PasswordRegisterEnabled: "flag",
+  RegisterEnabled: "flag",
+  EmailVerificationEnabled: "flag",
+  EmailDomainRestrictionEnabled: "flag",
+  EmailDomainWhitelist: "domains",
+  GitHubOAuthEnabled: "flag",
+  GitHubClientId: "text",
+  GitHubClientSecret: "secret",
+  WeChatAuthEnabled: "flag",
+  WeChatServerAddress: "url",
+  WeChatServerToken: "secret",
+  WeChatAccountQRCodeImageURL: "link",
+  MessagePusherAddress: "url",
+  MessagePusherToken: "secret",
+  TurnstileCheckEnabled: "flag",
+  TurnstileSiteKey: "text",
+  TurnstileSecretKey: "secret",
+  SMTPServer: "text",
+  SMTPPort: "port",
+  SMTPAccount: "text",
+  SMTPFrom: "text",
+  SMTPToken: "secret",
+  ServerAddress: "url",
+  Notice: "html",
+  SystemName: "text",
+  Logo: "link",
+  Footer: "html",
+  HomePageContent: "html",
+  About: "html",
+  Theme: "theme",
+  QuotaForNewUser: "whole",
+  QuotaForInviter: "whole",
+  QuotaForInvitee: "whole",
+  QuotaRemindThreshold: "whole",
+  PreConsumedQuota: "whole",
+  ModelRatio: "ratios",
+  CompletionRatio: "ratios",
+  CacheRatio: "ratios",
+  GroupRatio: "ratios",
+  FallbackModelRatio: "maybe",
+  TopUpLink: "link",
+  ChatLink: "link",
+  PricingLink: "link",
+  DocsLink: "link",
+  CheapLink: "link",
+  QuotaPerUnit: "positive",
+  RetryTimes: "whole",
+  ChannelDisableThreshold: "amount",
+  AutomaticDisableChannelEnabled: "flag",
+  AutomaticEnableChannelEnabled: "flag",
+  LogConsumeEnabled: "flag",
+  DisplayInCurrencyEnabled: "flag",
+  DisplayTokenStatEnabled: "flag",
+  ApproximateTokenEnabled: "flag",
+};
+
+/** Defaults of contract 6.2, as the options list shows them. Price tables are shown whole; secrets as "not configured". */
+const DEFAULTS: Partial<Record<OptionKey, string>> = {
+  PasswordLoginEnabled: "true",
+  PasswordRegisterEnabled: "true",
+  RegisterEnabled: "true",
+  EmailVerificationEnabled: "false",
+  SMTPPort: "587",
+  Theme: "default",
+  QuotaForNewUser: "0",
+  QuotaRemindThreshold: "1000",
+  PreConsumedQuota: "500",
+  QuotaPerUnit: "500000",
+  RetryTimes: "0",
+  ChannelDisableThreshold: "5",
+  AutomaticDisableChannelEnabled: "false",
+  AutomaticEnableChannelEnabled: "false",
+  LogConsumeEnabled: "true",
+  DisplayInCurrencyEnabled: "true",
+  DisplayTokenStatEnabled: "true",
+  ApproximateTokenEnabled: "false",
+  GroupRatio: '{"default":1,"vip":1,"svip":1}',
+};
+
+describe("every option", () => {
+  let app: TestApp;
+  let upstream: FakeUpstream;
+  let url: string;
+  let alice: SeededUser;
+  let key: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    upstream = await createFakeUpstream();
+    url = await app.listen();
+    alice = await seedUser(app.ctx, "alice");
+    key = (await seedToken(app.ctx, alice.id)).key;
+    const channelKey = "sk-upstream-of-the-options-test";
+    await insertChannels(app.ctx.db, [
+      {
+        type: 8,
+        key_hash: app.ctx.secrets.hash(channelKey),
+        key_sealed: app.ctx.secrets.seal(channelKey, "channels.key"),
+        status: 1,
+        status_reason: "",
+        status_time: 0,
+        name: "test",
+        weight: 0,
+        priority: 0,
+        created_time: 0,
+        test_time: 0,
+        response_time: 0,
+        base_url: upstream.url,
+        other: "",
+        balance: 0,
+        balance_updated_time: 0,
+        models: `${MODEL},house-model`,
+        group: "default,vip",
+        model_mapping: "",
+        config: "",
+      },
+    ]);
+    await app.ctx.candidates.reload();
+  });
+  afterAll(async () => {
+    await app.close();
+    await upstream.close();
+  });
+
+  const put = (name: OptionKey, value: string) =>
+    app.call(asRoot, "PUT", "/api/option/", { key: name, value });
+  async function shown(name: OptionKey): Promise<string | undefined> {
+    const { data } = await app.call(asRoot, "GET", "/api/option/");
+    return data.find((row: { key: string }) => row.key === name)?.value;
+  }
+  const status = async () => (await app.call({}, "GET", "/api/status")).data;
+
+  interface Paid {
+    readonly status: number;
+    readonly charged: number;
+    readonly promptTokens: number;
+    readonly isLogged: boolean;
+  }
+  /** One call through the relay: what it cost, and what the log says. */
+  async function pay(model = MODEL, user = alice, bearer = key, content = "hello"): Promise<Paid> {
+    const read = async () => (await app.call(user.who, "GET", "/api/user/self")).data;
+    const before = await read();
+    const logs = await app.call(user.who, "GET", "/api/log/self/?type=2&size=1");
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${bearer}` },
+      body: JSON.stringify({ model, messages: [{ role: "user", content }], max_tokens: 20 }),
+    });
+    await response.text();
+    const after = await app.call(user.who, "GET", "/api/log/self/?type=2&size=1");
+    return {
+      status: response.status,
+      charged: before.quota - (await read()).quota,
+      promptTokens: after.data[0]?.prompt_tokens ?? 0,
+      isLogged: after.total > logs.total,
+    };
+  }
+  /** The field of the public status that shows an option. */
+  const inStatus =
+    (name: OptionKey, field: string, value: string, seen: unknown = value) =>
+    async () => {
+      expect((await status())[field]).not.toEqual(seen);
+      await put(name, value);
+      expect((await status())[field]).toEqual(seen);
+    };
+  const atPath = (name: OptionKey, path: string) => async () => {
+    await put(name, "# 你好");
+    expect((await app.call({}, "GET", path)).data).toBe("# 你好");
+  };
+
+  type Effect = string | (() => Promise<void>);
+  const usage = (prompt: number, completion: number, cached = 0) => ({
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+  });
+
+  const preConsumedQuota = async () => {
+    const poor = await seedUser(app.ctx, "poor");
+    await app.ctx.ledger.adjust({
+      userId: poor.id,
+      kind: "adjust",
+      quota: { target: 5_000n },
+      actorId: 1,
+      reason: "test",
+    });
+    const token = await seedToken(app.ctx, poor.id);
+    upstream.script(json(chatReply("hi", usage(1, 1))));
+    // 500 tokens at a ratio of 15 are set aside whatever the call asks for.
+    expect((await pay(MODEL, poor, token.key)).status).toBe(403);
+    await put("PreConsumedQuota", "0");
+    expect((await pay(MODEL, poor, token.key)).status).toBe(200);
+  };
+  const modelRatio = async () => {
+    upstream.script(json(chatReply("hi", usage(10, 0))));
+    expect((await pay()).charged).toBe(150);
+    await put("ModelRatio", JSON.stringify({ [MODEL]: 3 }));
+    expect((await pay()).charged).toBe(30);
+  };
+  const completionRatio = async () => {
+    upstream.script(json(chatReply("hi", usage(0, 10))));
+    expect((await pay()).charged).toBe(300);
+    await put("CompletionRatio", JSON.stringify({ [MODEL]: 5 }));
+    expect((await pay()).charged).toBe(750);
+  };
+  const cacheRatio = async () => {
+    upstream.script(json(chatReply("hi", usage(10, 0, 10))));
+    await put("CacheRatio", JSON.stringify({ [MODEL]: 0.1 }));
+    expect((await pay()).charged).toBe(15);
+  };
+  const groupRatio = async () => {
+    const vip = await seedUser(app.ctx, "vip", { group: "vip" });
+    const token = await seedToken(app.ctx, vip.id);
+    upstream.script(json(chatReply("hi", usage(10, 0))));
+    await put("GroupRatio", '{"default":1,"vip":0.5}');
+    expect((await pay(MODEL, vip, token.key)).charged).toBe(75);
+    expect((await app.call(asRoot, "GET", "/api/group/")).data).toEqual(["default", "vip"]);
+  };
+  const fallbackModelRatio = async () => {
+    upstream.script(json(chatReply("hi", usage(10, 0))));
+    expect((await pay("house-model")).status).toBe(503);
+    await put("FallbackModelRatio", "2");
+    expect(await pay("house-model")).toMatchObject({ status: 200, charged: 20 });
+  };
+  const logConsumeEnabled = async () => {
+    upstream.script(json(chatReply("hi", usage(10, 0))));
+    expect(await pay()).toMatchObject({ charged: 150, isLogged: true });
+    await put("LogConsumeEnabled", "false");
+    expect(await pay()).toMatchObject({ charged: 150, isLogged: false });
+  };
+  const approximateTokenEnabled = async () => {
+    // Without usage from the upstream the prompt is counted here.
+    upstream.script(json(chatReply("hi", null)));
+    const content = "antidisestablishmentarianism ".repeat(20);
+    const exact = await pay(MODEL, alice, key, content);
+    await put("ApproximateTokenEnabled", "true");
+    const rough = await pay(MODEL, alice, key, content);
+    expect(rough.promptTokens).toBeGreaterThan(0);
+    expect(rough.promptTokens).not.toBe(exact.promptTokens);
+  };
+  const smtpLogin = async () => {
+    const smtp = await startSmtp();
+    await put("SMTPServer", "127.0.0.1");
+    await put("SMTPPort", String(smtp.port));
+    await put("SMTPAccount", "account@gate.example");
+    await put("SMTPToken", "mail-password");
+    expect(await app.ctx.mailer.post("a@example.com", { subject: "s", html: "h" })).toBe("sent");
+    expect(smtp.letters[0]?.login).toBe("account@gate.example:mail-password");
+    await app.ctx.db.deleteFrom("options").where("key", "like", "SMTP%").execute();
+    await smtp.close();
+  };
+
+  const effects: Record<OptionKey, Effect> = {
+    PasswordLoginEnabled: "src/server/api/auth.test.ts",
+    PasswordRegisterEnabled: "src/server/api/register.test.ts",
+    RegisterEnabled: "src/server/api/register.test.ts",
+    EmailVerificationEnabled: "src/server/api/register.test.ts",
+    EmailDomainRestrictionEnabled: "src/server/api/register.test.ts",
+    EmailDomainWhitelist: "src/server/api/register.test.ts",
+    GitHubOAuthEnabled: "src/server/api/oauth.test.ts",
+    GitHubClientId: inStatus("GitHubClientId", "github_client_id", "Iv1.client"),
+    GitHubClientSecret: "src/server/api/oauth.test.ts",
+    WeChatAuthEnabled: "src/server/api/wechat.test.ts",
+    WeChatServerAddress: "src/server/api/wechat.test.ts",
+    WeChatServerToken: "src/server/api/wechat.test.ts",
+    WeChatAccountQRCodeImageURL: inStatus(
+      "WeChatAccountQRCodeImageURL",
+      "wechat_qrcode",
+      "https://example.com/qr.png",
+    ),
+    MessagePusherAddress: "src/server/accounts/notices.test.ts",
+    MessagePusherToken: "src/server/accounts/notices.test.ts",
+    TurnstileCheckEnabled: "src/server/api/turnstile.test.ts",
+    TurnstileSiteKey: inStatus("TurnstileSiteKey", "turnstile_site_key", "site-key"),
+    TurnstileSecretKey: "src/server/api/turnstile.test.ts",
+    SMTPServer: "src/server/accounts/mailer.test.ts",
+    SMTPPort: "src/server/accounts/mailer.test.ts",
+    SMTPAccount: smtpLogin,
+    SMTPFrom: "src/server/accounts/mailer.test.ts",
+    SMTPToken: smtpLogin,
+    ServerAddress: "src/server/accounts/reminders.test.ts",
+    Notice: atPath("Notice", "/api/notice"),
+    SystemName: inStatus("SystemName", "system_name", "River"),
+    Logo: inStatus("Logo", "logo", "https://example.com/logo.png"),
+    Footer: inStatus("Footer", "footer_html", "<b>页脚</b>"),
+    HomePageContent: atPath("HomePageContent", "/api/home_page_content"),
+    About: atPath("About", "/api/about"),
+    Theme: inStatus("Theme", "theme", "berry"),
+    QuotaForNewUser: "src/server/api/register.test.ts",
+    QuotaForInviter: "src/server/api/register.test.ts",
+    QuotaForInvitee: "src/server/api/register.test.ts",
+    QuotaRemindThreshold: "src/server/accounts/reminders.test.ts",
+    PreConsumedQuota: preConsumedQuota,
+    ModelRatio: modelRatio,
+    CompletionRatio: completionRatio,
+    CacheRatio: cacheRatio,
+    GroupRatio: groupRatio,
+    FallbackModelRatio: fallbackModelRatio,
+    TopUpLink: inStatus("TopUpLink", "top_up_link", "https://example.com/shop"),
+    ChatLink: inStatus("ChatLink", "chat_link", "https://example.com/chat"),
+    PricingLink: inStatus("PricingLink", "pricing_link", "https://example.com/pricing"),
+    DocsLink: inStatus("DocsLink", "docs_link", "https://example.com/docs"),
+    CheapLink: inStatus("CheapLink", "cheap_link", "https://example.com/cheap"),
+    QuotaPerUnit: inStatus("QuotaPerUnit", "quota_per_unit", "100000", 100_000),
+    RetryTimes: "src/server/relay/failures.test.ts",
+    ChannelDisableThreshold: "src/server/api/channel-runs.test.ts",
+    AutomaticDisableChannelEnabled: "src/server/api/channel-runs.test.ts",
+    AutomaticEnableChannelEnabled: "src/server/api/channel-runs.test.ts",
+    LogConsumeEnabled: logConsumeEnabled,
+    DisplayInCurrencyEnabled: inStatus("DisplayInCurrencyEnabled", "display_in_currency", "false", false),
+    DisplayTokenStatEnabled: "src/server/relay/billing.test.ts",
+    ApproximateTokenEnabled: approximateTokenEnabled,
+  };
+
+  test.each(keys)("%s begins with its default", async (name) => {
+    const row: OptionRow = optionTable[name];
+    if (row.secret) expect(await shown(name)).toBeUndefined();
+    else if (name === "ModelRatio")
+      expect(JSON.parse((await shown(name)) ?? "")).toEqual({ ...defaultModelRatio });
+    else if (!kinds[name].startsWith("ratios") || name === "GroupRatio")
+      expect(await shown(name)).toBe(row.fallback);
+    const wanted = DEFAULTS[name];
+    if (wanted !== undefined) expect(row.fallback).toBe(wanted);
+  });
+
+  test.each(keys)("%s takes what fits and refuses what does not, keeping what was there", async (name) => {
+    const row: OptionRow = optionTable[name];
+    const { good, bad } = KINDS[kinds[name]];
+    for (const text of good) expect(row.schema.safeDecode(text as never).success, text).toBe(true);
+    const before = await shown(name);
+    for (const text of bad) {
+      expect(await put(name, text), text.slice(0, 40)).toMatchObject({ status: 200, success: false });
+      expect(await shown(name)).toBe(before);
+    }
+  });
+
+  test.each(keys)("%s does what it says", async (name) => {
+    const effect = effects[name];
+    if (typeof effect === "string") {
+      expect(existsSync(join(ROOT, effect))).toBe(true);
+      expect(readFileSync(join(ROOT, effect), "utf8")).toMatch(new RegExp(`\\b${name}\\b`));
+      return;
+    }
+    await effect();
+    // Back to what it was, for those that come after.
+    await app.ctx.db.deleteFrom("options").where("key", "=", name).execute();
+    await app.ctx.options.reload();
+  });
+});
