@@ -28,8 +28,9 @@ export function launchBrowser(): Promise<Browser> {
     headless: true,
     args: ARGS,
     // Playwright wants every value to be text.
+    // Without a UTF-8 locale Chromium gives Chinese file names up.
     env: Object.fromEntries(
-      Object.entries({ ...process.env, ...env }).filter((entry) => entry[1] !== undefined),
+      Object.entries({ ...process.env, LC_ALL: "C.UTF-8", ...env }).filter((entry) => entry[1] !== undefined),
     ),
   });
 }
