@@ -1,4 +1,5 @@
-// The trail of administrators' acts (reliability P05): readable by administrators, changed by nobody.
+// The trail of acts (reliability P05): what administrators changed, who came in or was refused, whose keys were opened. Readable by
+// administrators, changed by nobody.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { ListBeside, ListQuery, query } from "./wire.ts";
@@ -7,7 +8,7 @@ export const AuditEntry = z.object({
   /** Without gaps, from 1. */
   id: z.int(),
   created_at: z.int(),
-  /** 0 = the server itself. */
+  /** 0 = nobody who is known. */
   actor_id: z.int(),
   actor_name: z.string(),
   /** `resource.verb`, e.g. `channel.update`. */

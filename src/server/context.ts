@@ -11,6 +11,7 @@ import { type MasterKey, readMasterKey, unlockSecrets } from "./accounts/master-
 import { createNotices } from "./accounts/notices.ts";
 import { createReminders, type Reminders, type ReminderTools } from "./accounts/reminders.ts";
 import { createResets, type Resets, type ResetTools } from "./accounts/reset.ts";
+import { createReveals, type Reveals } from "./accounts/reveals.ts";
 import { createSessions, type Sessions } from "./accounts/sessions.ts";
 import { createWeChat, type WeChat, type WeChatTools } from "./accounts/wechat.ts";
 import { type Candidates, createCandidates } from "./channels/candidates.ts";
@@ -57,6 +58,8 @@ export interface Context {
   readonly logins: Logins;
   /** Who has tried too many redemption codes. */
   readonly guesses: Guesses;
+  /** Who opens how many sealed keys, and that it is written down. */
+  readonly reveals: Reveals;
   readonly defaultPassword: DefaultPassword;
   /** The way out for letters. */
   readonly mailer: Mailer;
@@ -174,6 +177,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     actors,
     logins: createLogins({ db, clock, secrets, coord, events }),
     guesses: createGuesses({ clock, coord, events }),
+    reveals: createReveals({ db, clock, coord, events }),
     defaultPassword,
     ...createPost({ config, db, clock, secrets, coord, options, events, egress }, cleanup),
     startedAt: clock.seconds(),

@@ -18,15 +18,24 @@ const LOCKS = 10_000;
 
 export interface Logins {
   /**
-   * Verifies a name or e-mail address with its password. Throws: one refusal for unknown, wrong and banned; 429 when
-   * there were too many failures.
+   * Verifies a name or e-mail address with its password; whoever does not get in is told one sentence for unknown, wrong and
+   * banned. Throws: 429 when there were too many failures.
    */
-  verify(login: { username: string; password: string; address: string }): Promise<UserRow>;
+  verify(login: { username: string; password: string; address: string }): Promise<Verified>;
   /** Throws: 429 while the account or the address is over its limit. */
   refuseLocked(account: string, address: string): void;
   /** Counts a wrong password given elsewhere, e.g. when changing it. */
   countFailure(account: string, address: string): Promise<void>;
 }
+
+/** Who came in, or why not; `known` is the account that somebody tried to come in as. */
+export type Verified =
+  | { readonly isIn: true; readonly user: UserRow }
+  | {
+      readonly isIn: false;
+      readonly reason: "unknown" | "password" | "disabled";
+      readonly known: UserRow | undefined;
+    };
 
 /** Builds the verifier. Failures are counted through coord; who is over the limit is remembered here until it passes. */
 export function createLogins(deps: {
@@ -83,11 +92,12 @@ export function createLogins(deps: {
         if (stored && isOutdatedHash(stored)) {
           await replacePassword(db, user.id, { before: stored, after: await hashPassword(password) });
         }
-        return user;
+        return { isIn: true, user };
       }
       await countFailure(username, address);
-      events.loginFailed({ reason: user ? (isRight ? "disabled" : "password") : "unknown", address });
-      throw faults.refused("账号或密码不正确，或账户已停用");
+      const reason = user ? (isRight ? "disabled" : "password") : "unknown";
+      events.loginFailed({ reason, address });
+      return { isIn: false, reason, known: user };
     },
   };
 }

@@ -19,8 +19,11 @@ export type ResetTools = Pick<
 export interface Resets {
   /** Asks for a letter. Throws: 429, a refusal when there is no mail server; both whatever the address. */
   request(asked: { email: string; address: string }): Promise<void>;
-  /** Sets a new random password and returns it; every session and the access token end. Throws: one refusal for all causes. */
-  finish(reset: { email: string; token: string }): Promise<string>;
+  /**
+   * Sets a new random password and returns it with whose it is; every session and the access token end. Throws: one refusal
+   * for all causes.
+   */
+  finish(reset: { email: string; token: string }): Promise<{ password: string; user: UserRow }>;
   /** Resolves when every letter that was asked for is written. */
   idle(): Promise<void>;
 }
@@ -70,7 +73,7 @@ export function createResets(tools: ResetTools): Resets {
       await tools.coord.publish("users", String(user.id));
       tools.events.passwordReset({ userId: user.id });
       void tools.mailer.post(email, resetDoneLetter(tools.options.get("SystemName"), user.username));
-      return password;
+      return { password, user };
     },
 
     async idle() {

@@ -13,10 +13,14 @@ import type { Handlers } from "./call.ts";
 const DASHBOARD_DAYS = 7;
 
 export const account: Handlers<{ account: typeof accountApi }>["account"] = {
-  async accessToken(ctx, { actor }) {
+  async accessToken(ctx, call) {
+    const { actor } = call;
     const token = randomHex(32);
-    // Only its hash is kept: this answer is the one time it can be read (reliability A25).
-    await updateUserProfile(ctx.db, actor.id, { access_token_hash: ctx.secrets.hash(token) });
+    await ctx.db.transaction().execute(async (tx) => {
+      // Only its hash is kept: this answer is the one time it can be read (reliability A25).
+      await updateUserProfile(tx, actor.id, { access_token_hash: ctx.secrets.hash(token) });
+      await audit(ctx, tx, call, { action: "user.access_token", target: actor.id });
+    });
     return token;
   },
 

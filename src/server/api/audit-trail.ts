@@ -1,4 +1,4 @@
-// Writing the trail of administrators' acts from a handler: who, what, on what, from where. Never a secret.
+// Writing the trail of acts from a handler: who, what, on what, from where. Never a secret, and never what a stranger typed.
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { appendAudit } from "#server/store/audit.ts";
@@ -16,10 +16,13 @@ export interface Act {
 
 /** The part of a call that the trail remembers. */
 export interface ActCall {
-  readonly actor: Actor;
+  readonly actor: Pick<Actor, "id" | "username">;
   readonly address: string;
   readonly requestId: string;
 }
+
+/** Who acts when nobody is known to. */
+export const somebody: ActCall["actor"] = { id: 0, username: "" };
 
 const DETAIL_CHARS = 2_000;
 

@@ -4,28 +4,40 @@ import { endCredit, grantCredit } from "#server/accounts/human.ts";
 import { register } from "#server/accounts/register.ts";
 import { sendCode } from "#server/accounts/verification.ts";
 import { faults } from "#server/errors.ts";
+import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
-import { signIn } from "./sign-in.ts";
+import { auditRefusal, signIn } from "./sign-in.ts";
 
 export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
-  async login(ctx, { body, address, session }) {
+  async login(ctx, call) {
+    const { body, address } = call;
     if (!ctx.options.get("PasswordLoginEnabled")) {
       ctx.events.loginFailed({ reason: "closed", address });
       throw faults.refused("当前未开放密码登录");
     }
-    return signIn(ctx, { session, address }, await ctx.logins.verify({ ...body, address }));
+    const verified = await ctx.logins.verify({ ...body, address });
+    if (verified.isIn) return signIn(ctx, call, "password", verified.user);
+    await auditRefusal(ctx, call, { ...verified, via: "password" });
+    throw faults.refused("账号或密码不正确，或账户已停用");
   },
 
-  async logout(ctx, { session }) {
+  async logout(ctx, call) {
+    const { session } = call;
+    const userId = session.id === undefined ? undefined : await ctx.sessions.find(session.id);
+    const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
     if (session.id !== undefined) await ctx.sessions.end(session.id);
+    if (actor) await audit(ctx, ctx.db, { ...call, actor }, { action: "auth.logout", target: actor.id });
     session.clear();
     return null;
   },
 
-  async register(ctx, { body, address, session }) {
+  async register(ctx, call) {
+    const { body, address, session } = call;
     const userId = await register(ctx, body);
     await endCredit(ctx, session.browserId);
     ctx.events.accountCreated({ userId, via: "password", address });
+    const actor = { id: userId, username: body.username };
+    await audit(ctx, ctx.db, { ...call, actor }, { action: "auth.register", target: userId });
     return null;
   },
 
@@ -40,5 +52,10 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
     return null;
   },
 
-  reset: (ctx, { body }) => ctx.resets.finish(body),
+  async reset(ctx, call) {
+    const { password, user } = await ctx.resets.finish(call.body);
+    const act = { action: "auth.reset_password", target: user.id };
+    await audit(ctx, ctx.db, { ...call, actor: user }, act);
+    return password;
+  },
 };

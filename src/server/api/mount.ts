@@ -13,6 +13,7 @@ import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { newRequestId, randomId } from "#server/secrets.ts";
+import { audit } from "./audit-trail.ts";
 import type { SessionHandle } from "./call.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
 import { failureOf } from "./failure.ts";
@@ -35,6 +36,7 @@ type Http = HonoContext<Env>;
 
 /** How long a browser keeps the id that binds states and proofs to it; those themselves last 10 minutes. */
 const BROWSER_SEC = 3600;
+const DENIAL_MS = 3_600_000;
 
 /** A handler as the mount sees it; its types were checked against the endpoint in handlers.ts. */
 type AnyHandler = (ctx: Context, call: unknown) => unknown;
@@ -166,8 +168,19 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     sessionHandle(http).clear();
     throw faults.accountDisabled();
   }
-  if (actor.role < LEVEL_ROLE[endpoint.level]) throw faults.roleTooLow();
+  if (actor.role < LEVEL_ROLE[endpoint.level]) {
+    await auditDenial(ctx, http, endpoint, actor);
+    throw faults.roleTooLow();
+  }
   return actor;
+}
+
+/** Somebody tried what is not theirs to do: once an hour per account and endpoint in the trail (reliability P05). */
+async function auditDenial(ctx: Context, http: Http, endpoint: Endpoint, actor: Actor): Promise<void> {
+  const target = `${endpoint.method} ${endpoint.path}`;
+  if (!(await ctx.coord.remember(`denied:${actor.id}:${target}`, DENIAL_MS))) return;
+  const { caller, requestId } = http.var;
+  await audit(ctx, ctx.db, { actor, address: caller.address, requestId }, { action: "auth.denied", target });
 }
 
 /** A guest is nobody; anything else that goes wrong goes on. */

@@ -3,8 +3,10 @@ import type { oauthApi } from "#contract/oauth.ts";
 import { bindPerson, enterAs } from "#server/accounts/external.ts";
 import { beginOAuth, finishGithub } from "#server/accounts/github.ts";
 import { bindEmail } from "#server/accounts/verification.ts";
+import type { Context } from "#server/context.ts";
+import { type ActCall, audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
-import { signIn } from "./sign-in.ts";
+import { signInBy } from "./sign-in.ts";
 
 export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   async state(ctx, { actor, session }) {
@@ -13,32 +15,48 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
     return { data: state, url };
   },
 
-  async github(ctx, { actor, query, address, session }) {
+  async github(ctx, call) {
+    const { actor, query, address, session } = call;
     const visitor = { browserId: session.browserId, userId: actor?.id ?? 0 };
-    const person = await finishGithub(ctx, visitor, query);
     if (actor) {
+      const person = await finishGithub(ctx, visitor, query);
       await bindPerson(ctx, person, { actor, sessionId: session.id });
+      await auditBinding(ctx, { ...call, actor }, "github");
       // Clients tell a binding from a login by this word (contract 4.5).
       return { data: null, message: "bind" };
     }
-    const user = await enterAs(ctx, person, { affCode: query.aff_code, address });
-    return { data: await signIn(ctx, { session, address }, user), message: "" };
+    const data = await signInBy(ctx, call, "github", async () => {
+      const person = await finishGithub(ctx, visitor, query);
+      return enterAs(ctx, person, { affCode: query.aff_code, address });
+    });
+    return { data, message: "" };
   },
 
-  async wechat(ctx, { query, address, session }) {
-    const person = await ctx.wechat.identify(query.code, address);
-    const user = await enterAs(ctx, person, { affCode: query.aff_code, address });
-    return signIn(ctx, { session, address }, user);
+  wechat(ctx, call) {
+    const { query, address } = call;
+    return signInBy(ctx, call, "wechat", async () => {
+      const person = await ctx.wechat.identify(query.code, address);
+      return enterAs(ctx, person, { affCode: query.aff_code, address });
+    });
   },
 
-  async bindWeChat(ctx, { actor, query, address, session }) {
+  async bindWeChat(ctx, call) {
+    const { actor, query, address, session } = call;
     const person = await ctx.wechat.identify(query.code, address);
     await bindPerson(ctx, person, { actor, sessionId: session.id });
+    await auditBinding(ctx, call, "wechat");
     return null;
   },
 
-  async bindEmail(ctx, { actor, query }) {
+  async bindEmail(ctx, call) {
+    const { actor, query } = call;
     await bindEmail(ctx, { userId: actor.id, email: query.email, code: query.code });
+    await auditBinding(ctx, call, "email");
     return null;
   },
 };
+
+/** Who an account belongs to has changed: that is for the trail, the identity itself is not. */
+function auditBinding(ctx: Context, call: ActCall, identity: "github" | "wechat" | "email"): Promise<void> {
+  return audit(ctx, ctx.db, call, { action: "user.bind", target: call.actor.id, detail: { identity } });
+}

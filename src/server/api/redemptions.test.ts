@@ -191,7 +191,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
       .where("actor_id", "=", admin.id)
       .execute();
     expect(new Set(acts.map(({ action }) => action))).toEqual(
-      new Set(["redemption.create", "redemption.update", "redemption.delete"]),
+      new Set(["redemption.create", "redemption.update", "redemption.delete", "redemption.reveal"]),
     );
   });
 });

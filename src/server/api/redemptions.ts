@@ -12,7 +12,6 @@ import { faults } from "#server/errors.ts";
 import { openKey, randomHex } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
-import type { SortedPage } from "#server/store/page.ts";
 import {
   countRedemptions,
   findRedemption,
@@ -26,7 +25,7 @@ import {
   updateRedemption,
 } from "#server/store/redemptions.ts";
 import { audit } from "./audit-trail.ts";
-import type { Handlers } from "./call.ts";
+import type { Call, Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
 
 /** What a code is sealed for. */
@@ -35,12 +34,14 @@ const SEAL = "redemptions.key";
 const KEY_CHARS = 32;
 
 export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redemption"] = {
-  list: (ctx, { query }) => listPage(ctx, sortedPage(query), ""),
+  list: (ctx, call) => showPage(ctx, call, ""),
 
-  search: (ctx, { query }) => listPage(ctx, sortedPage(query), query.keyword),
+  search: (ctx, call) => showPage(ctx, call, call.query.keyword),
 
-  async get(ctx, { params }) {
-    return present(ctx, await getRedemption(ctx.db, params.id));
+  async get(ctx, call) {
+    const row = await getRedemption(ctx.db, call.params.id);
+    await ctx.reveals.open(call, "redemption", [row.id]);
+    return present(ctx, row);
   },
 
   async create(ctx, call) {
@@ -88,8 +89,18 @@ function notFound() {
   return faults.notFound("找不到该兑换码");
 }
 
-async function listPage(ctx: Context, page: SortedPage, keyword: string) {
-  const rows = await listRedemptions(ctx.db, { keyword, ...page });
+/** A page of codes; opening them is counted and written down. */
+async function showPage(
+  ctx: Context,
+  call: Call<typeof redemptionApi.list | typeof redemptionApi.search>,
+  keyword: string,
+) {
+  const rows = await listRedemptions(ctx.db, { keyword, ...sortedPage(call.query) });
+  await ctx.reveals.open(
+    call,
+    "redemption",
+    rows.map((row) => row.id),
+  );
   return { data: rows.map((row) => present(ctx, row)), total: await countRedemptions(ctx.db, keyword) };
 }
 

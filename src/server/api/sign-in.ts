@@ -1,21 +1,68 @@
-// The end of every successful login: a new session, and the user as the family's clients expect it.
+// The end of every login: a new session and the user as the family's clients expect it, or a refusal. Both are in the trail.
 import type { User } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
+import { AppError } from "#server/errors.ts";
 import type { UserRow } from "#server/store/users.ts";
+import { type ActCall, audit, somebody } from "./audit-trail.ts";
 import type { SessionHandle } from "./call.ts";
 import { blankUser } from "./users.ts";
 
+/** The ways of coming in. */
+export type Via = "password" | "github" | "wechat";
+
+/** The part of a call that a login needs. */
+export interface Visit {
+  readonly session: SessionHandle;
+  readonly address: string;
+  readonly requestId: string;
+}
+
 /** Opens a session for a user who has proven to be one. Data: five fields, all others zero (contract 3.3). */
-export async function signIn(
-  ctx: Pick<Context, "sessions" | "events">,
-  call: { session: SessionHandle; address: string },
-  user: UserRow,
-): Promise<User> {
-  const { session, address } = call;
+export async function signIn(ctx: Context, visit: Visit, via: Via, user: UserRow): Promise<User> {
+  const { session, address, requestId } = visit;
   // A session that was there before is not carried on (reliability A04).
   if (session.id !== undefined) await ctx.sessions.end(session.id);
+  await audit(
+    ctx,
+    ctx.db,
+    { actor: user, address, requestId },
+    { action: "auth.login", target: user.id, detail: { via } },
+  );
   session.set(await ctx.sessions.start(user.id));
   ctx.events.loginDone({ userId: user.id, address });
   const { id, username, display_name, role, status } = user;
   return { ...blankUser, id, username, display_name, role, status };
+}
+
+/** Signs in whoever an outside service vouches for; a refusal goes into the trail and on. Throws: what `prove` throws. */
+export async function signInBy(
+  ctx: Context,
+  visit: Visit,
+  via: Via,
+  prove: () => Promise<UserRow>,
+): Promise<User> {
+  let user: UserRow;
+  try {
+    user = await prove();
+  } catch (error) {
+    if (error instanceof AppError && error.status < 429)
+      await auditRefusal(ctx, visit, { via, reason: error.publicMessage });
+    throw error;
+  }
+  return signIn(ctx, visit, via, user);
+}
+
+/** Writes down a login that was refused. `known` is the account somebody tried; what was typed is nowhere kept. */
+export async function auditRefusal(
+  ctx: Context,
+  { address, requestId }: Pick<ActCall, "address" | "requestId">,
+  refusal: { via: Via; reason: string; known?: UserRow | undefined },
+): Promise<void> {
+  const { via, reason, known } = refusal;
+  await audit(
+    ctx,
+    ctx.db,
+    { actor: somebody, address, requestId },
+    { action: "auth.login_failed", target: known?.id ?? "", detail: { via, reason } },
+  );
 }

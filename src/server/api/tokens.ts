@@ -16,73 +16,103 @@ import {
   findToken,
   insertToken,
   listTokens,
+  type NewToken,
   removeToken,
   type TokenChange,
   type TokenRow,
   updateToken,
 } from "#server/store/tokens.ts";
-import type { Handlers } from "./call.ts";
+import { audit } from "./audit-trail.ts";
+import type { Call, Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
 
 export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
-  async list(ctx, { actor, query }) {
-    const rows = await listTokens(ctx.db, { userId: actor.id, ...sortedPage(query) });
-    return {
-      data: rows.map((row) => present(ctx, row)),
-      total: await countTokens(ctx.db, { userId: actor.id }),
-    };
+  list: (ctx, call) => showPage(ctx, call, ""),
+
+  search: (ctx, call) => showPage(ctx, call, call.query.keyword),
+
+  async get(ctx, call) {
+    const row = await getOwn(ctx, call.params.id, call.actor);
+    await ctx.reveals.open(call, "token", [row.id]);
+    return present(ctx, row);
   },
 
-  async search(ctx, { actor, query }) {
-    const filter = { userId: actor.id, prefix: query.keyword };
-    const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(query) });
-    return { data: rows.map((row) => present(ctx, row)), total: await countTokens(ctx.db, filter) };
-  },
-
-  async get(ctx, { actor, params }) {
-    return present(ctx, await getOwn(ctx, params.id, actor));
-  },
-
-  async create(ctx, { actor, body }) {
+  async create(ctx, call) {
+    const { actor, body } = call;
     refuseSubnet(body.subnet);
     const key = newTokenKey();
-    const nowSec = ctx.clock.seconds();
-    const id = await insertToken(ctx.db, {
-      user_id: actor.id,
-      key_hash: ctx.secrets.hash(key),
-      key_sealed: ctx.secrets.seal(key, "tokens.key"),
-      status: TokenStatus.enabled,
-      name: body.name,
-      created_time: nowSec,
-      accessed_time: nowSec,
-      expired_time: body.expired_time,
-      unlimited_quota: Number(body.unlimited_quota),
-      models: body.models ?? "",
-      subnet: body.subnet ?? "",
+    const id = await ctx.db.transaction().execute(async (tx) => {
+      const made = await insertToken(tx, newRow(ctx, actor, body, key));
+      const { name, remain_quota, unlimited_quota, expired_time } = body;
+      const detail = { name, remain_quota, unlimited_quota, expired_time };
+      await audit(ctx, tx, call, { action: "token.create", target: made, detail });
+      return made;
     });
     await setQuota(ctx, actor, id, body.remain_quota);
     return present(ctx, await getOwn(ctx, id, actor));
   },
 
-  async update(ctx, { actor, query, body }) {
+  async update(ctx, call) {
+    const { actor, query, body } = call;
     const current = await getOwn(ctx, body.id, actor);
     const isToggle = query.status_only !== "";
     const change = isToggle ? toggle(ctx, current, body.status) : edit(ctx, current, body);
-    await updateToken(ctx.db, { id: current.id, userId: actor.id, change });
     // After the fields: whether a balance exhausts the token depends on whether it is unlimited now.
-    const quota = isToggle ? undefined : body.remain_quota;
-    if (quota !== undefined && quota !== current.remain_quota) await setQuota(ctx, actor, current.id, quota);
+    const quota = isToggle || body.remain_quota === current.remain_quota ? undefined : body.remain_quota;
+    await ctx.db.transaction().execute(async (tx) => {
+      await updateToken(tx, { id: current.id, userId: actor.id, change });
+      const detail = quota === undefined ? change : { ...change, remain_quota: quota };
+      await audit(ctx, tx, call, { action: "token.update", target: current.id, detail });
+    });
+    if (quota !== undefined) await setQuota(ctx, actor, current.id, quota);
     await ctx.coord.publish("tokens", String(current.id));
     return present(ctx, await getOwn(ctx, current.id, actor));
   },
 
-  async remove(ctx, { actor, params }) {
-    const isGone = await removeToken(ctx.db, { id: params.id, userId: actor.id, now: ctx.clock.seconds() });
-    if (!isGone) throw faults.notFound("找不到该令牌");
+  async remove(ctx, call) {
+    const { actor, params } = call;
+    await ctx.db.transaction().execute(async (tx) => {
+      const isGone = await removeToken(tx, { id: params.id, userId: actor.id, now: ctx.clock.seconds() });
+      if (!isGone) throw faults.notFound("找不到该令牌");
+      await audit(ctx, tx, call, { action: "token.delete", target: params.id });
+    });
     await ctx.coord.publish("tokens", String(params.id));
     return null;
   },
 };
+
+/** A page of the caller's tokens; opening their keys is counted and written down. */
+async function showPage(
+  ctx: Context,
+  call: Call<typeof tokenApi.list | typeof tokenApi.search>,
+  prefix: string,
+) {
+  const filter = { userId: call.actor.id, prefix };
+  const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(call.query) });
+  await ctx.reveals.open(
+    call,
+    "token",
+    rows.map((row) => row.id),
+  );
+  return { data: rows.map((row) => present(ctx, row)), total: await countTokens(ctx.db, filter) };
+}
+
+function newRow(ctx: Context, actor: Actor, draft: TokenDraft, key: string): NewToken {
+  const nowSec = ctx.clock.seconds();
+  return {
+    user_id: actor.id,
+    key_hash: ctx.secrets.hash(key),
+    key_sealed: ctx.secrets.seal(key, "tokens.key"),
+    status: TokenStatus.enabled,
+    name: draft.name,
+    created_time: nowSec,
+    accessed_time: nowSec,
+    expired_time: draft.expired_time,
+    unlimited_quota: Number(draft.unlimited_quota),
+    models: draft.models ?? "",
+    subnet: draft.subnet ?? "",
+  };
+}
 
 /** The row as its owner sees it, with the key opened for "copy". */
 function present(ctx: Context, row: TokenRow): Token {

@@ -13,6 +13,7 @@ import {
   type UserRow,
   updateUserProfile,
 } from "#server/store/users.ts";
+import { audit } from "./audit-trail.ts";
 import type { Call, Handlers } from "./call.ts";
 
 /** A user object with the zero value in every field (contract 3.3, login). */
@@ -57,7 +58,12 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
       ...(password === undefined ? {} : await newPassword(ctx, call, password)),
     };
     try {
-      await updateUserProfile(ctx.db, actor.id, change);
+      await ctx.db.transaction().execute(async (tx) => {
+        await updateUserProfile(tx, actor.id, change);
+        const detail = { username: change.username, display_name: change.display_name };
+        const act = password === undefined ? "user.updateSelf" : "user.password";
+        await audit(ctx, tx, call, { action: act, target: actor.id, detail });
+      });
     } catch (error) {
       throw isTaken(error) ? faults.refused("用户名已被使用") : error;
     }

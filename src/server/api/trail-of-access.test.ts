@@ -1,0 +1,164 @@
+// What the trail says of coming in, of keys that were opened and of what was refused (reliability K09, P05).
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fakeClock } from "#server/clock.ts";
+import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seed.ts";
+
+interface Row {
+  readonly action: string;
+  readonly target: string;
+  readonly actor_name: string;
+  readonly detail: string;
+  readonly address: string;
+  readonly request_id: string;
+}
+
+describe.each(databases)("the trail of access on $name", (database) => {
+  const clock = fakeClock();
+  let app: TestApp;
+  let drop: () => Promise<void>;
+  let alice: SeededUser;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url, clock });
+    alice = await seedUser(app.ctx, "alice");
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  /** Rows of an action, newest first. */
+  const rows = async (action: string): Promise<Row[]> =>
+    (await app.call(asRoot, "GET", `/api/audit/?size=100&action=${action}`)).data;
+
+  const login = (username: string, password: string) =>
+    app.call(asGuest, "POST", "/api/user/login", { username, password });
+
+  test("a login is written down: who, how, from where", async () => {
+    expect((await login("alice", seedPassword)).success).toBe(true);
+    expect((await rows("auth.login"))[0]).toMatchObject({
+      actor_name: "alice",
+      target: String(alice.id),
+      detail: '{"via":"password"}',
+      address: "127.0.0.1",
+      request_id: expect.stringMatching(/^\d{8,}/),
+    });
+    const who = await app.login("alice", seedPassword);
+    await app.call(who, "GET", "/api/user/logout");
+    expect((await rows("auth.logout"))[0]).toMatchObject({ actor_name: "alice", target: String(alice.id) });
+  });
+
+  test("a refused login is too, with the account that was tried and nothing of what was typed", async () => {
+    const banned = await seedUser(app.ctx, "banned", { status: 2 });
+    await login("alice", "typed-canary-1");
+    await login("typed-canary-2", "typed-canary-3");
+    await login("banned", seedPassword);
+    const found = await rows("auth.login_failed");
+    expect(found.map(({ target, detail }) => [target, detail])).toEqual([
+      [String(banned.id), '{"via":"password","reason":"disabled"}'],
+      ["", '{"via":"password","reason":"unknown"}'],
+      [String(alice.id), '{"via":"password","reason":"password"}'],
+    ]);
+    const all = await app.ctx.db.selectFrom("audit").selectAll().execute();
+    expect(JSON.stringify(all)).not.toMatch(/typed-canary|river-stone/);
+  });
+
+  test("registering, a new password and a new access token are acts", async () => {
+    await app.call(asGuest, "POST", "/api/user/register", { username: "newcomer", password: seedPassword });
+    expect((await rows("auth.register"))[0]).toMatchObject({ actor_name: "newcomer" });
+    const who = await app.login("newcomer", seedPassword);
+    const { data: token } = await app.call(who, "GET", "/api/user/token");
+    expect((await rows("user.access_token"))[0]).toMatchObject({ actor_name: "newcomer", detail: "" });
+    const change = { password: "other-stone-43", original_password: seedPassword };
+    expect((await app.call(who, "PUT", "/api/user/self", change)).success).toBe(true);
+    expect((await rows("user.password"))[0]).toMatchObject({ actor_name: "newcomer", detail: "{}" });
+    const all = JSON.stringify(await app.ctx.db.selectFrom("audit").selectAll().execute());
+    expect(all).not.toContain(token);
+    expect(all).not.toContain("other-stone");
+  });
+
+  test("a token's life is written down by its owner, its key is not", async () => {
+    const draft = { name: "mine", remain_quota: 1_000, expired_time: -1, unlimited_quota: false };
+    const { data: token } = await app.call(alice.who, "POST", "/api/token/", draft);
+    await app.call(alice.who, "PUT", "/api/token/", { id: token.id, name: "ours", remain_quota: 7 });
+    await app.call(alice.who, "PUT", "/api/token/?status_only=true", { id: token.id, status: 2 });
+    await app.call(alice.who, "DELETE", `/api/token/${token.id}`);
+    const found = (await rows("token")).filter(({ target }) => target === String(token.id));
+    expect(found.map(({ action }) => action)).toEqual([
+      "token.delete",
+      "token.update",
+      "token.update",
+      "token.create",
+    ]);
+    expect(found[2]?.detail).toContain('"remain_quota":7');
+    expect(JSON.stringify(await app.ctx.db.selectFrom("audit").selectAll().execute())).not.toContain(
+      token.key,
+    );
+  });
+
+  test("an opened key is written down once an hour, address and account", async () => {
+    const { id } = await seedToken(app.ctx, alice.id);
+    for (let call = 0; call < 3; call += 1) await app.call(alice.who, "GET", `/api/token/${id}`);
+    const opened = async () =>
+      (await rows("token.reveal")).filter(({ target }) => target.split(",").includes(String(id)));
+    expect(await opened()).toMatchObject([{ actor_name: "alice", address: "127.0.0.1" }]);
+    clock.advance(3_600_001);
+    await app.call(alice.who, "GET", "/api/token/?size=100");
+    expect(await opened()).toHaveLength(2);
+    await app.call(alice.who, "GET", "/api/token/search?keyword=seed");
+    expect(await opened()).toHaveLength(2);
+  });
+
+  test("so is an opened code, for each administrator", async () => {
+    const admin = await seedUser(app.ctx, "keeper", { role: 10 });
+    await app.call(asRoot, "POST", "/api/redemption/", { name: "codes", quota: 5, count: 2 });
+    await app.call(asRoot, "GET", "/api/redemption/");
+    await app.call(admin.who, "GET", "/api/redemption/search?keyword=codes");
+    await app.call(admin.who, "GET", "/api/redemption/1");
+    const found = await rows("redemption.reveal");
+    expect(found.map(({ actor_name, target }) => [actor_name, target])).toEqual([
+      ["keeper", "2,1"],
+      ["root", "2,1"],
+    ]);
+  });
+
+  test("a hundred openings in a minute are too many, for one account and not for others", async () => {
+    clock.advance(60_000);
+    const bob = await seedUser(app.ctx, "bob");
+    const statuses: number[] = [];
+    for (let call = 0; call < 100; call += 1)
+      statuses.push((await app.call(bob.who, "GET", "/api/token/")).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await app.call(alice.who, "GET", "/api/token/")).status).toBe(200);
+    clock.advance(60_000);
+    expect((await app.call(bob.who, "GET", "/api/token/")).status).toBe(200);
+  });
+
+  test("a key that cannot be written down is not shown", async () => {
+    const { id, key } = await seedToken(app.ctx, alice.id);
+    const head = await app.ctx.db.selectFrom("audit_head").selectAll().executeTakeFirstOrThrow();
+    await app.ctx.db.deleteFrom("audit_head").execute();
+    const answer = await app.call(alice.who, "GET", `/api/token/${id}`);
+    await app.ctx.db.insertInto("audit_head").values(head).execute();
+    expect(answer.status).toBe(500);
+    expect(JSON.stringify(answer)).not.toContain(key);
+    expect((await app.call(alice.who, "GET", `/api/token/${id}`)).data.key).toBe(key);
+  });
+
+  test("what a role may not do is written down once an hour", async () => {
+    for (let call = 0; call < 3; call += 1) await app.call(alice.who, "GET", "/api/channel/");
+    expect(await rows("auth.denied")).toMatchObject([{ actor_name: "alice", target: "GET /api/channel/" }]);
+    clock.advance(3_600_001);
+    await app.call(alice.who, "GET", "/api/channel/");
+    expect(await rows("auth.denied")).toHaveLength(2);
+  });
+
+  test("the chain holds with all of it in", async () => {
+    const { chain, total } = await app.call(asRoot, "GET", "/api/audit/?verify=true");
+    expect(chain).toEqual({ checked: total, broken_id: 0 });
+  });
+});
