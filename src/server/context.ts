@@ -24,6 +24,7 @@ import { createEvents, type Events } from "./events.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger, type Ledger } from "./money/ledger.ts";
 import { createPriceBook, type PriceBook } from "./money/price.ts";
+import { grantPromised } from "./money/signup.ts";
 import { createOptions, type Options } from "./options.ts";
 import { randomHex, type Secrets } from "./secrets.ts";
 import { type Db, openStore, type Store } from "./store/db.ts";
@@ -159,6 +160,9 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });
   events.ledgerRecovered(await ledger.recover());
+  await grantPromised({ db, ledger, options }).catch((error: unknown) =>
+    events.backgroundFailed({ task: "gifts of new users", error }),
+  );
   return {
     config,
     clock,

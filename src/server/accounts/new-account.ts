@@ -1,8 +1,10 @@
 // A new account, however its owner came: the row, who invited it, its own invitation code, and what a registration brings.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
+import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import type { Db } from "#server/store/db.ts";
 import { findAffOwner } from "#server/store/partners.ts";
+import type { SignupRow } from "#server/store/signups.ts";
 import { insertUser } from "#server/store/users.ts";
 import { ensureAffCode } from "./aff-code.ts";
 
@@ -35,9 +37,9 @@ export async function createAccount(
   const { db } = tools;
   const inviter = await findAffOwner(db, account.affCode);
   const inviterId = inviter?.status === UserStatus.enabled ? inviter.id : 0;
-  const userId = await db.transaction().execute(async (tx) => {
+  const promise = await db.transaction().execute(async (tx) => {
     if (condition && !(await condition(tx))) return undefined;
-    return insertUser(tx, {
+    const userId = await insertUser(tx, {
       username: account.username,
       password: account.password,
       display_name: account.displayName,
@@ -53,31 +55,19 @@ export async function createAccount(
       inviter_id: inviterId,
       created_at: tools.clock.seconds(),
     });
+    return promiseSignup(tools, tx, { userId, inviterId });
   });
-  if (userId !== undefined) await welcome(tools, userId, inviterId);
-  return userId;
+  if (promise) await welcome(tools, promise);
+  return promise?.user_id;
 }
 
-/** What a registration brings (contract 3.3). The account stands whatever becomes of this. */
-async function welcome(
-  { db, ledger, options, events }: AccountTools,
-  userId: number,
-  inviterId: number,
-): Promise<void> {
+/** What a registration brings (contract 3.3). What fails here is made up for: the promise by a job, the code when it is asked for. */
+async function welcome(tools: AccountTools, promise: SignupRow): Promise<void> {
+  const userId = promise.user_id;
   try {
-    await ensureAffCode(db, userId);
-    await ledger.grantSignup({
-      userId,
-      inviterId,
-      forNewUser: BigInt(options.get("QuotaForNewUser")),
-      forInvitee: BigInt(options.get("QuotaForInvitee")),
-      forInviter: BigInt(options.get("QuotaForInviter")),
-      display: {
-        quotaPerUnit: options.get("QuotaPerUnit"),
-        inCurrency: options.get("DisplayInCurrencyEnabled"),
-      },
-    });
+    await ensureAffCode(tools.db, userId);
+    await grantSignup(tools, promise);
   } catch (error) {
-    events.backgroundFailed({ task: `gifts of new user ${userId}`, error });
+    tools.events.backgroundFailed({ task: `gifts of new user ${userId}`, error });
   }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { audit } from "#server/money/audit.ts";
-import { grantSignup } from "#server/money/signup.ts";
+import { grantPromised, grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/app.ts";
 import { type SeededUser, seedUser } from "#test/seed.ts";
@@ -247,17 +247,35 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect((await app.call(asRoot, "GET", "/api/user/friends")).data).toEqual([]);
   });
 
-  test("a registration brings what the options say, once", async () => {
-    const [host, guest] = [await seedUser(app.ctx, "inviting"), await seedUser(app.ctx, "invited")];
-    const options = { QuotaForNewUser: "1000", QuotaForInvitee: "200", QuotaForInviter: "300" } as const;
-    await app.ctx.options.set("QuotaForNewUser", options.QuotaForNewUser);
-    await app.ctx.options.set("QuotaForInvitee", options.QuotaForInvitee);
-    await app.ctx.options.set("QuotaForInviter", options.QuotaForInviter);
-    const parties = { userId: guest.id, inviterId: host.id };
-    await Promise.all([grantSignup(app.ctx, parties), grantSignup(app.ctx, parties)]);
-    expect((await getUser(app.ctx.db, guest.id)).quota).toBe(501_200);
-    expect((await getUser(app.ctx.db, host.id)).quota).toBe(500_300);
+  /** A promise made with these gifts in the options, which are nothing again afterwards. */
+  async function promised(who: { userId: number; inviterId: number }) {
+    const gifts = { QuotaForNewUser: "1000", QuotaForInvitee: "200", QuotaForInviter: "300" } as const;
+    for (const key of ["QuotaForNewUser", "QuotaForInvitee", "QuotaForInviter"] as const)
+      await app.ctx.options.set(key, gifts[key]);
+    const promise = await promiseSignup(app.ctx, app.ctx.db, who);
     for (const key of ["QuotaForNewUser", "QuotaForInvitee", "QuotaForInviter"] as const)
       await app.ctx.options.set(key, "0");
+    return promise;
+  }
+  const quotaOf = async (id: number) => (await getUser(app.ctx.db, id)).quota;
+
+  test("a registration brings what the options said when it was made, once", async () => {
+    const [host, guest] = [await seedUser(app.ctx, "inviting"), await seedUser(app.ctx, "invited")];
+    const promise = await promised({ userId: guest.id, inviterId: host.id });
+    await Promise.all([grantSignup(app.ctx, promise), grantSignup(app.ctx, promise), grantPromised(app.ctx)]);
+    expect(await grantPromised(app.ctx)).toBe(0);
+    expect(await quotaOf(guest.id)).toBe(501_200);
+    expect(await quotaOf(host.id)).toBe(500_300);
+  });
+
+  test("what could not be booked is promised still, and booked by whoever looks next", async () => {
+    const [host, guest] = [await seedUser(app.ctx, "hosting"), await seedUser(app.ctx, "waiting")];
+    const promise = await promised({ userId: guest.id, inviterId: host.id });
+    const closed = { ...app.ctx, ledger: { grantSignup: () => Promise.reject(new Error("closed")) } };
+    await expect(grantSignup(closed, promise)).rejects.toThrow("closed");
+    expect(await quotaOf(guest.id)).toBe(500_000);
+    expect(await grantPromised(app.ctx)).toBe(1);
+    expect(await grantPromised(app.ctx)).toBe(0);
+    expect([await quotaOf(guest.id), await quotaOf(host.id)]).toEqual([501_200, 500_300]);
   });
 });

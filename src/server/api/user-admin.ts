@@ -7,7 +7,7 @@ import { isTooCommon } from "#server/accounts/password.ts";
 import { mayGrant, outranks } from "#server/accounts/rank.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { grantSignup } from "#server/money/signup.ts";
+import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { hashPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
@@ -42,16 +42,20 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
     if (!mayGrant(actor, role)) throw faults.refused("不能创建同级或更高级别的用户");
     refuseCommon(ctx, body.password, body.username);
     const password = await hashPassword(body.password);
-    const userId = await ctx.db.transaction().execute(async (tx) => {
+    const promise = await ctx.db.transaction().execute(async (tx) => {
       const id = await insertNamed(ctx, tx, { ...body, password, role });
+      const promised = await promiseSignup(ctx, tx, { userId: id, inviterId: 0 });
       await audit(ctx, tx, call, {
         action: "user.create",
         target: id,
         detail: { username: body.username, role },
       });
-      return id;
+      return promised;
     });
-    await grantSignup(ctx, { userId, inviterId: 0 });
+    // The account stands; what cannot be booked now a job makes up for.
+    await grantSignup(ctx, promise).catch((error: unknown) =>
+      ctx.events.backgroundFailed({ task: `gifts of new user ${promise.user_id}`, error }),
+    );
     return null;
   },
 

@@ -68,7 +68,11 @@ describe.each(databases)("jobs on $name", (database) => {
   test("the table of jobs follows the configuration", () => {
     const on = (change: Partial<Context["config"]>) =>
       jobs.filter((job) => job.periodMs({ ...app.ctx.config, ...change }) > 0).map((job) => job.name);
-    expect(on({ logRetentionSec: 0, channelTestFrequencyMs: 0 })).toEqual(["reconcile", "full-audit"]);
+    expect(on({ logRetentionSec: 0, channelTestFrequencyMs: 0 })).toEqual([
+      "reconcile",
+      "full-audit",
+      "signups",
+    ]);
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("channel-tests");
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("log-retention");
   });

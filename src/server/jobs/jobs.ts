@@ -6,9 +6,10 @@ import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
 import { logRetention } from "./log-retention.ts";
 import { fullAudit, reconcile } from "./reconcile.ts";
+import { signups } from "./signups.ts";
 
 /** Every job there is. To add one: a file and a row here. */
-export const jobs: readonly Job[] = [reconcile, fullAudit, channelTests, logRetention];
+export const jobs: readonly Job[] = [reconcile, fullAudit, channelTests, logRetention, signups];
 
 const TICK_MS = 1_000;
 

@@ -122,6 +122,11 @@ test("the released migrations are the ones that were released", () => {
         "3f55f0f684fd35dbaf85b5487f4a9b7b6de19a6c1cc8957b17e173b9b667fe6a",
         "49d1700ea6d5d2b4d0c3ef4cd6408d331cb2058e9bb31921242fabbe8f269388",
       ],
+      [
+        "0007-signups",
+        "6826799bee1441c6961bdc37d7ca9d6fe3a7e4c393f10c95ed0ff9606f69e47a",
+        "7c5ccebf0cb0111827ce15b47f56c06f9900ccfe3f073f3ed10491737374bb6f",
+      ],
     ]
   `);
 });
@@ -335,4 +340,5 @@ const COLUMNS: ColumnsOf = {
     deleted_at: true,
   },
   openings: { scope: true, id: true, used_quota: true, request_count: true },
+  signups: { user_id: true, inviter_id: true, for_new_user: true, for_invitee: true, for_inviter: true },
 };

@@ -304,6 +304,16 @@ export interface OpeningsTable {
   request_count: number;
 }
 
+/** What a registration still has to bring; amounts in quota units. */
+export interface SignupsTable {
+  user_id: number;
+  /** 0 = nobody. */
+  inviter_id: number;
+  for_new_user: number;
+  for_invitee: number;
+  for_inviter: number;
+}
+
 export interface Tables {
   users: UsersTable;
   sessions: SessionsTable;
@@ -325,4 +335,5 @@ export interface Tables {
   ledger_sums: LedgerSumsTable;
   ledger_sums_head: LedgerSumsHeadTable;
   openings: OpeningsTable;
+  signups: SignupsTable;
 }

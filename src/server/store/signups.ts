@@ -1,0 +1,26 @@
+// Gifts of registrations that are promised and not yet booked: one row from the insert of an account until the bank has it.
+import type { Selectable } from "kysely";
+import type { Db } from "./db.ts";
+import type { SignupsTable } from "./tables.ts";
+
+/** Amounts are quota units, as the options were when the account was made. */
+export type SignupRow = Selectable<SignupsTable>;
+
+export async function insertSignup(db: Db, row: SignupRow): Promise<void> {
+  await db.insertInto("signups").values(row).execute();
+}
+
+export async function removeSignup(db: Db, userId: number): Promise<void> {
+  await db.deleteFrom("signups").where("user_id", "=", userId).execute();
+}
+
+/** The oldest promises, after a user id; 0 = from the first. */
+export function listSignups(db: Db, after: number, limit: number): Promise<SignupRow[]> {
+  return db
+    .selectFrom("signups")
+    .select(["user_id", "inviter_id", "for_new_user", "for_invitee", "for_inviter"])
+    .where("user_id", ">", after)
+    .orderBy("user_id")
+    .limit(limit)
+    .execute();
+}

@@ -1,0 +1,87 @@
+// kill -9 while people register: every account that stands has its gifts, and its inviter has hers, exactly once, as soon as a
+// server runs again; the books are exact (contract 3.3, reliability M12).
+import { afterEach, describe, expect, test } from "vitest";
+import { audit } from "#server/money/audit.ts";
+import { openStore, type StoreOptions } from "#server/store/db.ts";
+import { MASTER_KEY } from "#test/cluster.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
+import { manage, startServer, temporaryDir } from "#test/process.ts";
+import { engines } from "#test/stores.ts";
+
+const ROUNDS = 4;
+const CALLERS = 12;
+const GIFTS = { QuotaForNewUser: 1_000, QuotaForInvitee: 200, QuotaForInviter: 30 } as const;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** Registers one account after the other, until the server is gone. */
+async function registerAll(url: string, prefix: string, affCode: string): Promise<void> {
+  for (let serial = 0; ; serial += 1) {
+    const body = { username: `${prefix}${serial}`, password: "river-stone-42", aff_code: affCode };
+    try {
+      await fetch(`${url}/api/user/register`, { method: "POST", body: JSON.stringify(body) });
+    } catch {
+      return;
+    }
+  }
+}
+
+interface Books {
+  readonly users: readonly { readonly username: string; readonly quota: number }[];
+  readonly promises: number;
+  readonly mismatches: number;
+}
+
+async function readBooks(options: StoreOptions): Promise<Books> {
+  const store = await openStore(options);
+  try {
+    const users = await store.db.selectFrom("users").select(["username", "quota"]).orderBy("id").execute();
+    const promises = await store.db.selectFrom("signups").select("user_id").execute();
+    return { users, promises: promises.length, mismatches: (await audit(store.db)).length };
+  } finally {
+    await store.close();
+  }
+}
+
+describe.each(engines)("registrations on %s", (engine) => {
+  test(`bring their gifts exactly once through ${ROUNDS} kills`, { timeout: 120_000 }, async () => {
+    const dir = temporaryDir();
+    cleanups.push(dir.remove);
+    const postgres = engine === "postgres" ? await createPostgresDatabase() : undefined;
+    if (postgres) cleanups.push(postgres.drop);
+    const databaseUrl = postgres?.url;
+    const env = { MASTER_KEY, ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) };
+    let server = await startServer(dir.path, env);
+    cleanups.push(() => server.kill("SIGKILL"));
+    for (const [key, value] of Object.entries(GIFTS))
+      await manage(server.url, "PUT", "/api/option/", { key, value: String(value) });
+    const host = { username: "host", password: "river-stone-42" };
+    await fetch(`${server.url}/api/user/register`, { method: "POST", body: JSON.stringify(host) });
+    const [found] = (await manage(server.url, "GET", "/api/user/search?keyword=host")) as {
+      aff_code: string;
+    }[];
+    let pending = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const callers = Array.from({ length: CALLERS }, (_, caller) =>
+        registerAll(server.url, `r${round}c${caller}n`, found?.aff_code ?? ""),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 400));
+      await server.kill("SIGKILL");
+      await Promise.all(callers);
+      pending += (await readBooks({ dataDir: dir.path, databaseUrl })).promises;
+      server = await startServer(dir.path, env);
+    }
+    await server.kill("SIGTERM");
+    const { users, promises, mismatches } = await readBooks({ dataDir: dir.path, databaseUrl });
+    const guests = users.filter(({ username }) => /^r\dc/.test(username));
+    process.stdout.write(`${engine}: ${guests.length} accounts, ${pending} without gifts when killed\n`);
+    expect(promises).toBe(0);
+    expect(mismatches).toBe(0);
+    expect(guests.length).toBeGreaterThan(ROUNDS);
+    expect(new Set(guests.map(({ quota }) => quota))).toEqual(new Set([1_200]));
+    expect(users.find(({ username }) => username === "host")?.quota).toBe(1_000 + guests.length * 30);
+  });
+});
