@@ -140,6 +140,12 @@ export const optionTable = {
   GitHubOAuthEnabled: row({ ...off, tab: "system", label: "允许通过 GitHub 账户登录 & 注册" }),
   GitHubClientId: row({ schema: text, fallback: "", tab: "system", label: "GitHub Client ID", root: true }),
   GitHubClientSecret: row({ ...secret, tab: "system", label: "GitHub Client Secret" }),
+  GitHubImportedNameEnabled: row({
+    ...off,
+    tab: "system",
+    label: "允许导入的账户凭 GitHub 用户名登录",
+    root: true,
+  }),
   WeChatAuthEnabled: row({ ...off, tab: "system", label: "允许通过微信登录 & 注册" }),
   WeChatServerAddress: row({
     schema: url,

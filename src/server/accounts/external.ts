@@ -5,7 +5,13 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
-import { findUserByIdentity, getUser, type UserRow, updateUserProfile } from "#server/store/users.ts";
+import {
+  findUserByIdentity,
+  getUser,
+  replaceIdentity,
+  type UserRow,
+  updateUserProfile,
+} from "#server/store/users.ts";
 import type { Actor } from "./actors.ts";
 import { type AccountTools, createAccount } from "./new-account.ts";
 
@@ -13,6 +19,8 @@ import { type AccountTools, createAccount } from "./new-account.ts";
 export interface Person {
   readonly identity: "github_id" | "wechat_id";
   readonly id: string;
+  /** What an imported account may have in place of the id: the name that the old server went by. "" = nothing. */
+  readonly importedId: string;
   /** What the account is called when it is new. */
   readonly displayName: string;
   /** "" = none that is known to be theirs. */
@@ -39,11 +47,42 @@ export async function enterAs(
   visit: { affCode: string; address: string },
 ): Promise<UserRow> {
   const user =
-    (await findUserByIdentity(tools.db, person.identity, person.id)) ?? (await signUp(tools, person, visit));
+    (await findUserByIdentity(tools.db, person.identity, person.id)) ??
+    (await adoptImported(tools, person)) ??
+    (await signUp(tools, person, visit));
   if (user.status !== UserStatus.enabled) throw faults.accountDisabled();
   if (user.role >= Role.root && user.external_login !== 1)
     throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
   return user;
+}
+
+/**
+ * The imported account that the old server would have opened for this name. A name may have passed to somebody else since
+ * (reliability A16), so it is not enough: the person's proven address must be the account's too, or the operator has said
+ * that names will do for ordinary users. From then on the account goes by the id. Undefined when there is none.
+ * Throws: refusals; a second account beside the old one would help nobody.
+ */
+async function adoptImported(tools: ExternalTools, person: Person): Promise<UserRow | undefined> {
+  const { db, coord, events } = tools;
+  const { identity, id, importedId } = person;
+  const user = await findUserByIdentity(db, identity, importedId);
+  if (!user || user.status === UserStatus.deleted) return undefined;
+  if (user.status !== UserStatus.enabled) throw faults.accountDisabled();
+  if (!mayAdopt(tools, person, user))
+    throw faults.refused(
+      "该 GitHub 用户名属于从旧系统导入的账户：请先用密码登录（可通过邮箱重置密码），再在个人设置中重新绑定",
+    );
+  await replaceIdentity(db, user.id, { identity, before: importedId, after: id });
+  events.accountBound({ userId: user.id, identity });
+  await coord.publish("users", String(user.id));
+  // Two windows at once: whoever came second finds what the first one wrote.
+  return findUserByIdentity(db, identity, id);
+}
+
+function mayAdopt({ options }: ExternalTools, { email }: Person, user: UserRow): boolean {
+  if (user.role >= Role.root) return false;
+  if (email !== "" && email === user.email) return true;
+  return user.role < Role.admin && options.get("GitHubImportedNameEnabled");
 }
 
 async function signUp(

@@ -6,6 +6,7 @@ import type { Context } from "#server/context.ts";
 import { githubAuthorizeUrl, readGithubProfile } from "#server/egress/github.ts";
 import { faults } from "#server/errors.ts";
 import { randomId, sha256Url } from "#server/secrets.ts";
+import { importedGithubId } from "#server/store/users.ts";
 import { type CodeRef, type CodeTools, issueCode, redeemCode } from "./codes.ts";
 import type { Person } from "./external.ts";
 
@@ -56,10 +57,16 @@ export async function finishGithub(
     tools.events.externalFailed({ service: "github", problem: result.problem });
     throw faults.refused("GitHub 登录失败，请重新发起", result.problem);
   }
-  const { id, name, email } = result.profile;
+  const { id, login, name, email } = result.profile;
   // What stands in a profile is one of the owner's proven addresses (docs.github.com, "email" of a user).
   const address = Email.safeParse(email);
-  return { identity: "github_id", id, displayName: name, email: address.success ? address.data : "" };
+  return {
+    identity: "github_id",
+    id,
+    importedId: importedGithubId(login),
+    displayName: name,
+    email: address.success ? address.data : "",
+  };
 }
 
 /** Takes a state and returns the verifier that belongs to it. Throws: 403. */

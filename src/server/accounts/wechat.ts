@@ -55,7 +55,7 @@ export function createWeChat(tools: WeChatTools): WeChat {
       // The same digits for somebody else are another code.
       const used = `wechat:used:${secrets.hash(`wechat ${code} ${result.id}`)}`;
       if (!(await tools.coord.remember(used, CODE_LIFE_MS))) return refuseWrong(address);
-      return { identity: "wechat_id", id: result.id, displayName: "", email: "" };
+      return { identity: "wechat_id", id: result.id, importedId: "", displayName: "", email: "" };
     },
   };
 }

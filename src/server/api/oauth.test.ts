@@ -120,10 +120,58 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       const second = await loginAs(visit(app), octocat({ login: "sold" }));
       expect(second.success).toBe(true);
       expect(second.data.id).not.toBe(first.data.id);
-      // Nor does an account whose stored identity is a login name, as older databases have it.
-      const old = await seedUser(app.ctx, "imported");
-      await updateUserProfile(app.ctx.db, old.id, { github_id: "sold" });
-      expect((await loginAs(visit(app), octocat({ login: "sold" }))).data.id).not.toBe(old.id);
+    });
+
+    /** An account as an import leaves it: the source knew the name that GitHub had for it then. */
+    async function imported(name: string, kind: { role?: number; status?: number } = {}) {
+      const user = await seedUser(app.ctx, name, kind);
+      await updateUserProfile(app.ctx.db, user.id, { github_id: `login:${name}` });
+      return user;
+    }
+
+    test("an imported account that is known by name only opens for its proven address, and from then on for the id", async () => {
+      const old = await imported("octo-old");
+      const owner = octocat({ login: "Octo-Old", email: "Octo-Old@example.com" });
+      const windows = [visit(app), visit(app)];
+      const answers = await Promise.all(windows.map((who) => loginAs(who, owner)));
+      expect(answers.map(({ data }) => data.id)).toEqual([old.id, old.id]);
+      expect(await self(windows[0] ?? visit(app))).toMatchObject({ github_id: String(owner.id) });
+      expect((await loginAs(visit(app), { ...owner, login: "new", email: null })).data.id).toBe(old.id);
+    });
+
+    test("the name alone does not open it, nor make a second account beside it", async () => {
+      const old = await imported("octo-sold");
+      for (const email of [null, "buyer@example.com"]) {
+        const answer = await loginAs(visit(app), octocat({ login: "octo-sold", email }));
+        expect(answer).toMatchObject({ success: false, message: expect.stringContaining("从旧系统导入") });
+      }
+      // Its owner comes in with the password and binds; the name is free again.
+      const who = visit(app);
+      await who.call("POST", "/api/user/login", { username: old.username, password: seedPassword });
+      const owner = octocat({ login: "octo-sold" });
+      expect((await loginAs(who, owner)).message).toBe("bind");
+      expect((await loginAs(visit(app), owner)).data.id).toBe(old.id);
+      expect((await loginAs(visit(app), octocat({ login: "octo-sold" }))).success).toBe(true);
+    });
+
+    test("the operator may let names do for ordinary users, never for administrators", async () => {
+      await set("GitHubImportedNameEnabled", "true");
+      const [old, admin, root] = [
+        await imported("octo-user"),
+        await imported("octo-admin", { role: 10 }),
+        await imported("octo-root", { role: 100 }),
+      ];
+      const enter = async (login: string, email: string | null = null) =>
+        (await loginAs(visit(app), octocat({ login, email }))).data?.id;
+      expect(await enter("octo-user")).toBe(old.id);
+      expect(await enter("octo-admin")).toBeUndefined();
+      expect(await enter("octo-admin", "octo-admin@example.com")).toBe(admin.id);
+      expect(await enter("octo-root", "octo-root@example.com")).toBeUndefined();
+      await imported("octo-ban", { status: 2 });
+      expect(await enter("octo-ban", "octo-ban@example.com")).toBeUndefined();
+      await app.ctx.db.deleteFrom("sessions").where("user_id", "=", root.id).execute();
+      await setUserStatus(app.ctx.db, root.id, 1, 2);
+      await set("GitHubImportedNameEnabled", "false");
     });
 
     test("an address in a profile never takes over an account that has it", async () => {

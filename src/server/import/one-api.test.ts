@@ -237,7 +237,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     expect(report).toContain("options that do not exist here were left out");
     expect(report).toContain("SomethingElse");
     expect(report).toMatch(/keep their default: CompletionRatio/);
-    expect(report).toContain("GitHub accounts must be bound once more");
+    expect(report).toContain("GitHub accounts are known by name only");
     expect(report).toContain("e-mail addresses shared by several accounts");
     expect(report).toContain(
       "users that tokens belong to but that are gone were added as deleted accounts: 77",

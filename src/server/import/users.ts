@@ -1,6 +1,7 @@
 // Users: ids, names, password hashes and balances as they are; what must be unique here is made so (contract 7.5 #3).
 import { Role, UserStatus } from "#contract/user.ts";
 import { newAffCode } from "#server/secrets.ts";
+import { importedGithubId } from "#server/store/users.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
 import { BATCH, batches, type Incoming, type Opening, type Target, writeRows } from "./target.ts";
@@ -105,7 +106,7 @@ function userOf(row: SourceRow, target: Target, taken: Taken): Incoming<"users">
   if (quota < 0) tally.remark("balances below zero were kept", username);
   if (githubOf(row) !== "")
     tally.remark(
-      "GitHub accounts must be bound once more, since the source knows only their names",
+      "GitHub accounts are known by name only: they open with the same proven e-mail address, or must be bound once more",
       username,
     );
   return {
@@ -171,8 +172,7 @@ function kept(value: string, id: number, keepers: ReadonlyMap<string, number>, o
  * A16). The name is kept in a form that is never an id: who has it binds the account once more.
  */
 function githubOf(row: SourceRow): string {
-  const login = textOf(row, "github_id").toLowerCase();
-  return login === "" ? "" : `login:${login}`;
+  return importedGithubId(textOf(row, "github_id"));
 }
 
 function accessTokenOf(row: SourceRow, { secrets }: Target, taken: Taken): string | null {

@@ -63,6 +63,11 @@ export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<User
 /** What proves who somebody is besides a password; each belongs to one account (reliability A19). */
 export type Identity = "email" | "github_id" | "wechat_id";
 
+/** What stands in `github_id` of an imported account whose source knew only the login name; never mistaken for an id. */
+export function importedGithubId(login: string): string {
+  return login === "" ? "" : `login:${login.toLowerCase()}`;
+}
+
 /** The one who owns an identity; addresses are stored in lower case. */
 export async function findUserByIdentity(
   db: Db,
@@ -119,6 +124,20 @@ export async function replacePassword(
     .set({ password: change.after })
     .where("id", "=", id)
     .where("password", "=", change.before)
+    .execute();
+}
+
+/** Puts one identity in the place of another, unless it was changed meanwhile. */
+export async function replaceIdentity(
+  db: Db,
+  id: number,
+  { identity, before, after }: { identity: Identity; before: string; after: string },
+): Promise<void> {
+  await db
+    .updateTable("users")
+    .set({ [identity]: after })
+    .where("id", "=", id)
+    .where(identity, "=", before)
     .execute();
 }
 

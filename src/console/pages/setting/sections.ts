@@ -69,6 +69,10 @@ const system: readonly Section[] = [
       { key: "GitHubOAuthEnabled", help: "登录页会出现 GitHub 按钮，须先填写下面两项。" },
       { key: "GitHubClientId", help: "OAuth App 页面上的 Client ID。" },
       { key: "GitHubClientSecret", help: "OAuth App 页面上生成的 Client Secret。" },
+      {
+        key: "GitHubImportedNameEnabled",
+        help: "从旧系统导入的普通用户仅凭用户名即可首次登录；用户名可能已易主，迁移完成后请关闭。",
+      },
     ],
   },
   {
