@@ -80,9 +80,15 @@ export const channelDraft = (base_url: string) => ({
   group: "default",
 });
 
-export function chat(url: string, key: string, more: Record<string, unknown> = {}): Promise<Response> {
+export function chat(
+  url: string,
+  key: string,
+  more: Record<string, unknown> = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: "POST",
+    signal,
     headers: { authorization: `Bearer sk-${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }], ...more }),
   });

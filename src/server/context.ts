@@ -24,6 +24,7 @@ import { createEvents, type Events } from "./events.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger, type Ledger } from "./money/ledger.ts";
 import { createPriceBook, type PriceBook } from "./money/price.ts";
+import { watchDead } from "./money/recover.ts";
 import { grantPromised } from "./money/signup.ts";
 import { createOptions, type Options } from "./options.ts";
 import { randomHex, type Secrets } from "./secrets.ts";
@@ -156,6 +157,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   if (store.dialect === "postgres") {
     const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
     cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
+    cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
   }
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });

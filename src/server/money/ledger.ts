@@ -85,7 +85,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const teller =
     deps.store.dialect === "sqlite"
       ? createSqliteTeller(deps.store, deps.clock)
-      : createPostgresTeller(deps.store);
+      : createPostgresTeller(deps.store, deps.node);
   return new Counter(deps, teller);
 }
 

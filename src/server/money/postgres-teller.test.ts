@@ -211,6 +211,38 @@ test("two nodes that book the same users and channels do not stand in each other
   await other.close();
 });
 
+test("a node whose lock stays free is declared dead although its lease runs; one that connects anew is not", async () => {
+  const account = await seedAccount(direct.db, ledger, { quota: 1_000n });
+  const cut = createLedger({ store: direct, clock: systemClock, node: "cut" });
+  await cut.reserve(order(account, 10n));
+  // A node that is gone: its row and its reservation stay, its connection does not.
+  const gone = createLedger({ store: direct, clock: systemClock, node: "gone" });
+  await gone.reserve(order(account, 20n));
+  await gone.close();
+  await sql`INSERT INTO nodes (node, lease_until, is_locked) VALUES ('gone', 4000000000, 1)`.execute(
+    direct.db,
+  );
+  // One of an older version, which holds no lock.
+  await sql`INSERT INTO nodes (node, lease_until) VALUES ('older', 4000000000)`.execute(direct.db);
+  expect(await ledger.recover()).toEqual({ closed: 0 });
+  await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tollgate bank'`.execute(direct.db);
+  let closed = 0;
+  await vi.waitFor(
+    async () => {
+      closed += (await ledger.recover()).closed;
+      expect(closed).toBe(1);
+    },
+    { timeout: 6_000, interval: 300 },
+  );
+  const left = await direct.db.selectFrom("nodes").select("node").orderBy("node").execute();
+  expect(left.map((row) => row.node)).toEqual(expect.arrayContaining(["cut", "older"]));
+  expect(left).not.toContainEqual({ node: "gone" });
+  await direct.db.deleteFrom("nodes").where("node", "=", "older").execute();
+  await cut.close();
+  expect(await ledger.recover()).toEqual({ closed: 1 });
+});
+
 test("a node whose lease ran out is declared dead; one that lives is left alone", async () => {
   const account = await seedAccount(direct.db, ledger, { quota: 1_000n });
   const alive = createLedger({ store: direct, clock: systemClock, node: "alive" });

@@ -1,7 +1,6 @@
 // Groups on PostgreSQL: one transaction on a connection of its own, two round trips. Rows are locked in the order users,
 // tokens, channels, redemption codes, each by id, so that groups of several nodes cannot deadlock; whoever holds a user's lock is alone with
 // that user's reservations and ledger entries.
-import { sql } from "kysely";
 import type { Client } from "pg";
 import type { PostgresStore } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
@@ -22,6 +21,7 @@ import {
   PARTNER_LEDGER_SHEET,
   usersOf,
 } from "./partner-rows.ts";
+import { createLife, type Life } from "./postgres-life.ts";
 import {
   addToSums,
   BOOKED_COLUMNS,
@@ -104,40 +104,53 @@ const SQL = {
       last_id = greatest(log_spans.last_id, excluded.last_id)`,
 } as const;
 
-/** Seconds by the clock of the database: the same for all nodes (reliability F08). */
-const DATABASE_NOW = sql<number>`extract(epoch FROM clock_timestamp())::bigint`;
-
-export function createPostgresTeller(store: PostgresStore): Teller {
-  const connection = new Connection(store);
+export function createPostgresTeller(store: PostgresStore, node: string): Teller {
+  const life = createLife(store, node);
+  const connection = new Connection(store, life);
   return {
     run: (batch) => connection.run(batch),
-    async renewLease(node, leaseSec) {
-      await sql`INSERT INTO nodes (node, lease_until) VALUES (${node}, ${DATABASE_NOW} + ${leaseSec})
-        ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until`.execute(store.db);
+    async renewLease(_, leaseSec) {
+      await connection.hold();
+      await life.renewLease(leaseSec);
     },
-    async dropLease(node) {
-      await store.db.deleteFrom("nodes").where("node", "=", node).execute();
-    },
-    async buryDead(node) {
-      await sql`DELETE FROM nodes WHERE lease_until < ${DATABASE_NOW} AND node <> ${node}`.execute(store.db);
-    },
+    dropLease: () => life.dropLease(),
+    buryDead: () => life.buryDead(),
     close: () => connection.close(),
   };
 }
 
 type Send = <Row>(name: keyof typeof SQL, values: readonly unknown[]) => Promise<Row[]>;
 
-/** The bank's own connection: statements go out without waiting for each other's answers. */
+/** How soon a lost connection is made anew, so that nobody takes this process for dead. */
+const RECONNECT_MS = 250;
+
+/**
+ * The bank's own connection: statements go out without waiting for each other's answers. It holds the lock that says that
+ * this process lives: who cannot reach the bank can book nothing, and the other way round.
+ */
 class Connection {
   readonly #store: PostgresStore;
+  readonly #life: Life;
   #client: Client | undefined;
+  #connecting: Promise<Client> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether the process has something to live for: a lease. */
+  #isHeld = false;
+  #isClosed = false;
 
-  constructor(store: PostgresStore) {
+  constructor(store: PostgresStore, life: Life) {
     this.#store = store;
+    this.#life = life;
+  }
+
+  /** Connects, and from now on again whenever the connection is lost. */
+  async hold(): Promise<void> {
+    this.#isHeld = true;
+    await this.#ready();
   }
 
   async run(batch: Batch): Promise<readonly Outcome[]> {
-    const client = this.#client ?? (await this.#connect());
+    const client = await this.#ready();
     const send: Send = async (name, values) => {
       const result = await client.query({ name: `bank_${name}`, text: SQL[name], values: [...values] });
       return result.rows;
@@ -158,7 +171,18 @@ class Connection {
   }
 
   async close(): Promise<void> {
-    await this.#client?.end();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    const client = this.#client ?? (await this.#connecting?.catch(() => undefined));
+    await client?.end();
+  }
+
+  #ready(): Promise<Client> {
+    if (this.#client) return Promise.resolve(this.#client);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
   }
 
   async #connect(): Promise<Client> {
@@ -167,14 +191,32 @@ class Connection {
       pipeline: true,
       query_timeout: QUERY_TIMEOUT_MS,
     });
-    const forget = () => {
-      if (this.#client === client) this.#client = undefined;
-    };
-    client.on("error", forget);
-    client.on("end", forget);
+    client.on("error", () => this.#forget(client));
+    client.on("end", () => this.#forget(client));
     await client.connect();
+    try {
+      await this.#life.lock(client);
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
+    }
     this.#client = client;
     return client;
+  }
+
+  #forget(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#life.doubtSightings();
+    this.#reconnect();
+  }
+
+  #reconnect(): void {
+    if (!this.#isHeld || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#ready().catch(() => this.#reconnect());
+    }, RECONNECT_MS).unref();
   }
 
   /** Leaves no transaction open; a connection that cannot even do that is thrown away. */
@@ -182,7 +224,7 @@ class Connection {
     try {
       await client.query("ROLLBACK");
     } catch {
-      if (this.#client === client) this.#client = undefined;
+      this.#forget(client);
       void client.end().catch(() => undefined);
     }
   }

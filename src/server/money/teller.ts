@@ -11,7 +11,10 @@ export interface Teller {
   renewLease(node: string, leaseSec: number): Promise<void>;
   /** Gives the lease back: what the process still has open is recovered by the next one. */
   dropLease(node: string): Promise<void>;
-  /** Declares processes dead whose lease ran out (on SQLite every other one: there is only one at a time). */
+  /**
+   * Declares processes dead whose lease ran out, on PostgreSQL also those whose lock has been free for some seconds, on
+   * SQLite every other one: there is only one at a time.
+   */
   buryDead(node: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -123,9 +123,9 @@ test("the released migrations are the ones that were released", () => {
         "49d1700ea6d5d2b4d0c3ef4cd6408d331cb2058e9bb31921242fabbe8f269388",
       ],
       [
-        "0007-signups",
-        "6826799bee1441c6961bdc37d7ca9d6fe3a7e4c393f10c95ed0ff9606f69e47a",
-        "7c5ccebf0cb0111827ce15b47f56c06f9900ccfe3f073f3ed10491737374bb6f",
+        "0007-survivors",
+        "3c95c94ba980373ebfcab469c9b8d128cfc9344c5912a4b9031082a1a166c1c6",
+        "dc1a842a0170a6eecbe63262436d4495b3c11641930d7ab88347b9da638cbba2",
       ],
     ]
   `);
@@ -291,7 +291,7 @@ const COLUMNS: ColumnsOf = {
     node: true,
     token_limited: true,
   },
-  nodes: { node: true, lease_until: true },
+  nodes: { node: true, lease_until: true, is_locked: true },
   audit: {
     id: true,
     created_at: true,

@@ -201,6 +201,8 @@ export interface NodesTable {
   node: string;
   /** Seconds, by the clock of the database on PostgreSQL (reliability F08). */
   lease_until: number;
+  /** 1 = it holds a session's advisory lock as long as it can reach the database; on PostgreSQL only. */
+  is_locked: Generated<number>;
 }
 
 /** Codes worth quota, each used once. Deleted ones stay as rows: the ledger names their ids (reliability M08). */

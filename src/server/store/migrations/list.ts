@@ -4,7 +4,7 @@ import { partner } from "./0002-partner.ts";
 import { logins } from "./0003-logins.ts";
 import { operations } from "./0004-operations.ts";
 import { openings } from "./0005-openings.ts";
-import { signups } from "./0007-signups.ts";
+import { survivors } from "./0007-survivors.ts";
 import type { Migration } from "./migration.ts";
 
-export const MIGRATIONS: readonly Migration[] = [init, partner, logins, operations, openings, signups];
+export const MIGRATIONS: readonly Migration[] = [init, partner, logins, operations, openings, survivors];

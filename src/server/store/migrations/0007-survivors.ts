@@ -1,5 +1,5 @@
 // What new accounts are still to be granted: written with the account, removed when the bank has booked it, so that a process
-// that dies between the two takes no gift with it.
+// that dies between the two takes no gift with it. And which processes prove by a lock that they live, besides their lease.
 import type { Migration } from "./migration.ts";
 
 function table(type: { int: string; bare: string }): string {
@@ -13,8 +13,14 @@ function table(type: { int: string; bare: string }): string {
   )${bare}`;
 }
 
-export const signups: Migration = {
-  name: "0007-signups",
-  sqlite: [table({ int: "integer", bare: " STRICT" })],
-  postgres: [table({ int: "bigint", bare: "" })],
+export const survivors: Migration = {
+  name: "0007-survivors",
+  sqlite: [
+    table({ int: "integer", bare: " STRICT" }),
+    "ALTER TABLE nodes ADD COLUMN is_locked integer NOT NULL DEFAULT 0",
+  ],
+  postgres: [
+    table({ int: "bigint", bare: "" }),
+    "ALTER TABLE nodes ADD COLUMN is_locked bigint NOT NULL DEFAULT 0",
+  ],
 };
