@@ -118,6 +118,48 @@ test("gives up after some tries, but not on what is owed", async () => {
   vi.useRealTimers();
 });
 
+const settlement: Operation = {
+  kind: "settle",
+  requestId: "s",
+  userId: 1,
+  tokenId: 0,
+  channelId: 0,
+  charge: 1n,
+  usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 0 },
+  log: null,
+};
+
+test.each(["busy", "lost", "full"] as const)(
+  "nobody is told that a settlement failed while it may be booked: %s",
+  async (kind) => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    let isBroken = true;
+    const { groups, batches } = scripted(() => (isBroken ? fail(kind) : undefined));
+    const heard = vi.fn();
+    const settled = groups.submit(settlement, true).finally(heard);
+    await vi.waitFor(async () => {
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(batches.length).toBeGreaterThan(20);
+    });
+    expect(heard).not.toHaveBeenCalled();
+    isBroken = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await settled).toEqual(reserved);
+    vi.useRealTimers();
+  },
+);
+
+test("closing tells the caller of a settlement that it is not known to be booked", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const { groups } = scripted(() => fail("lost"));
+  const settled = groups.submit(settlement, true).catch((error: unknown) => error);
+  const closed = groups.close();
+  for (let step = 0; step < 20; step += 1) await vi.advanceTimersByTimeAsync(1_000);
+  await closed;
+  expect(await settled).toMatchObject({ kind: "lost" });
+  vi.useRealTimers();
+});
+
 test("a full disk refuses at once, and what is owed is booked when there is space", async () => {
   const { groups, batches } = scripted((_batch, turn) => (turn === 1 ? fail("full") : undefined));
   const refused = groups.submit(call("a"), false);

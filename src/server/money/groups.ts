@@ -138,8 +138,10 @@ class Queue implements Groups {
       waiting.tries += 1;
       const isLate = this.#clock.now() - waiting.sinceMs >= PATIENCE_MS;
       const isTired = !mayPass || waiting.tries >= TRIES || isLate;
-      // Rejecting what was rejected before does nothing: an owed operation goes on without its caller.
-      if (isTired) waiting.reject(error);
+      // Rejecting what was rejected before does nothing: an owed operation goes on without its caller. A settlement's caller is
+      // not told that it failed while it may still be booked, or may have been: he would pay for what he was refused.
+      const isUndecided = waiting.operation.kind === "settle" && !this.#isClosed;
+      if (isTired && !isUndecided) waiting.reject(error);
       if (!isTired || (waiting.isOwed && !this.#isClosed)) again.push(waiting);
     }
     this.#queue = [...again, ...this.#queue];

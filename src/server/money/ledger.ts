@@ -38,7 +38,8 @@ export interface Ledger {
   checkpoint(requestId: string, seen: Seen): void;
   /**
    * Books a call exactly once: closes the reservation and writes balances, counters, ledger, log and sums together. User
-   * and token never fall below 0. When the database is in trouble it may throw, but goes on trying by itself.
+   * and token never fall below 0. When the database is in trouble it answers when that is over. Throws: when the booking
+   * contradicts what is stored, and StoreError when the process ends before it is known whether it was booked.
    */
   settle(settlement: Settlement): Promise<Booking>;
   /** Returns everything that was set aside. Does nothing after settle. */

@@ -135,7 +135,7 @@ export class Account {
     const usage = read?.usage ?? (await this.#count(reply));
     const amount = charge(usage, this.#price);
     const elapsedMs = this.#tools.clock.now() - startedMs;
-    const { charged } = await this.#tools.ledger.settle({
+    const booking = this.#tools.ledger.settle({
       requestId,
       userId: caller.userId,
       tokenId: caller.tokenId,
@@ -153,7 +153,14 @@ export class Account {
           }
         : null,
     });
-    return { usage, charged };
+    try {
+      const { charged } = await booking;
+      return { usage, charged };
+    } catch (error) {
+      // Whoever is refused a whole answer pays nothing; of a stream something has been delivered, and recovery charges that.
+      if (reply?.kind !== "stream") await this.#tools.ledger.release(requestId).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** The usage the upstream told, within what the request can have caused. */

@@ -35,6 +35,8 @@ export async function finish(
     } catch (error) {
       ctx.events.backgroundFailed({ task: "settle", error });
       journey.fault ??= refusals.bookingFailed(String(error));
+      // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.
+      if (reply?.kind === "whole" && faultKind(error) === "lost") door.hangUp();
     }
   }
   if (journey.fault !== undefined) door.sendFault(journey.fault);

@@ -70,23 +70,64 @@ test("a full disk: 503 before anything goes upstream, reads go on, and it heals 
   };
   await expect(fill()).rejects.toMatchObject({ kind: "full" });
   const before = upstream.journal.length;
-  const refused = await Promise.all(Array.from({ length: 200 }, chat));
-  const served = refused.filter(({ status }) => status === 200).length;
+  const answers: Awaited<ReturnType<typeof chat>>[] = [];
+  const calls = Array.from({ length: 200 }, async () => answers.push(await chat()));
   // A page of reservations may have room for some forty; the others were not sent.
-  const refusedNow = refused.filter(({ code }) => code === "storage_unavailable");
-  const unbooked = refused.filter(({ code }) => code === "booking_failed").length;
-  expect(refusedNow.length).toBeGreaterThan(0);
-  expect(served + unbooked + refusedNow.length).toBe(refused.length);
-  for (const { status, retryAfter } of refusedNow) expect([status, Number(retryAfter)]).toEqual([503, 2]);
-  expect(upstream.journal.length - before).toBe(served + unbooked);
+  const sent = () => upstream.journal.length - before;
+  const refused = () => answers.filter(({ code }) => code === "storage_unavailable");
+  await expect.poll(() => refused().length + sent(), { timeout: 15_000 }).toBe(200);
+  expect(refused().length).toBeGreaterThan(0);
+  for (const { status, retryAfter } of refused()) expect([status, Number(retryAfter)]).toEqual([503, 2]);
   expect((await app.call(asRoot, "GET", "/api/channel/")).success).toBe(true);
   const write = await app.call(asRoot, "POST", "/api/token/", { name: "x".repeat(30) });
   expect([200, 503]).toContain(write.status);
+  const sentMeanwhile = sent();
   await pragma("max_page_count = 1073741823");
   await expect.poll(async () => (await chat()).status, { timeout: 5000 }).toBe(200);
-  // What had been sent is booked now, by itself.
+  // What had been sent is booked now and only then answered; whoever was refused pays nothing.
+  await Promise.all(calls);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(sentMeanwhile);
   const open = () => app.ctx.db.selectFrom("reservations").select("request_id").execute();
   await expect.poll(open, { timeout: 5000 }).toEqual([]);
+  const booked = await app.ctx.db.selectFrom("ledger").select("id").where("kind", "=", "consume").execute();
+  // With the calls before and after.
+  expect(booked).toHaveLength(upstream.journal.length);
+  expect(await audit(app.ctx.db)).toEqual([]);
+}, 40_000);
+
+test("a call whose answer comes while the database is locked is answered and charged when it is free again", async () => {
+  const reply = JSON.stringify(chatReply("hello"));
+  upstream.script((res) => {
+    setTimeout(() => res.writeHead(200, { "content-type": "application/json" }).end(reply), 2_000);
+  });
+  const answering = chat();
+  await expect.poll(() => upstream.journal.length).toBe(1);
+  const unlock = await lockElsewhere();
+  await new Promise((resolve) => setTimeout(resolve, 12_000));
+  await unlock();
+  expect((await answering).status).toBe(200);
+  const charged = await app.ctx.db
+    .selectFrom("ledger")
+    .select("amount")
+    .where("kind", "=", "consume")
+    .execute();
+  expect(charged).toHaveLength(1);
+  expect(charged[0]?.amount).toBeLessThan(0);
+  expect(await audit(app.ctx.db)).toEqual([]);
+}, 40_000);
+
+test("a booking that the database will not take is refused and returned in full, to the last unit", async () => {
+  const owner = async () =>
+    app.ctx.db.selectFrom("users").select(["quota", "used_quota"]).where("id", "=", 1).executeTakeFirst();
+  const before = await owner();
+  await sql`CREATE TRIGGER no_calls BEFORE INSERT ON ledger WHEN new.kind = 'consume'
+    BEGIN SELECT RAISE(ABORT, 'no'); END`.execute(app.ctx.db);
+  const answer = await chat();
+  expect([answer.status, answer.code]).toEqual([503, "booking_failed"]);
+  expect(await owner()).toEqual(before);
+  expect(await app.ctx.db.selectFrom("reservations").select("request_id").execute()).toEqual([]);
+  await sql`DROP TRIGGER no_calls`.execute(app.ctx.db);
+  expect((await chat()).status).toBe(200);
   expect(await audit(app.ctx.db)).toEqual([]);
 });
 
