@@ -8,10 +8,10 @@ import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
 import { answerSchema, type JsonObject, type JsonValue, printOpenApi } from "#contract/openapi.ts";
 import { optionTable } from "#contract/option.ts";
-import { insertChannels } from "#server/store/channels.ts";
 import { asRoot, createTestApp, databases, rootAccess, type TestApp, type Who } from "./app.ts";
 import { anyJson, type Hints, recordOf, spoilt, valuesOf } from "./schema-values.ts";
 import { seedPassword, seedToken, seedUser } from "./seed.ts";
+import { seedChannel } from "./stores.ts";
 
 const CALLS = Number(process.env["FUZZ_CALLS"] ?? 1_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_120);
@@ -113,31 +113,13 @@ describe.each(databases)("fuzzing on $name", (database) => {
       ["TurnstileSecretKey", canary.turnstile],
     ] as const)
       await ctx.options.set(key, value);
-    await insertChannels(
-      ctx.db,
-      [canary.channelKey, canary.otherKey].map((key, index) => ({
+    for (const [index, key] of [canary.channelKey, canary.otherKey].entries())
+      await seedChannel(ctx.db, {
         type: index === 0 ? 1 : 8,
         key_hash: ctx.secrets.hash(key),
         key_sealed: ctx.secrets.seal(key, "channels.key"),
-        status: 1,
-        status_reason: "",
-        status_time: 0,
-        name: `seed ${index}`,
-        weight: 0,
-        priority: 0,
-        created_time: 0,
-        test_time: 0,
-        response_time: 0,
         base_url: "https://upstream.example",
-        other: "",
-        balance: 0,
-        balance_updated_time: 0,
-        models: "gpt-4o",
-        group: "default",
-        model_mapping: "",
-        config: "",
-      })),
-    );
+      });
     await ctx.coord.publish("channels", "");
     current = await people();
   }, 60_000);

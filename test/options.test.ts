@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OptionKey, type OptionRow, optionTable } from "#contract/option.ts";
 import { defaultModelRatio } from "#contract/prices.ts";
-import { insertChannels } from "#server/store/channels.ts";
 import { asRoot, createTestApp, type TestApp } from "./app.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "./fake-upstream.ts";
 import { type SeededUser, seedToken, seedUser } from "./seed.ts";
 import { startSmtp } from "./smtp-emulator.ts";
+import { seedChannel } from "./stores.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const MODEL = "gpt-4";
@@ -93,6 +93,10 @@ const kinds: Record<OptionKey, keyof typeof KINDS> = {
   CheapLink: "link",
   QuotaPerUnit: "positive",
   RetryTimes: "whole",
+  TokenRequestsPerMinute: "whole",
+  UserRequestsPerMinute: "whole",
+  TokenConcurrency: "whole",
+  UserConcurrency: "whole",
   ChannelDisableThreshold: "amount",
   AutomaticDisableChannelEnabled: "flag",
   AutomaticEnableChannelEnabled: "flag",
@@ -139,30 +143,14 @@ describe("every option", () => {
     alice = await seedUser(app.ctx, "alice");
     key = (await seedToken(app.ctx, alice.id)).key;
     const channelKey = "sk-upstream-of-the-options-test";
-    await insertChannels(app.ctx.db, [
-      {
-        type: 8,
-        key_hash: app.ctx.secrets.hash(channelKey),
-        key_sealed: app.ctx.secrets.seal(channelKey, "channels.key"),
-        status: 1,
-        status_reason: "",
-        status_time: 0,
-        name: "test",
-        weight: 0,
-        priority: 0,
-        created_time: 0,
-        test_time: 0,
-        response_time: 0,
-        base_url: upstream.url,
-        other: "",
-        balance: 0,
-        balance_updated_time: 0,
-        models: `${MODEL},house-model`,
-        group: "default,vip",
-        model_mapping: "",
-        config: "",
-      },
-    ]);
+    await seedChannel(app.ctx.db, {
+      type: 8,
+      key_hash: app.ctx.secrets.hash(channelKey),
+      key_sealed: app.ctx.secrets.seal(channelKey, "channels.key"),
+      base_url: upstream.url,
+      models: `${MODEL},house-model`,
+      group: "default,vip",
+    });
     await app.ctx.candidates.reload();
   });
   afterAll(async () => {
@@ -353,6 +341,10 @@ describe("every option", () => {
     CheapLink: inStatus("CheapLink", "cheap_link", "https://example.com/cheap"),
     QuotaPerUnit: inStatus("QuotaPerUnit", "quota_per_unit", "100000", 100_000),
     RetryTimes: "src/server/relay/failures.test.ts",
+    TokenRequestsPerMinute: "src/server/relay/limits.test.ts",
+    UserRequestsPerMinute: "src/server/relay/limits.test.ts",
+    TokenConcurrency: "src/server/relay/limits.test.ts",
+    UserConcurrency: "src/server/relay/limits.test.ts",
     ChannelDisableThreshold: "src/server/api/channel-runs.test.ts",
     AutomaticDisableChannelEnabled: "src/server/api/channel-runs.test.ts",
     AutomaticEnableChannelEnabled: "src/server/api/channel-runs.test.ts",

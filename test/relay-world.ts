@@ -6,10 +6,10 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import type { Context } from "#server/context.ts";
 import { createRelay } from "#server/relay/relay.ts";
-import { insertChannels } from "#server/store/channels.ts";
 import { createTestApp } from "./app.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "./fake-upstream.ts";
 import { seedToken, seedUser } from "./seed.ts";
+import { seedChannel } from "./stores.ts";
 
 export const CHANNEL_KEY = "sk-canary-upstream-key-0123456789";
 /** Model ratio 15, completion ratio 2: prices are easy to see. */
@@ -82,30 +82,18 @@ class World {
   async addChannel(seed: ChannelSeed = {}): Promise<number> {
     const { ctx } = this;
     const key = seed.key ?? CHANNEL_KEY;
-    const [id = 0] = await insertChannels(ctx.db, [
-      {
-        type: seed.type ?? 8,
-        key_hash: ctx.secrets.hash(key),
-        key_sealed: ctx.secrets.seal(key, "channels.key"),
-        status: seed.status ?? 1,
-        status_reason: "",
-        status_time: 0,
-        name: "test",
-        weight: seed.weight ?? 0,
-        priority: seed.priority ?? 0,
-        created_time: 0,
-        test_time: 0,
-        response_time: 0,
-        base_url: seed.baseUrl ?? this.upstream.url,
-        other: "",
-        balance: 0,
-        balance_updated_time: 0,
-        models: seed.models ?? MODEL,
-        group: seed.group ?? "default",
-        model_mapping: seed.mapping ? JSON.stringify(seed.mapping) : "",
-        config: "",
-      },
-    ]);
+    const id = await seedChannel(ctx.db, {
+      type: seed.type ?? 8,
+      key_hash: ctx.secrets.hash(key),
+      key_sealed: ctx.secrets.seal(key, "channels.key"),
+      status: seed.status ?? 1,
+      weight: seed.weight ?? 0,
+      priority: seed.priority ?? 0,
+      base_url: seed.baseUrl ?? this.upstream.url,
+      models: seed.models ?? MODEL,
+      group: seed.group ?? "default",
+      model_mapping: seed.mapping ? JSON.stringify(seed.mapping) : "",
+    });
     await ctx.candidates.reload();
     return id;
   }

@@ -30,3 +30,21 @@ export class Marks {
     }
   }
 }
+
+/**
+ * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). Returns 0 when it is allowed,
+ * else how long to wait; what is refused does not count. Unit: ms.
+ */
+export function takeTurn(
+  marks: Marks,
+  key: string,
+  { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
+): number {
+  const stepMs = windowMs / limit;
+  // The time at which the bucket is full again; each event moves it by one step.
+  const fullMs = marks.get(key, nowMs) ?? nowMs;
+  const waitMs = fullMs - nowMs - (windowMs - stepMs) - GCRA_SLACK_MS;
+  if (waitMs > 0) return Math.ceil(waitMs);
+  marks.set(key, fullMs + stepMs, nowMs);
+  return 0;
+}

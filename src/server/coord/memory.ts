@@ -1,7 +1,7 @@
 // Coordination inside one process: the engine for SQLite.
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "./coord.ts";
-import { GCRA_SLACK_MS, Marks } from "./marks.ts";
+import { Marks, takeTurn } from "./marks.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknown) => void }): Coord {
@@ -27,14 +27,8 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
     },
     count(key, windowMs, limit) {
       if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0 });
-      const nowMs = clock.now();
-      const stepMs = windowMs / limit;
-      // The time at which the bucket is full again; each event moves it by one step.
-      const fullMs = limits.get(key, nowMs) ?? nowMs;
-      const waitMs = fullMs - nowMs - (windowMs - stepMs) - GCRA_SLACK_MS;
-      if (waitMs > 0) return Promise.resolve({ allowed: false, retryAfterMs: Math.ceil(waitMs) });
-      limits.set(key, fullMs + stepMs, nowMs);
-      return Promise.resolve({ allowed: true, retryAfterMs: 0 });
+      const waitMs = takeTurn(limits, key, { windowMs, limit, nowMs: clock.now() });
+      return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs });
     },
     remember(key, ttlMs) {
       const nowMs = clock.now();

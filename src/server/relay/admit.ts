@@ -1,8 +1,9 @@
 // Who may come in: key → caller, in the family's order of checks (contract 8.3). Keys are remembered until somebody says that a token or
 // user changed; balances are never judged here, the bank does that for every call.
-import { isInRanges } from "#server/accounts/address.ts";
+import { isInRanges, limitKey } from "#server/accounts/address.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
+import { Marks, takeTurn } from "#server/coord/marks.ts";
 import type { Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findTokenByKey, type KeyOwner } from "#server/store/tokens.ts";
@@ -47,6 +48,9 @@ const ADMIN_ROLE = 10;
 const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
 /** Keys remembered at once; the oldest goes. */
 const MAX_ENTRIES = 50_000;
+/** Keys of one address that are none, in a burst; the one that finds the budget empty is evaluated too. */
+const GUESSES = 60;
+const GUESS_WINDOW_MS = 60_000;
 
 /** What a header offers: the key, and the channel behind it (contract 8.2). */
 export interface Credential {
@@ -85,12 +89,19 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
     ),
   ];
 
-  async function look(offer: string): Promise<Entry | RelayFault> {
+  const guesses = createGuessLimit(clock);
+
+  async function look(offer: string, address: string): Promise<Entry | RelayFault> {
     const { key, pin } = parseCredential(offer);
     if (key === "") return refusals.keyMissing();
+    const waitMs = guesses.waitMs(address);
+    if (waitMs > 0) return refusals.tooMany(waitMs);
     const seenChanges = changes;
     const row = await findTokenByKey(db, secrets.hash(key));
-    if (row === undefined) return refusals.keyInvalid();
+    if (row === undefined || isHidden(row)) {
+      guesses.count(address);
+      return refusals.keyInvalid();
+    }
     const fault = judge(row, clock.seconds());
     if (fault !== undefined) return fault;
     const entry = entryOf(row, pin);
@@ -102,7 +113,7 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
   }
 
   async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {
-    const entry = entries.get(offer) ?? (await look(offer));
+    const entry = entries.get(offer) ?? (await look(offer, address));
     if ("kind" in entry) return entry;
     const { caller, expiredTime, subnets } = entry;
     if (expiredTime !== -1 && expiredTime < clock.seconds()) return refusals.keyExpired();
@@ -132,11 +143,34 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
   };
 }
 
+/** Disabled: not to be told from a key that does not exist. */
+function isHidden({ status }: KeyOwner): boolean {
+  return status !== STATUS.enabled && status !== STATUS.exhausted && status !== STATUS.expired;
+}
+
+/** Whoever shows keys that are none has to wait before another one of his is looked up (reliability L06). */
+function createGuessLimit(clock: Clock) {
+  const shown = new Marks();
+  const waiting = new Marks();
+  return {
+    /** Unit: ms; 0 = not at all. */
+    waitMs(address: string): number {
+      const nowMs = clock.now();
+      return (waiting.get(limitKey(address), nowMs) ?? nowMs) - nowMs;
+    },
+    count(address: string): void {
+      const nowMs = clock.now();
+      const key = limitKey(address);
+      const waitMs = takeTurn(shown, key, { windowMs: GUESS_WINDOW_MS, limit: GUESSES, nowMs });
+      if (waitMs > 0) waiting.set(key, nowMs + waitMs, nowMs);
+    },
+  };
+}
+
 /** The checks on the rows themselves, in order; undefined = usable. */
 function judge(row: KeyOwner, nowSec: number): RelayFault | undefined {
   if (row.status === STATUS.exhausted) return refusals.keyExhausted();
   if (row.status === STATUS.expired) return refusals.keyExpired();
-  if (row.status !== STATUS.enabled) return refusals.keyInvalid();
   if (row.expired_time !== -1 && row.expired_time < nowSec) return refusals.keyExpired();
   if (row.unlimited_quota === 0 && row.remain_quota <= 0) return refusals.keyExhausted();
   if (row.user_status !== STATUS.enabled) return refusals.userDisabled();

@@ -15,6 +15,8 @@ export interface Journey {
   readonly address: string;
   readonly trace: Trace;
   caller: Caller | undefined;
+  /** Makes room for the caller's next call. */
+  leave: () => void;
   incoming: Incoming | undefined;
   account: Account | undefined;
   /** The channel called last. */
@@ -32,6 +34,7 @@ export function newJourney(
     ...start,
     trace: { firstByteMs: 0, isSent: false },
     caller: undefined,
+    leave: () => undefined,
     incoming: undefined,
     account: undefined,
     channel: undefined,

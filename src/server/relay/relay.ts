@@ -11,6 +11,7 @@ import { answerBilling } from "./billing.ts";
 import { faultOf, finish } from "./exit.ts";
 import { readIncoming, type TextEndpoint } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
+import { createRelayLimits } from "./limits.ts";
 import { findModel, listModels } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import {
@@ -44,6 +45,7 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
     ctx,
     admission: createAdmission(ctx),
     health: createHealth(ctx),
+    limits: createRelayLimits(ctx),
     readBody: createBodyReader(),
     bill: {
       ledger,
@@ -113,6 +115,7 @@ async function relay(
   try {
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
+    journey.leave = rooms.limits.begin(caller, address);
     const incoming = readIncoming(route, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
     const candidates = await findCandidates(rooms, caller, incoming);
@@ -127,6 +130,7 @@ async function relay(
     journey.fault = faultOf(error);
   } finally {
     await finish(rooms.ctx, journey, door);
+    journey.leave();
   }
 }
 

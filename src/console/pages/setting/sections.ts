@@ -158,6 +158,18 @@ const operation: readonly Section[] = [
     ],
   },
   {
+    id: "limits",
+    title: "请求限制",
+    text: "防止个别用户占满服务。0 表示不限；有多个节点时按节点分别计数。超过时返回 429，不扣费。",
+    submit: "保存请求限制",
+    fields: [
+      { key: "TokenRequestsPerMinute", help: "一分钟内最多开始多少次调用，均匀恢复。" },
+      { key: "UserRequestsPerMinute", help: "同一用户所有令牌合计。" },
+      { key: "TokenConcurrency", help: "同一令牌最多同时有多少次调用在进行，流式输出占用到结束为止。" },
+      { key: "UserConcurrency", help: "同一用户所有令牌合计。" },
+    ],
+  },
+  {
     id: "quota",
     title: "额度设置",
     text: "新账户与邀请得到的额度，以及调用开始时预先扣下的额度。",
