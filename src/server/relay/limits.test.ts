@@ -83,8 +83,10 @@ describe("calls a minute", () => {
   test("are without limit when it is 0", async () => {
     upstream.script(json(chatReply("hi")));
     const { one } = await newcomer();
-    const statuses = await Promise.all(Array.from({ length: 80 }, () => status(one)));
-    expect(new Set(statuses)).toEqual(new Set([200]));
+    for (let round = 0; round < 8; round += 1) {
+      const statuses = await Promise.all(Array.from({ length: 10 }, () => status(one)));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    }
   });
 });
 
