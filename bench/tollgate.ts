@@ -4,7 +4,7 @@ import type { ChildProcess } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
-import { freePort, manage, rootAccess, rootKey, temporaryDir } from "#test/process.ts";
+import { freePort, manage, serverEnvironment, temporaryDir } from "#test/process.ts";
 import { removeAtExit, startScript, stop } from "./processes.ts";
 import { MODEL } from "./wire.ts";
 
@@ -61,15 +61,7 @@ export async function startTollgate({ dataDir, profileDir }: Home): Promise<Toll
 
 function environment(dataDir: string, port: number): Record<string, string> {
   return {
-    HOST: "127.0.0.1",
-    PORT: String(port),
-    DATA_DIR: dataDir,
-    EGRESS_ALLOW: "127.0.0.0/8",
-    INITIAL_ROOT_TOKEN: rootKey,
-    INITIAL_ROOT_ACCESS_TOKEN: rootAccess,
-    GLOBAL_API_RATE_LIMIT: "0",
-    GLOBAL_WEB_RATE_LIMIT: "0",
-    CRITICAL_RATE_LIMIT: "0",
+    ...serverEnvironment(dataDir, port),
     NODE_ENV: "production",
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info",
   };

@@ -3,7 +3,17 @@
 // npm the first time. No npm pre-scripts do this, because `ignore-scripts=true` (.npmrc) turns those off too.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -71,7 +81,18 @@ function npm(args) {
   return spawnSync(command, own ? [cli, ...args] : args, { ...options, shell: process.platform === "win32" });
 }
 
+/** `npm ci` empties the folder it finds: behind a link that is somebody else's. */
+function refuseLink() {
+  if (!lstatSync(MODULES, { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  const target = existsSync(MODULES) ? realpathSync(MODULES) : "nowhere";
+  fail(
+    `node_modules is a symbolic link to ${target}. Installing would delete the packages there, which may be another ` +
+      "checkout's. Remove the link and run the command again.",
+  );
+}
+
 function install() {
+  refuseLink();
   const startMs = Date.now();
   say("installing packages (first run, or package-lock.json changed) …");
   const flags = ["--include=dev", "--include=optional", "--ignore-scripts", "--no-audit", "--no-fund"];

@@ -40,6 +40,21 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** A server for tests and benchmarks: on loopback, upstreams there too, known root keys, no limits by address. */
+export function serverEnvironment(dataDir: string, port: number): Record<string, string> {
+  return {
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    EGRESS_ALLOW: "127.0.0.0/8",
+    INITIAL_ROOT_TOKEN: rootKey,
+    INITIAL_ROOT_ACCESS_TOKEN: rootAccess,
+    GLOBAL_API_RATE_LIMIT: "0",
+    GLOBAL_WEB_RATE_LIMIT: "0",
+    CRITICAL_RATE_LIMIT: "0",
+  };
+}
+
 /**
  * Starts the server on a free loopback port and waits until it is ready (at most 20 s).
  * Root's relay key is `rootKey` and root's access token `rootAccess`, unless `env` says otherwise.
@@ -48,20 +63,7 @@ export async function startServer(dataDir: string, env: Record<string, string> =
   const port = Number(env["PORT"] ?? (await freePort()));
   const child = spawn(process.execPath, ["src/server/main.ts"], {
     cwd: join(import.meta.dirname, ".."),
-    env: {
-      PATH: process.env["PATH"],
-      HOST: "127.0.0.1",
-      PORT: String(port),
-      DATA_DIR: dataDir,
-      EGRESS_ALLOW: "127.0.0.0/8",
-      INITIAL_ROOT_TOKEN: rootKey,
-      INITIAL_ROOT_ACCESS_TOKEN: rootAccess,
-      GLOBAL_API_RATE_LIMIT: "0",
-      GLOBAL_WEB_RATE_LIMIT: "0",
-      CRITICAL_RATE_LIMIT: "0",
-      LOG_LEVEL: "warn",
-      ...env,
-    },
+    env: { PATH: process.env["PATH"], ...serverEnvironment(dataDir, port), LOG_LEVEL: "warn", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));

@@ -4,6 +4,7 @@ import { audit } from "#server/money/audit.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seed.ts";
+import { newLog } from "#test/stores.ts";
 
 describe.each(databases)("the usage log on $name", (database) => {
   let app: TestApp;
@@ -48,26 +49,9 @@ describe.each(databases)("the usage log on $name", (database) => {
     });
   }
   async function note(user: SeededUser, type: number, content: string): Promise<void> {
-    await insertLog(app.ctx.db, {
-      user_id: user.id,
-      created_at: app.ctx.clock.seconds(),
-      type,
-      content,
-      username: user.username,
-      token_id: 0,
-      token_name: "",
-      model_name: "",
-      quota: 0,
-      prompt_tokens: 0,
-      completion_tokens: 0,
-      cached_tokens: 0,
-      channel_id: 0,
-      request_id: "",
-      elapsed_time: 0,
-      first_byte_time: 0,
-      is_stream: 0,
-      estimated: 0,
-    });
+    const created_at = app.ctx.clock.seconds();
+    const { id: user_id, username } = user;
+    await insertLog(app.ctx.db, newLog({ user_id, username, created_at, type, content }));
   }
 
   test("administrators search everybody's entries, users their own without channels", async () => {

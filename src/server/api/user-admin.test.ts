@@ -1,39 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Role, UserStatus } from "#contract/user.ts";
-import { audit } from "#server/money/audit.ts";
-import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/app.ts";
-import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seed.ts";
+import { updateUserProfile } from "#server/store/users.ts";
+import { asRoot, databases, type Who } from "#test/app.ts";
+import { seedPassword, seedToken } from "#test/seed.ts";
+import { useUsers } from "#test/user-world.ts";
 
 describe.each(databases)("administration of users on $name", (database) => {
-  let app: TestApp;
-  let drop: () => Promise<void>;
-  let admin: SeededUser;
-  let serial = 0;
-
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
-    admin = await seedUser(app.ctx, "admin", { role: Role.admin });
-  });
-  afterAll(async () => {
-    expect(await audit(app.ctx.db)).toEqual([]);
-    await app.close();
-    await drop();
-  });
-
-  const person = (kind: { role?: number; status?: number } = {}) => {
-    serial += 1;
-    return seedUser(app.ctx, `person${serial}`, kind);
-  };
-  const update = (body: object, who: Who = admin.who) => app.call(who, "PUT", "/api/user/", body);
-  const manage = (username: string, action: string, who: Who = admin.who) =>
-    app.call(who, "POST", "/api/user/manage", { username, action });
-  const rowOf = (id: number) => getUser(app.ctx.db, id);
+  const world = useUsers(database);
+  const { person, update, manage, rowOf } = world;
   const logsOf = async (id: number) =>
     (
-      await app.ctx.db
+      await world.app.ctx.db
         .selectFrom("logs")
         .select(["type", "content"])
         .where("user_id", "=", id)
@@ -45,18 +22,18 @@ describe.each(databases)("administration of users on $name", (database) => {
     test("has everybody but the deleted, newest first, without secrets, sortable by any column", async () => {
       const [first, second] = [await person(), await person()];
       await manage((await person()).username, "delete");
-      const { data, total } = await app.call(admin.who, "GET", "/api/user/?p=0&size=2");
+      const { data, total } = await world.app.call(world.admin.who, "GET", "/api/user/?p=0&size=2");
       expect(data.map(({ id }: { id: number }) => id)).toEqual([second.id, first.id]);
       expect(total).toBe(4);
       expect(data[0]).toMatchObject({ password: "", access_token: "", invite_commission_balance: "0" });
-      await app.ctx.ledger.adjust({
+      await world.app.ctx.ledger.adjust({
         userId: first.id,
         kind: "grant",
         quota: { delta: 9n },
         actorId: 1,
         reason: "",
       });
-      await app.ctx.ledger.changeCommission({
+      await world.app.ctx.ledger.changeCommission({
         userId: second.id,
         kind: "commission-adjust",
         micro: { delta: 1_500_000n },
@@ -64,24 +41,28 @@ describe.each(databases)("administration of users on $name", (database) => {
         reason: "",
       });
       const top = async (order: string) =>
-        (await app.call(admin.who, "GET", `/api/user/?size=2&order=${order}`)).data.map(
+        (await world.app.call(world.admin.who, "GET", `/api/user/?size=2&order=${order}`)).data.map(
           ({ id }: { id: number }) => id,
         );
-      expect(await top("username")).toEqual([admin.id, first.id]);
+      expect(await top("username")).toEqual([world.admin.id, first.id]);
       expect((await top("quota&desc=true"))[1]).toBe(first.id);
       expect((await top("invite_commission_balance&desc=true"))[0]).toBe(second.id);
       expect(await top("password")).toEqual([second.id, first.id]);
-      const listed = await app.call(admin.who, "GET", "/api/user/?size=100");
+      const listed = await world.app.call(world.admin.who, "GET", "/api/user/?size=100");
       const row = listed.data.find(({ id }: { id: number }) => id === second.id);
       expect(row.invite_commission_balance).toBe("1.5");
     });
 
     test("is searched by id, name, display name and address", async () => {
       const { id, username } = await person();
-      await updateUserProfile(app.ctx.db, id, { display_name: "张三丰" });
+      await updateUserProfile(world.app.ctx.db, id, { display_name: "张三丰" });
       const found = async (keyword: string) =>
         (
-          await app.call(admin.who, "GET", `/api/user/search?keyword=${encodeURIComponent(keyword)}`)
+          await world.app.call(
+            world.admin.who,
+            "GET",
+            `/api/user/search?keyword=${encodeURIComponent(keyword)}`,
+          )
         ).data.map((user: { id: number }) => user.id);
       for (const keyword of [String(id), username, username.toUpperCase(), "张三", `${username}@example`])
         expect(await found(keyword), keyword).toContain(id);
@@ -92,8 +73,9 @@ describe.each(databases)("administration of users on $name", (database) => {
   });
 
   test("a new user starts as an ordinary one of the default group with the quota for new users", async () => {
-    await app.ctx.options.set("QuotaForNewUser", "777");
-    const create = (body: object, who: Who = admin.who) => app.call(who, "POST", "/api/user/", body);
+    await world.app.ctx.options.set("QuotaForNewUser", "777");
+    const create = (body: object, who: Who = world.admin.who) =>
+      world.app.call(who, "POST", "/api/user/", body);
     const body = { username: "fresh", password: "harbour-lamp-9" };
     const extra = {
       quota: 9e9,
@@ -105,8 +87,8 @@ describe.each(databases)("administration of users on $name", (database) => {
       id: 1,
     };
     expect(await create({ ...body, ...extra })).toMatchObject({ success: true, data: null });
-    await app.ctx.options.set("QuotaForNewUser", "0");
-    const { data } = await app.call(admin.who, "GET", "/api/user/search?keyword=fresh");
+    await world.app.ctx.options.set("QuotaForNewUser", "0");
+    const { data } = await world.app.call(world.admin.who, "GET", "/api/user/search?keyword=fresh");
     expect(data[0]).toMatchObject({
       username: "fresh",
       display_name: "fresh",
@@ -119,7 +101,7 @@ describe.each(databases)("administration of users on $name", (database) => {
       aff_code: "",
     });
     expect(await logsOf(data[0].id)).toEqual([[4, "新用户注册赠送 ＄0.001554 额度"]]);
-    await app.login("fresh", "harbour-lamp-9");
+    await world.app.login("fresh", "harbour-lamp-9");
     expect((await create(body)).message).toBe("用户名已被使用");
     for (const [change, message] of [
       [{ username: "" }, "请输入用户名"],
@@ -138,7 +120,7 @@ describe.each(databases)("administration of users on $name", (database) => {
   describe("an edit", () => {
     test("changes what is sent and nothing else", async () => {
       const { id, username } = await person();
-      await app.ctx.options.set("GroupRatio", '{"default":1,"vip":1}');
+      await world.app.ctx.options.set("GroupRatio", '{"default":1,"vip":1}');
       expect(await update({ id, display_name: "新名", group: "vip" })).toMatchObject({
         success: true,
         data: null,
@@ -163,7 +145,7 @@ describe.each(databases)("administration of users on $name", (database) => {
 
     test("the whole object, as the console sends it back, changes nothing", async () => {
       const { id } = await person();
-      const { data } = await app.call(admin.who, "GET", `/api/user/${id}`);
+      const { data } = await world.app.call(world.admin.who, "GET", `/api/user/${id}`);
       const before = await rowOf(id);
       expect((await update(data)).success).toBe(true);
       expect(await rowOf(id)).toEqual(before);
@@ -205,7 +187,7 @@ describe.each(databases)("administration of users on $name", (database) => {
       await update({ id, quota: 0 });
       await update({ id, invite_commission_balance: "12.5" });
       await update({ id, invite_commission_balance: "0" });
-      const entries = await app.ctx.db
+      const entries = await world.app.ctx.db
         .selectFrom("ledger")
         .select(["kind", "amount", "yuan_micro", "actor_id", "detail"])
         .where("user_id", "=", id)
@@ -213,20 +195,26 @@ describe.each(databases)("administration of users on $name", (database) => {
         .orderBy("id")
         .execute();
       expect(entries).toEqual([
-        { kind: "adjust", amount: 500_000, yuan_micro: 0, actor_id: admin.id, detail: "补偿" },
-        { kind: "adjust", amount: -1_000_000, yuan_micro: 0, actor_id: admin.id, detail: "管理员修改额度" },
+        { kind: "adjust", amount: 500_000, yuan_micro: 0, actor_id: world.admin.id, detail: "补偿" },
+        {
+          kind: "adjust",
+          amount: -1_000_000,
+          yuan_micro: 0,
+          actor_id: world.admin.id,
+          detail: "管理员修改额度",
+        },
         {
           kind: "commission-adjust",
           amount: 0,
           yuan_micro: 12_500_000,
-          actor_id: admin.id,
+          actor_id: world.admin.id,
           detail: "管理员修改返现余额",
         },
         {
           kind: "commission-adjust",
           amount: 0,
           yuan_micro: -12_500_000,
-          actor_id: admin.id,
+          actor_id: world.admin.id,
           detail: "管理员修改返现余额",
         },
       ]);
@@ -241,8 +229,12 @@ describe.each(databases)("administration of users on $name", (database) => {
     test("a form that is stale takes nothing back, when it says with what it was opened", async () => {
       const { id } = await person();
       const grant = { userId: id, actorId: 1, reason: "", kind: "grant" } as const;
-      await app.ctx.ledger.adjust({ ...grant, quota: { delta: 250n } });
-      await app.ctx.ledger.changeCommission({ ...grant, kind: "commission-adjust", micro: { delta: 9n } });
+      await world.app.ctx.ledger.adjust({ ...grant, quota: { delta: 250n } });
+      await world.app.ctx.ledger.changeCommission({
+        ...grant,
+        kind: "commission-adjust",
+        micro: { delta: 9n },
+      });
       const form = { id, original_quota: 500_000, original_invite_commission_balance: "0" };
       await update({ ...form, quota: 500_000, invite_commission_balance: "0", display_name: "x" });
       expect(await rowOf(id)).toMatchObject({
@@ -256,12 +248,12 @@ describe.each(databases)("administration of users on $name", (database) => {
 
     test("two administrators edit while 500 calls settle: every unit is accounted for", async () => {
       const { id } = await person();
-      const token = await seedToken(app.ctx, id);
+      const token = await seedToken(world.app.ctx, id);
       const call = async (index: number) => {
         const requestId = `call-${id}-${index}`;
         const order = { requestId, userId: id, tokenId: token.id, amount: 300n, modelName: "m" };
-        expect(await app.ctx.ledger.reserve(order)).toBe("reserved");
-        await app.ctx.ledger.settle({
+        expect(await world.app.ctx.ledger.reserve(order)).toBe("reserved");
+        await world.app.ctx.ledger.settle({
           ...order,
           channelId: 0,
           charge: 7n,
@@ -276,7 +268,7 @@ describe.each(databases)("administration of users on $name", (database) => {
         }
       };
       const calls = Array.from({ length: 500 }, (_, index) => call(index));
-      await Promise.all([edit(admin.who, 1_000), edit(asRoot, -200), ...calls]);
+      await Promise.all([edit(world.admin.who, 1_000), edit(asRoot, -200), ...calls]);
       expect(await rowOf(id)).toMatchObject({
         quota: 500_000 + 10 * 800 - 500 * 7,
         used_quota: 3_500,
@@ -289,7 +281,7 @@ describe.each(databases)("administration of users on $name", (database) => {
         ...Array.from({ length: 500 }, (_, index) => call(1_000 + index)),
       ]);
       const { quota, used_quota } = await rowOf(id);
-      const entries = await app.ctx.db
+      const entries = await world.app.ctx.db
         .selectFrom("ledger")
         .select(["kind", "amount"])
         .where("user_id", "=", id)
@@ -304,14 +296,14 @@ describe.each(databases)("administration of users on $name", (database) => {
     test("a new password, another role or a ban ends sessions and the access token", async () => {
       for (const change of [{ password: "harbour-lamp-9" }, { role: Role.admin }, { status: 2 }]) {
         const user = await person();
-        const session = await app.login(user.username, seedPassword);
+        const session = await world.app.login(user.username, seedPassword);
         expect((await update({ id: user.id, ...change }, asRoot)).success).toBe(true);
-        expect((await app.call(session, "GET", "/api/user/self")).status).toBe(401);
-        expect((await app.call(user.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
+        expect((await world.app.call(session, "GET", "/api/user/self")).status).toBe(401);
+        expect((await world.app.call(user.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
       }
       const user = await person();
       expect((await update({ id: user.id, password: "", display_name: "y" })).success).toBe(true);
-      expect((await app.call(user.who, "GET", "/api/user/self")).success).toBe(true);
+      expect((await world.app.call(user.who, "GET", "/api/user/self")).success).toBe(true);
     });
 
     test("one's own password is changed where the current one is asked for", async () => {

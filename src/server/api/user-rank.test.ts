@@ -1,46 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Role, UserStatus } from "#contract/user.ts";
 import { outranks } from "#server/accounts/rank.ts";
-import { audit } from "#server/money/audit.ts";
-import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/app.ts";
-import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seed.ts";
+import { updateUserProfile } from "#server/store/users.ts";
+import { asRoot, databases, type Who } from "#test/app.ts";
+import { seedPassword, seedToken } from "#test/seed.ts";
+import { useUsers } from "#test/user-world.ts";
 
 describe.each(databases)("ranks, bans and deletions on $name", (database) => {
-  let app: TestApp;
-  let drop: () => Promise<void>;
-  let admin: SeededUser;
-  let serial = 0;
-
-  beforeAll(async () => {
-    const made = await database.create();
-    drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url });
-    admin = await seedUser(app.ctx, "admin", { role: Role.admin });
-  });
-  afterAll(async () => {
-    expect(await audit(app.ctx.db)).toEqual([]);
-    await app.close();
-    await drop();
-  });
-
-  const person = (kind: { role?: number; status?: number } = {}) => {
-    serial += 1;
-    return seedUser(app.ctx, `person${serial}`, kind);
-  };
-  const update = (body: object, who: Who = admin.who) => app.call(who, "PUT", "/api/user/", body);
-  const manage = (username: string, action: string, who: Who = admin.who) =>
-    app.call(who, "POST", "/api/user/manage", { username, action });
-  const rowOf = (id: number) => getUser(app.ctx.db, id);
+  const world = useUsers(database);
+  const { person, update, manage, rowOf } = world;
 
   describe("the list's buttons", () => {
     test("answer with the status and role there is now, and nothing else", async () => {
       const user = await person();
       const expected = { id: 0, username: "", quota: 0, role: 1 };
       expect((await manage(user.username, "disable")).data).toMatchObject({ ...expected, status: 2 });
-      expect((await app.call(user.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
+      expect((await world.app.call(user.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
       expect((await manage(user.username, "enable")).data).toMatchObject({ ...expected, status: 1 });
-      await app.login(user.username, seedPassword);
+      await world.app.login(user.username, seedPassword);
       expect((await manage(user.username, "enable")).success).toBe(true);
       expect((await manage(user.username, "promote")).message).toBe("只有超级管理员可以提升用户");
       expect((await manage(user.username, "promote", asRoot)).data).toMatchObject({ role: 10, status: 1 });
@@ -72,8 +49,12 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
 
   test("every act on a user asks for the rank: administrators reach neither each other nor root", async () => {
     const peer = await person({ role: Role.admin });
-    const token = await seedToken(app.ctx, peer.id);
-    for (const { id, username } of [peer, { id: admin.id, username: "admin" }, { id: 1, username: "root" }]) {
+    const token = await seedToken(world.app.ctx, peer.id);
+    for (const { id, username } of [
+      peer,
+      { id: world.admin.id, username: "admin" },
+      { id: 1, username: "root" },
+    ]) {
       const before = await rowOf(id);
       for (const [method, path, body] of [
         ["GET", `/api/user/${id}`, undefined],
@@ -84,26 +65,28 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
         ["POST", "/api/topup", { user_id: id, quota: 1 }],
         ["POST", "/api/user/withdrawal", { user_id: id, amount: "100" }],
       ] as const) {
-        const answer = await app.call(admin.who, method, path, body);
+        const answer = await world.app.call(world.admin.who, method, path, body);
         expect(answer.message, `${method} ${path} ${username}`).toBe("不能操作同级或更高级别的用户");
         expect(answer.data).toBeNull();
       }
       expect(await rowOf(id)).toEqual(before);
     }
     expect(token.id).toBeGreaterThan(0);
-    expect((await app.call(asRoot, "GET", `/api/user/${peer.id}`)).data.username).toBe(peer.username);
-    expect((await app.call(admin.who, "GET", "/api/user/987654321")).message).toBe("找不到该用户");
+    expect((await world.app.call(asRoot, "GET", `/api/user/${peer.id}`)).data.username).toBe(peer.username);
+    expect((await world.app.call(world.admin.who, "GET", "/api/user/987654321")).message).toBe(
+      "找不到该用户",
+    );
   });
 
   test("a deleted user frees the name and loses keys, sessions and bindings; the ledger keeps everything", async () => {
     const user = await person();
-    const token = await seedToken(app.ctx, user.id);
-    const session = await app.login(user.username, seedPassword);
-    await updateUserProfile(app.ctx.db, user.id, { github_id: "4711", wechat_id: "w4711" });
+    const token = await seedToken(world.app.ctx, user.id);
+    const session = await world.app.login(user.username, seedPassword);
+    await updateUserProfile(world.app.ctx.db, user.id, { github_id: "4711", wechat_id: "w4711" });
     const ledger = () =>
-      app.ctx.db.selectFrom("ledger").select(["id", "amount"]).where("user_id", "=", user.id).execute();
+      world.app.ctx.db.selectFrom("ledger").select(["id", "amount"]).where("user_id", "=", user.id).execute();
     const before = await ledger();
-    expect(await app.call(admin.who, "DELETE", `/api/user/${user.id}/`)).toMatchObject({
+    expect(await world.app.call(world.admin.who, "DELETE", `/api/user/${user.id}/`)).toMatchObject({
       success: true,
       message: "",
       data: null,
@@ -118,10 +101,10 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
       display_name: "",
       aff_code: "",
     });
-    expect((await app.call(session, "GET", "/api/user/self")).status).toBe(401);
-    expect((await app.call(user.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
-    await expect(app.login(user.username, seedPassword)).rejects.toThrow("账号或密码不正确");
-    const stored = await app.ctx.db
+    expect((await world.app.call(session, "GET", "/api/user/self")).status).toBe(401);
+    expect((await world.app.call(user.who, "GET", "/api/user/self")).message).toBe("访问凭证无效");
+    await expect(world.app.login(user.username, seedPassword)).rejects.toThrow("账号或密码不正确");
+    const stored = await world.app.ctx.db
       .selectFrom("tokens")
       .select(["deleted_at", "key_sealed"])
       .where("id", "=", token.id)
@@ -130,17 +113,21 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
     expect(stored.key_sealed).toBe("");
     expect(await ledger()).toEqual(before);
     const body = { username: user.username, password: "harbour-lamp-9" };
-    expect((await app.call(admin.who, "POST", "/api/user/", body)).success).toBe(true);
-    expect((await app.call(admin.who, "DELETE", `/api/user/${user.id}`)).message).toBe("找不到该用户");
-    expect((await app.call(admin.who, "GET", `/api/user/${user.id}`)).message).toBe("找不到该用户");
+    expect((await world.app.call(world.admin.who, "POST", "/api/user/", body)).success).toBe(true);
+    expect((await world.app.call(world.admin.who, "DELETE", `/api/user/${user.id}`)).message).toBe(
+      "找不到该用户",
+    );
+    expect((await world.app.call(world.admin.who, "GET", `/api/user/${user.id}`)).message).toBe(
+      "找不到该用户",
+    );
   });
 
   test("a key of who is banned or deleted is refused by the relay at once", async () => {
-    const url = await app.listen();
+    const url = await world.app.listen();
     const [banned, deleted] = [await person(), await person()];
     const status = async (key: string) =>
       (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer sk-${key}` } })).status;
-    const keys = await Promise.all([banned, deleted].map(({ id }) => seedToken(app.ctx, id)));
+    const keys = await Promise.all([banned, deleted].map(({ id }) => seedToken(world.app.ctx, id)));
     for (const { key } of keys) expect(await status(key)).toBe(200);
     await manage(banned.username, "disable");
     await manage(deleted.username, "delete");
@@ -151,8 +138,8 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
 
   test("the last super administrator stays, whatever is tried", async () => {
     const refused = "至少要保留一个可用的超级管理员";
-    expect((await app.call(asRoot, "DELETE", "/api/user/1")).message).toBe(refused);
-    expect((await app.call(asRoot, "DELETE", "/api/user/self")).message).toBe(refused);
+    expect((await world.app.call(asRoot, "DELETE", "/api/user/1")).message).toBe(refused);
+    expect((await world.app.call(asRoot, "DELETE", "/api/user/self")).message).toBe(refused);
     expect((await update({ id: 1, status: 2 }, asRoot)).message).toBe(refused);
     expect((await update({ id: 1, role: 10 }, asRoot)).message).toBe(refused);
     expect((await update({ id: 1, role: 100, status: 1, display_name: "Root" }, asRoot)).success).toBe(true);
@@ -160,28 +147,28 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
 
   test("two super administrators who delete, ban or demote each other at once: one is left", async () => {
     const acts = [
-      (id: number, who: Who) => app.call(who, "DELETE", `/api/user/${id}`),
+      (id: number, who: Who) => world.app.call(who, "DELETE", `/api/user/${id}`),
       (id: number, who: Who) => update({ id, status: 2 }, who),
       (id: number, who: Who) => update({ id, role: 10 }, who),
     ];
     // Root steps aside, so that the two are alone.
-    await updateUserProfile(app.ctx.db, 1, { status: UserStatus.disabled });
+    await updateUserProfile(world.app.ctx.db, 1, { status: UserStatus.disabled });
     for (let round = 0; round < 9; round += 1) {
       const act = acts[round % acts.length];
       const [one, two] = [await person({ role: Role.root }), await person({ role: Role.root })];
       const answers = await Promise.all([act?.(one.id, two.who), act?.(two.id, one.who)]);
       expect(answers.filter((answer) => answer?.success)).toHaveLength(1);
-      const left = await app.ctx.db
+      const left = await world.app.ctx.db
         .selectFrom("users")
         .select("id")
         .where("role", "=", Role.root)
         .where("status", "=", UserStatus.enabled)
         .execute();
       expect(left).toHaveLength(1);
-      await updateUserProfile(app.ctx.db, left[0]?.id ?? 0, { role: Role.user });
+      await updateUserProfile(world.app.ctx.db, left[0]?.id ?? 0, { role: Role.user });
     }
-    await updateUserProfile(app.ctx.db, 1, { status: UserStatus.enabled });
-    await app.ctx.coord.publish("users", "");
+    await updateUserProfile(world.app.ctx.db, 1, { status: UserStatus.enabled });
+    await world.app.ctx.coord.publish("users", "");
   });
 
   test("an act that is decided on what is no longer so is refused", async () => {
@@ -203,18 +190,18 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
   test("an act that cannot be recorded does not take place", async () => {
     const user = await person();
     const before = await rowOf(user.id);
-    await app.ctx.db.schema.alterTable("audit").renameTo("audit_away").execute();
+    await world.app.ctx.db.schema.alterTable("audit").renameTo("audit_away").execute();
     expect((await manage(user.username, "disable")).status).toBe(500);
     expect((await update({ id: user.id, quota: 5 })).status).toBe(500);
-    expect((await app.call(admin.who, "DELETE", `/api/user/${user.id}`)).status).toBe(500);
-    await app.ctx.db.schema.alterTable("audit_away").renameTo("audit").execute();
+    expect((await world.app.call(world.admin.who, "DELETE", `/api/user/${user.id}`)).status).toBe(500);
+    await world.app.ctx.db.schema.alterTable("audit_away").renameTo("audit").execute();
     expect(await rowOf(user.id)).toEqual(before);
   });
 
   test("the trail names what changed, and a password only by its name", async () => {
     const { id } = await person();
     await update({ id, password: "harbour-lamp-9", quota: 5, remark: "测试" });
-    const [act] = await app.ctx.db
+    const [act] = await world.app.ctx.db
       .selectFrom("audit")
       .select(["action", "target", "detail"])
       .where("target", "=", String(id))

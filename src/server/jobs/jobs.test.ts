@@ -5,6 +5,7 @@ import type { Context } from "#server/context.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { createTestApp, databases, type TestApp } from "#test/app.ts";
 import { seedUser } from "#test/seed.ts";
+import { newLog } from "#test/stores.ts";
 import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
 import { jobs, startJobs } from "./jobs.ts";
@@ -95,24 +96,7 @@ describe.each(databases)("jobs on $name", (database) => {
   test("old entries about calls and tests go, everything else stays", async () => {
     const { ctx } = app;
     const old = clock.seconds() - 31 * 86_400;
-    const entry = {
-      user_id: 1,
-      content: "retention",
-      username: "root",
-      token_id: 0,
-      token_name: "",
-      model_name: "",
-      quota: 0,
-      prompt_tokens: 0,
-      completion_tokens: 0,
-      cached_tokens: 0,
-      channel_id: 0,
-      request_id: "",
-      elapsed_time: 0,
-      first_byte_time: 0,
-      is_stream: 0,
-      estimated: 0,
-    };
+    const entry = newLog({ content: "retention", username: "root" });
     for (const type of [1, 2, 3, 4, 5]) {
       await insertLog(ctx.db, { ...entry, type, created_at: old });
       await insertLog(ctx.db, { ...entry, type, created_at: clock.seconds() });

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestDatabase, engines, seedChannel, seedUser, type TestDatabase } from "#test/stores.ts";
+import {
+  createTestDatabase,
+  engines,
+  newLog,
+  seedChannel,
+  seedUser,
+  type TestDatabase,
+} from "#test/stores.ts";
 import type { Db, Store } from "./db.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { logHistory, statLogs } from "./log-stats.ts";
@@ -8,27 +15,7 @@ import { clearLogs, countLogs, insertLog, listLogs, type NewLog, searchLogs } fr
 const HOUR = 3_600;
 const DAY_0 = 1_800_000_000 - (1_800_000_000 % 86_400);
 
-const entry = (change: Partial<NewLog>): NewLog => ({
-  user_id: 1,
-  created_at: DAY_0,
-  type: 2,
-  content: "",
-  username: "",
-  token_id: 0,
-  token_name: "",
-  model_name: "",
-  quota: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cached_tokens: 0,
-  channel_id: 0,
-  request_id: "",
-  elapsed_time: 0,
-  first_byte_time: 0,
-  is_stream: 0,
-  estimated: 0,
-  ...change,
-});
+const entry = (change: Partial<NewLog>) => newLog({ created_at: DAY_0, ...change });
 
 describe.each(engines)("usage log on %s", (engine) => {
   let database: TestDatabase;

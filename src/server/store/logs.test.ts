@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "#server/store/db.ts";
-import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, engines, newLog, seedUser, type TestDatabase } from "#test/stores.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { statLogs } from "./log-stats.ts";
 import { clearLogs, countLogs, insertLog, listLogs, type NewLog, searchLogs } from "./logs.ts";
@@ -14,30 +14,6 @@ const models = ["gpt-4o", "claude", "qwen", "unused"];
 const tokens = ["default", "mine", "other"];
 const channels = [1, 2, 3];
 const types = [1, 2, 2, 2, 2, 2, 3, 4, 5];
-
-function entry(change: Partial<NewLog>): NewLog {
-  return {
-    user_id: 1,
-    created_at: START,
-    type: 2,
-    content: "",
-    username: "",
-    token_id: 0,
-    token_name: "",
-    model_name: "",
-    quota: 0,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cached_tokens: 0,
-    channel_id: 0,
-    request_id: "",
-    elapsed_time: 0,
-    first_byte_time: 0,
-    is_stream: 0,
-    estimated: 0,
-    ...change,
-  };
-}
 
 describe.each(engines)("the usage log on %s", (engine) => {
   let database: TestDatabase;
@@ -63,12 +39,12 @@ describe.each(engines)("the usage log on %s", (engine) => {
       const type = pick(types);
       const base = { user_id: id, username, type, created_at };
       if (type !== 2)
-        return entry({
+        return newLog({
           ...base,
           content: `note ${index} 100%_sure`,
           channel_id: type === 5 ? pick(channels) : 0,
         });
-      return entry({
+      return newLog({
         ...base,
         content: "模型倍率 1",
         token_name: pick(tokens),
@@ -222,7 +198,7 @@ describe.each(engines)("the usage log on %s", (engine) => {
     const id = await seedUser(store.db, { username: "deleted_1", status: 3 });
     const logId = await insertLog(
       store.db,
-      entry({ user_id: id, username: "gone", quota: 5, created_at: START + 90_000 }),
+      newLog({ user_id: id, username: "gone", quota: 5, created_at: START + 90_000 }),
     );
     expect(
       (await listLogs(store.db, { username: "gone" }, { page: 0, size: 10 })).map((row) => row.id),
