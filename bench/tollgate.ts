@@ -62,6 +62,8 @@ export async function startTollgate({ dataDir, profileDir }: Home): Promise<Toll
 function environment(dataDir: string, port: number): Record<string, string> {
   return {
     ...serverEnvironment(dataDir, port),
+    // More streams than the process would take by itself are what is measured.
+    MAX_CONNECTIONS: "1000000",
     NODE_ENV: "production",
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info",
   };

@@ -13,8 +13,9 @@ import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi } from "#server/api/mount.ts";
 import { createConsoleFiles } from "#server/app/console-files.ts";
+import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
-import { asAppError, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { asAppError, faults, openAiError, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { newRequestId } from "#server/secrets.ts";
@@ -23,6 +24,8 @@ export interface App {
   readonly listener: RequestListener;
   /** Answers without a socket, for tests: management API, ops and console, not the relay. */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /** Counts the connections of a server, so that the process never takes more than it can hold. */
+  attach(server: Server): void;
   /** From now on: not ready, and connections end with their answer. */
   drain(): void;
   /** Ends relayed calls that still run, with an error for their clients. Resolves when they are settled. */
@@ -44,6 +47,8 @@ export function createApp(ctx: Context): App {
   const open = new Set<ServerResponse>();
   const relay = createRelay(ctx);
   const site = createSite(ctx, () => isDraining);
+  const pressure = createPressure(ctx.config);
+  ctx.stopping.addEventListener("abort", () => pressure.close(), { once: true });
   const serveSite = getRequestListener((request, env) => site.fetch(request, env), {
     overrideGlobalObjects: false,
   });
@@ -53,13 +58,19 @@ export function createApp(ctx: Context): App {
       open.add(res);
       res.once("close", () => open.delete(res));
       if (RELAY_PATH.test(req.url ?? "")) {
-        relay(req, res);
+        if (pressure.shedsCalls()) turnAway(ctx, res, "calls");
+        else relay(req, res);
+        return;
+      }
+      if (pressure.shedsGuests() && isGuest(req)) {
+        turnAway(ctx, res, "guests");
         return;
       }
       limitBodyTime(req, res);
       void serveSite(req, res);
     },
     request: async (path, init) => site.request(path, init),
+    attach: (server) => pressure.attach(server),
     drain() {
       isDraining = true;
       // Answers to calls that came before say it too, so that no client sends another on the same connection (G02).
@@ -71,7 +82,7 @@ export function createApp(ctx: Context): App {
 
 /** The server around the listener. Bodies of relayed calls have no time limit here: the relay has its own. */
 export function createHttpServer(app: App): Server {
-  return createServer(
+  const server = createServer(
     {
       maxHeaderSize: 16 * 1024,
       headersTimeout: 10_000,
@@ -83,6 +94,36 @@ export function createHttpServer(app: App): Server {
     },
     app.listener,
   );
+  app.attach(server);
+  return server;
+}
+
+const OPERATORS = /^\/(healthz|readyz|metrics)$/;
+
+/** Nobody is signed in by the look of it, and it is no operator's tool. */
+function isGuest({ url, headers }: IncomingMessage): boolean {
+  if (OPERATORS.test(url ?? "")) return false;
+  return headers.authorization === undefined && !/(^|[ -])session=/.test(headers.cookie ?? "");
+}
+
+/** There is no room: whoever comes is told when to come again, and the connection ends. */
+function turnAway(ctx: Context, res: ServerResponse, who: "calls" | "guests"): void {
+  const requestId = newRequestId(ctx.clock.now());
+  const error = faults.overloaded();
+  const body =
+    who === "calls"
+      ? openAiError({ message: error.publicMessage, code: error.code }, requestId)
+      : renderEnvelope(error);
+  ctx.events.rateLimited({ limit: `overload_${who}`, address: "" });
+  res.writeHead(error.status, {
+    ...BASE_HEADERS,
+    "Content-Type": "application/json; charset=utf-8",
+    "Retry-After": String(error.retryAfterSec ?? 1),
+    "X-Oneapi-Request-Id": requestId,
+    Connection: "close",
+    ...(who === "calls" ? { "Access-Control-Allow-Origin": "*" } : {}),
+  });
+  res.end(JSON.stringify(body));
 }
 
 /** Ends a connection whose management call does not finish sending its body. */

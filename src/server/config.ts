@@ -32,6 +32,8 @@ export interface Config {
   /** CIDRs whose X-Forwarded-For and X-Forwarded-Proto count. */
   readonly trustedProxies: readonly string[];
   readonly rateLimits: { readonly api: RateLimit; readonly web: RateLimit; readonly critical: RateLimit };
+  /** Connections of clients that one process may hold; 0 = what the system's limit of open files allows. */
+  readonly maxConnections: number;
   /** Time limit of a relayed call that is no stream; 0 = none. */
   readonly relayTimeoutMs: number;
   /** How often options and channels are read again besides being told of changes. */
@@ -162,6 +164,7 @@ const Environment = z.object({
   GLOBAL_API_RATE_LIMIT: count(0, 1_000_000_000, 480),
   GLOBAL_WEB_RATE_LIMIT: count(0, 1_000_000_000, 240),
   CRITICAL_RATE_LIMIT: count(0, 1_000_000_000, 20),
+  MAX_CONNECTIONS: count(0, 10_000_000, 0),
   RELAY_TIMEOUT: count(0, 86_400, 300),
   SYNC_FREQUENCY: count(1, 86_400, 60),
   CHANNEL_TEST_FREQUENCY: count(0, 525_600, 0),
@@ -217,6 +220,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
       web: { limit: env.GLOBAL_WEB_RATE_LIMIT, windowMs: 3 * MINUTE_MS },
       critical: { limit: env.CRITICAL_RATE_LIMIT, windowMs: 20 * MINUTE_MS },
     },
+    maxConnections: env.MAX_CONNECTIONS,
     relayTimeoutMs: env.RELAY_TIMEOUT * 1000,
     syncFrequencyMs: env.SYNC_FREQUENCY * 1000,
     channelTestFrequencyMs: env.CHANNEL_TEST_FREQUENCY * MINUTE_MS,

@@ -67,6 +67,14 @@ export const faults = {
       retryAfterSec: 2,
       cause,
     }),
+  /** The process holds nearly as much as it can (reliability D02). */
+  overloaded: () =>
+    new AppError({
+      code: "overloaded",
+      status: 503,
+      publicMessage: "服务繁忙，请稍后再试",
+      retryAfterSec: 3,
+    }),
   /** Something that should not happen; the cause goes to the logger only. */
   internal: (cause: unknown) =>
     new AppError({ code: "internal", status: 500, publicMessage: "服务器内部错误，请联系管理员", cause }),

@@ -7,7 +7,7 @@ import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
 import { startJobs } from "#server/jobs/jobs.ts";
 import { banner, explainFailure } from "./banner.ts";
-import { isSpokesman, isWorker, keepWorkers } from "./workers.ts";
+import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
 
 /** How long taking down may take; then the process ends anyway. */
 const LAST_MOMENT_MS = 5_000;
@@ -122,6 +122,7 @@ async function start(): Promise<void> {
   await listen(server, config.port, config.host);
   drainOnSignal(ctx, app, server);
   startJobs(ctx);
+  startHeartbeat();
   if (isSpokesman()) say(banner(ctx, server.address()));
   await ctx.defaultPassword.check();
 }

@@ -11,6 +11,38 @@ const SETTLED_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
+/** How often a worker says that its loop turns, and how long it may be silent (reliability D03: a stuck one is replaced within 10 s). */
+const HEARTBEAT_MS = 1_000;
+const STUCK_MS = 8_000;
+const ALIVE = "alive";
+
+/** Tells the first process, as long as this worker's loop turns, that it does. */
+export function startHeartbeat(): void {
+  if (!cluster.isWorker) return;
+  const beat = () => process.send?.(ALIVE);
+  beat();
+  setInterval(beat, HEARTBEAT_MS).unref();
+}
+
+/** Kills workers that were heard of and are stuck; whoever died is replaced by `keepWorkers`. */
+function watchWorkers(say: WorkerPlan["say"]): void {
+  const heardMs = new Map<number, number>();
+  cluster.on("message", (worker, message) => {
+    if (message === ALIVE) heardMs.set(worker.id, performance.now());
+  });
+  cluster.on("exit", (worker) => heardMs.delete(worker.id));
+  setInterval(() => {
+    for (const worker of Object.values(cluster.workers ?? {})) {
+      const sinceMs = worker && heardMs.get(worker.id);
+      if (worker === undefined || sinceMs === undefined) continue;
+      if (performance.now() - sinceMs < STUCK_MS) continue;
+      say(`tollgate: worker ${worker.process.pid} has been stuck for ${STUCK_MS / 1000} s and is ended`);
+      heardMs.delete(worker.id);
+      worker.process.kill("SIGKILL");
+    }
+  }, HEARTBEAT_MS).unref();
+}
+
 /** Whether this process is one of several and not the first of them. */
 export function isWorker(): boolean {
   return cluster.isWorker;
@@ -53,6 +85,7 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
   }
 
   cluster.on("exit", onExit);
+  watchWorkers(say);
   cluster.once("listening", () => {
     isRunning = true;
     for (let index = 1; index < count; index += 1) start();

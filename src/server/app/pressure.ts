@@ -1,0 +1,83 @@
+// How near this process is to what it can hold, and who is turned away first (reliability D02): at 80 % guests of the console, at
+// 90 % new relayed calls, at 95 % new connections. Whoever is in already is served to the end.
+import { readFileSync } from "node:fs";
+import type { Server } from "node:http";
+import { getHeapStatistics } from "node:v8";
+
+/** Shares of what the process can hold. */
+const SHED = { guests: 0.8, calls: 0.9, connections: 0.95 } as const;
+const SAMPLE_MS = 250;
+/** Where the system does not say how many files a process may open. */
+const USUAL_FILES = 4_096;
+/** Files that are no connections of clients: database, upstreams that are kept, code. */
+const OWN_FILES = 200;
+
+export interface Pressure {
+  /** Whether guests of the console are asked to come later. */
+  shedsGuests(): boolean;
+  /** Whether new relayed calls are asked to come later. */
+  shedsCalls(): boolean;
+  /** Counts the connections of a server and closes its door when there are too many. */
+  attach(server: Server): void;
+  close(): void;
+}
+
+export interface PressureParts {
+  /** Connections of clients that the process may hold; 0 = as many as the system's limit of open files allows. */
+  readonly maxConnections: number;
+  /** Share of the heap that is in use, from 0 to 1. */
+  readonly heapShare?: () => number;
+}
+
+export function createPressure({ maxConnections, heapShare = heapInUse }: PressureParts): Pressure {
+  const most = maxConnections > 0 ? maxConnections : connectionsAllowed();
+  const doorLimit = Math.max(1, Math.floor(most * SHED.connections));
+  const servers = new Set<Server>();
+  let connections = 0;
+  let heap = 0;
+
+  function sample(): void {
+    heap = heapShare();
+    // Node closes each new connection while there are as many as this.
+    for (const server of servers) server.maxConnections = heap >= SHED.connections ? 1 : doorLimit;
+  }
+  const timer = setInterval(sample, SAMPLE_MS).unref();
+  const level = () => Math.max(connections / most, heap);
+
+  return {
+    shedsGuests: () => level() >= SHED.guests,
+    shedsCalls: () => level() >= SHED.calls,
+    attach(server) {
+      servers.add(server);
+      server.on("connection", (socket) => {
+        connections += 1;
+        socket.once("close", () => {
+          connections -= 1;
+        });
+      });
+      server.once("close", () => servers.delete(server));
+      sample();
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function heapInUse(): number {
+  const { used_heap_size, heap_size_limit } = getHeapStatistics();
+  return used_heap_size / heap_size_limit;
+}
+
+/** Each relayed call needs a second file for its upstream. */
+function connectionsAllowed(): number {
+  return Math.max(100, Math.floor((openFilesAllowed() - OWN_FILES) / 2));
+}
+
+function openFilesAllowed(): number {
+  try {
+    const limits = readFileSync("/proc/self/limits", "utf8");
+    const soft = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1]);
+    return soft > 0 ? soft : USUAL_FILES;
+  } catch {
+    return USUAL_FILES;
+  }
+}
