@@ -1,10 +1,9 @@
 // The pages around accounts and money in a real browser against the real server: codes, users, top-up, partner plan.
-import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser, screenshot } from "#test/browser.ts";
+import { buildConsole } from "#test/console-build.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
 const PASSWORDS: Readonly<Record<string, string>> = { root: "123456", lihua: "river-stone-42" };
@@ -48,13 +47,7 @@ async function makeCodes(count: number, quota = 500_000): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  // Vite itself and not the bootstrap: a test must never install packages, which may be shared with other checkouts.
-  const root = join(import.meta.dirname, "../..");
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  buildConsole();
   server = await startServer(dir.path);
   browser = await launchBrowser();
   await manage(server.url, "POST", "/api/user/", { username: "lihua", password: PASSWORDS["lihua"] });

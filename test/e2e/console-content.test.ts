@@ -1,10 +1,9 @@
 // Framed pages, what operators write, many channels at once and the log as a file, in a real browser against the real server.
-import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser, screenshot } from "#test/browser.ts";
+import { buildConsole } from "#test/console-build.ts";
 import { type HttpEmulator, startHttpEmulator } from "#test/http-emulator.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
@@ -59,13 +58,7 @@ async function contentOf(download: Download): Promise<string> {
 }
 
 beforeAll(async () => {
-  // Vite itself and not the bootstrap: a test must never install packages, which may be shared with other checkouts.
-  const root = join(import.meta.dirname, "../..");
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  buildConsole();
   server = await startServer(dir.path);
   outside = await startHttpEmulator(({ path }) =>
     path.includes("subscription")

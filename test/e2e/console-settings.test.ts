@@ -1,11 +1,10 @@
 // Settings, dashboard and playground in a real browser against the real server, with the rights of each role.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import type { LLMock } from "@copilotkit/aimock";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startAimock, upstreamKey } from "#test/aimock.ts";
 import { launchBrowser, screenshot } from "#test/browser.ts";
+import { buildConsole } from "#test/console-build.ts";
 import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
 const PASSWORDS: Readonly<Record<string, string>> = {
@@ -66,13 +65,7 @@ async function ask(content: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: join(import.meta.dirname, "../.."),
-    // Tests run as NODE_ENV=test, for which Vite would build the development form of React.
-    env: { ...process.env, NODE_ENV: "production" },
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  buildConsole();
   mock = await startAimock();
   server = await startServer(dir.path);
   browser = await launchBrowser();
