@@ -26,6 +26,7 @@ const TAGS: Readonly<Record<string, string>> = {
   redemption: "兑换码",
   partner: "推广计划",
   channel: "渠道",
+  usage: "用量报表",
   log: "日志",
   option: "系统选项",
   audit: "操作审计",

@@ -56,6 +56,10 @@ export interface Events {
   }): void;
   /** A call was charged; hears only of charges above 0, from `onCharged`. */
   onCharged(listener: (userId: number, quota: number) => void): () => void;
+  /** Every relayed call, whatever came of it. Returns how to stop hearing. */
+  onRelayDone(listener: (event: RelayDone) => void): () => void;
+  /** Every failed try at a channel. */
+  onChannelFailed(listener: (event: ChannelFailed) => void): () => void;
   accountCreated(event: { userId: number; via: "password" | "github" | "wechat"; address: string }): void;
   accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" }): void;
   passwordReset(event: { userId: number }): void;
@@ -126,6 +130,8 @@ function accountEvents(logger: Logger, counters: Counters) {
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
   const chargeListeners = new Set<(userId: number, quota: number) => void>();
+  const relayListeners = new Set<(event: RelayDone) => void>();
+  const failureListeners = new Set<(event: ChannelFailed) => void>();
   return {
     relayDone(event) {
       const outcome = event.fault === "" ? "ok" : event.fault;
@@ -138,10 +144,12 @@ export function createEvents(logger: Logger): Events {
       if (event.firstByteMs > 0)
         counters.observe("tollgate_relay_first_byte_seconds", endpoint, event.firstByteMs / 1000);
       if (event.chargedQuota > 0) for (const hear of chargeListeners) hear(event.userId, event.chargedQuota);
+      for (const hear of relayListeners) hear(event);
       logger.info(event, "relay");
     },
     channelFailed(event) {
       counters.add("tollgate_channel_failures_total", `channel="${event.channelId}",code="${event.code}"`);
+      for (const hear of failureListeners) hear(event);
       logger.warn(event, "channel failed");
     },
     channelStatusChanged(event) {
@@ -155,6 +163,14 @@ export function createEvents(logger: Logger): Events {
     onCharged(listener) {
       chargeListeners.add(listener);
       return () => chargeListeners.delete(listener);
+    },
+    onRelayDone(listener) {
+      relayListeners.add(listener);
+      return () => relayListeners.delete(listener);
+    },
+    onChannelFailed(listener) {
+      failureListeners.add(listener);
+      return () => failureListeners.delete(listener);
     },
     ...accountEvents(logger, counters),
     optionChanged(event) {

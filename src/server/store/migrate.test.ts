@@ -122,6 +122,11 @@ test("the released migrations are the ones that were released", () => {
         "3f55f0f684fd35dbaf85b5487f4a9b7b6de19a6c1cc8957b17e173b9b667fe6a",
         "49d1700ea6d5d2b4d0c3ef4cd6408d331cb2058e9bb31921242fabbe8f269388",
       ],
+      [
+        "0009-traffic",
+        "81cbc3ec686206060d9a01d5b2602954e09c2b9684d2cfc193ee1848b325b778",
+        "7e66734b2a6cefbc4a3c318c9fb51391cceaf5d862e3724e6b184a0f91fdb141",
+      ],
     ]
   `);
 });
@@ -272,6 +277,15 @@ const COLUMNS: ColumnsOf = {
     requests: true,
   },
   log_spans: { span: true, first_id: true, last_id: true },
+  traffic_hours: {
+    scope: true,
+    id: true,
+    hour: true,
+    calls: true,
+    failures: true,
+    streams: true,
+    first_byte_ms: true,
+  },
   reservations: {
     request_id: true,
     user_id: true,
