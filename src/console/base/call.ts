@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-query";
 import { z } from "zod";
 import type { AnswerOf, Endpoint } from "#contract/endpoint.ts";
+import { Nothing } from "#contract/wire.ts";
 import { ApiFault, messages } from "./faults.ts";
 
 type Decoded<T> = T extends z.ZodType ? z.output<T> : never;
@@ -114,7 +115,8 @@ export async function call<E extends Endpoint>(
   if (envelope === undefined) throw new ApiFault("unreadable", messages.unreadable);
   if (envelope.success === false) throw new ApiFault("refused", envelope.message || messages.failed);
   const dataSchema: z.ZodType = endpoint.data;
-  const data = dataSchema.safeDecode(envelope.data ?? null);
+  // Where the contract promises nothing, whatever another server of the family sends is left unread.
+  const data = dataSchema.safeDecode(endpoint.data === Nothing ? null : (envelope.data ?? null));
   const beside = endpoint.beside?.safeDecode(envelope);
   if (!data.success || beside?.success === false) {
     throw new ApiFault("unreadable", messages.unreadable, { cause: data.error ?? beside?.error });

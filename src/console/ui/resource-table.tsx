@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Query } from "#console/base/call.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { shownRows } from "#console/base/rows.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
@@ -93,7 +94,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   const state = useTableState(props.name, hiddenAtFirst);
   const isNarrow = useMedia(NARROW);
   const answer = useQuery({ ...props.load(state.input), placeholderData: keepPreviousData });
-  const rows = answer.data?.data ?? [];
+  const rows = answer.data === undefined ? [] : shownRows(answer.data, state.input);
   const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
   const isFirstLoad = answer.isPending;
   const [ids, choose] = useState<readonly number[]>([]);
@@ -105,9 +106,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
       return <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />;
     }
     if (!isFirstLoad && rows.length === 0) {
-      return (
-        <EmptyState {...props.empty} keyword={state.input.keyword} onClear={() => state.setKeyword("")} />
-      );
+      return <EmptyState {...props.empty} state={state} />;
     }
     const view = { ...props, columns: shown, rows, isLoading: isFirstLoad, state, selection };
     return isNarrow ? <CardList {...view} /> : <RowTable {...view} />;
