@@ -126,12 +126,26 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
+/** Who hears of one kind of event. */
+function createHearers<Told extends unknown[]>() {
+  const hearers = new Set<(...told: Told) => void>();
+  return {
+    tell(...told: Told): void {
+      for (const hear of hearers) hear(...told);
+    },
+    add(hear: (...told: Told) => void): () => void {
+      hearers.add(hear);
+      return () => hearers.delete(hear);
+    },
+  };
+}
+
 /** Builds the event sinks over a logger. */
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
-  const chargeListeners = new Set<(userId: number, quota: number) => void>();
-  const relayListeners = new Set<(event: RelayDone) => void>();
-  const failureListeners = new Set<(event: ChannelFailed) => void>();
+  const charged = createHearers<[userId: number, quota: number]>();
+  const relayed = createHearers<[event: RelayDone]>();
+  const failed = createHearers<[event: ChannelFailed]>();
   return {
     relayDone(event) {
       const outcome = event.fault === "" ? "ok" : event.fault;
@@ -143,13 +157,13 @@ export function createEvents(logger: Logger): Events {
       counters.observe("tollgate_relay_duration_seconds", endpoint, event.elapsedMs / 1000);
       if (event.firstByteMs > 0)
         counters.observe("tollgate_relay_first_byte_seconds", endpoint, event.firstByteMs / 1000);
-      if (event.chargedQuota > 0) for (const hear of chargeListeners) hear(event.userId, event.chargedQuota);
-      for (const hear of relayListeners) hear(event);
+      if (event.chargedQuota > 0) charged.tell(event.userId, event.chargedQuota);
+      relayed.tell(event);
       logger.info(event, "relay");
     },
     channelFailed(event) {
       counters.add("tollgate_channel_failures_total", `channel="${event.channelId}",code="${event.code}"`);
-      for (const hear of failureListeners) hear(event);
+      failed.tell(event);
       logger.warn(event, "channel failed");
     },
     channelStatusChanged(event) {
@@ -160,18 +174,9 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_api_requests_total", `route="${event.route}",status="${event.status}"`);
       logger.debug(event, "api");
     },
-    onCharged(listener) {
-      chargeListeners.add(listener);
-      return () => chargeListeners.delete(listener);
-    },
-    onRelayDone(listener) {
-      relayListeners.add(listener);
-      return () => relayListeners.delete(listener);
-    },
-    onChannelFailed(listener) {
-      failureListeners.add(listener);
-      return () => failureListeners.delete(listener);
-    },
+    onCharged: charged.add,
+    onRelayDone: relayed.add,
+    onChannelFailed: failed.add,
     ...accountEvents(logger, counters),
     optionChanged(event) {
       logger.info(event, "option changed");

@@ -21,11 +21,16 @@ type Search<E extends Endpoint> = E["query"] extends z.ZodType
   : unknown;
 type Body<E extends Endpoint> = E["body"] extends z.ZodType ? { readonly body: Decoded<E["body"]> } : unknown;
 
+interface Once {
+  /** The same for every try of one act, so that a repeated one is carried out once (contract: Idempotency-Key). */
+  readonly idempotencyKey?: string;
+}
+
 /** What a caller passes: decoded params, query and body; a query may name only some of its fields. */
-export type CallInput<E extends Endpoint> = Params<E> & Search<E> & Body<E>;
+export type CallInput<E extends Endpoint> = Params<E> & Search<E> & Body<E> & Once;
 
 /** The input as the untyped functions below see it. */
-interface LooseInput {
+interface LooseInput extends Once {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
@@ -65,7 +70,10 @@ async function send(endpoint: Endpoint, input: LooseInput, signal?: AbortSignal)
     return await fetch(address, {
       method: endpoint.method,
       credentials: SERVER === "" ? "same-origin" : "include",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(input.idempotencyKey === undefined ? {} : { "idempotency-key": input.idempotencyKey }),
+      },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });

@@ -1,9 +1,9 @@
 // A chart over days, bars or a line, with the same data as a table beneath: for screen readers, and for who wants the numbers.
 // What draws it is loaded with the first chart.
 import { useEffect, useRef } from "react";
-import { shades, type TagColour, tagPalette } from "#console/base/colours.ts";
+import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { CALM, NARROW, useMedia } from "#console/base/media.ts";
-import { useThemeMode } from "#console/base/theme-mode.ts";
+import { useShades, useThemeMode } from "#console/base/theme-mode.ts";
 import type { Drawing } from "./chart-draw.ts";
 import "./chart.css";
 
@@ -32,6 +32,7 @@ function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: C
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const mode = useThemeMode();
+  const shades = useShades();
   const isCalm = useMedia(CALM);
   const isNarrow = useMedia(NARROW);
   useEffect(() => {
@@ -48,7 +49,7 @@ function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: C
           values,
           colour: tagPalette[mode][colour].text,
         })),
-        shades: shades[mode],
+        shades,
         format,
         formatAxis,
         isCalm,
@@ -59,7 +60,7 @@ function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: C
     return () => {
       isGone = true;
     };
-  }, [kind, labels, series, format, formatAxis, mode, isCalm, isNarrow]);
+  }, [kind, labels, series, format, formatAxis, mode, shades, isCalm, isNarrow]);
   useEffect(
     () => () => {
       drawing.current?.end();
