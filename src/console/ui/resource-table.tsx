@@ -8,6 +8,7 @@ import { shownRows } from "#console/base/rows.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
+import type { RowView } from "./row-view.ts";
 import { TableFooter } from "./table-footer.tsx";
 import { type ListInput, useTableState } from "./table-state.ts";
 import { EmptyState, ErrorState } from "./table-states.tsx";
@@ -17,57 +18,6 @@ import "./resource-table.css";
 export interface ListAnswer<Row> {
   readonly data: readonly Row[];
   readonly total?: number | undefined;
-}
-
-export interface Column<Row> {
-  /** The field's name on the wire; what the server sorts by. */
-  readonly key: string;
-  readonly title: string;
-  readonly render: (row: Row) => ReactNode;
-  /** Pixels; all widths together are the least width of the table. */
-  readonly width: number;
-  readonly isNumber?: boolean;
-  readonly isSortable?: boolean;
-  /** Stays at the left while the rest scrolls; cannot be hidden. */
-  readonly isFixed?: boolean;
-  /** Shown only when the user asks for it. */
-  readonly isHiddenAtFirst?: boolean;
-  /** Left out on phones: the card's head shows it already. */
-  readonly isInHead?: boolean;
-}
-
-export interface RowAction {
-  readonly key: string;
-  readonly label: string;
-  readonly icon?: ReactNode;
-  readonly onClick: () => void;
-  readonly isDanger?: boolean;
-  readonly isDisabled?: boolean;
-  /** Asked before the click counts. */
-  readonly question?: string;
-  readonly confirmText?: string;
-}
-
-/** Which rows are chosen for an action on many. */
-export interface Selection {
-  readonly ids: readonly number[];
-  readonly choose: (ids: readonly number[]) => void;
-}
-
-export interface RowView<Row> {
-  readonly columns: readonly Column<Row>[];
-  readonly actions?: (row: Row) => readonly RowAction[];
-  /** Something richer before the actions, e.g. a copy button with its menu. */
-  readonly lead?: (row: Row) => ReactNode;
-  readonly actionsWidth?: number;
-  /** Head of a card on phones. */
-  readonly cardTitle: (row: Row) => ReactNode;
-  readonly cardState?: (row: Row) => ReactNode;
-  /** Keys of the columns a card shows. */
-  readonly cardFacts: readonly string[];
-  readonly onOpen?: (row: Row) => void;
-  /** Present = rows can be chosen. */
-  readonly selection?: Selection | undefined;
 }
 
 export interface ResourceTableProps<Row extends { readonly id: number }>

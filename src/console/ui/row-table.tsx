@@ -3,7 +3,7 @@ import { Button, Space, Table, type TableColumnType, type TableProps } from "ant
 import type { SorterResult } from "antd/es/table/interface";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { ConfirmButton } from "./confirm-button.tsx";
-import type { Column, RowAction, RowView } from "./resource-table.tsx";
+import type { Column, RowAction, RowView } from "./row-view.ts";
 import type { TableState } from "./table-state.ts";
 
 export interface RowTableProps<Row extends { readonly id: number }> extends RowView<Row> {

@@ -3,7 +3,7 @@ import { Tooltip } from "antd";
 import type { TagColour } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import type { Column } from "#console/ui/resource-table.tsx";
+import type { Column } from "#console/ui/row-view.ts";
 import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";

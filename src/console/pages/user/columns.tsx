@@ -3,7 +3,7 @@ import { Tooltip } from "antd";
 import { formatCount, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
-import type { Column } from "#console/ui/resource-table.tsx";
+import type { Column } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import { Role, type User, UserStatus } from "#contract/user.ts";
