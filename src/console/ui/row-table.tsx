@@ -121,7 +121,10 @@ function openable(open: () => void) {
   };
 }
 
-/** Gives antd's scroll areas a tab stop and a name; antd offers no property for it. */
+/**
+ * Gives antd's scroll areas a tab stop and a name, and takes the row that only measures widths, with its second checkbox for all
+ * rows, out of the keyboard's way; antd offers no property for either.
+ */
 function useNamedScroll(label: string) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -130,6 +133,8 @@ function useNamedScroll(label: string) {
       area.setAttribute("role", "group");
       area.setAttribute("aria-label", `${label}，可横向滚动`);
     }
+    for (const row of box.current?.querySelectorAll(".ant-table-measure-row") ?? [])
+      row.setAttribute("inert", "");
   });
   return box;
 }

@@ -40,17 +40,18 @@ export function Balance({ channel }: { readonly channel: Channel }) {
   const unit = providerOf(channel.type)?.balance?.unit;
   if (unit === undefined) return <span className="tg-muted">不支持</span>;
   const when = formatTime(channel.balance_updated_time);
+  const text = balanceText(channel.balance, unit, display);
   return (
     <Tooltip title={when === "" ? "尚未更新，点击更新" : `更新于 ${when}，点击更新`}>
       <Button
         type="text"
         size="small"
         className="tg-channel-balance tg-number"
-        aria-label={`更新渠道 ${channel.name} 的余额`}
+        aria-label={`${text}，更新渠道 ${channel.name} 的余额`}
         disabled={refresh.isPending}
         onClick={() => refresh.mutate({ params: { id: channel.id } })}
       >
-        {balanceText(channel.balance, unit, display)}
+        {text}
         <SyncOutlined spin={refresh.isPending} aria-hidden="true" />
       </Button>
     </Tooltip>
