@@ -29,7 +29,7 @@ export function UserState({ user }: { readonly user: User }) {
   return <StatusTag {...(STATUS[user.status] ?? { label: "未知状态", tone: "idle" })} />;
 }
 
-function RolePill({ user }: { readonly user: User }) {
+export function RolePill({ user }: { readonly user: User }) {
   return <StatusTag {...(ROLES[user.role] ?? { label: "未知身份", tone: "idle" })} />;
 }
 

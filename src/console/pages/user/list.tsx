@@ -20,9 +20,9 @@ import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
 import { withParams } from "#console/ui/table-state.ts";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
-import { type User, UserStatus } from "#contract/user.ts";
+import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
-import { UserName, UserState, userColumns } from "./columns.tsx";
+import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
 import { isProtected, isWithdrawable, mayEdit } from "./values.ts";
 import { WithdrawalDialog } from "./withdrawal.tsx";
 import "./list.css";
@@ -161,8 +161,13 @@ export function UserListPage() {
         actions={actions}
         actionsWidth={212}
         cardTitle={(user) => <UserName user={user} />}
-        cardState={(user) => <UserState user={user} />}
-        cardFacts={["role", "group", "stats"]}
+        cardState={(user) => (
+          <>
+            {user.role > Role.user ? <RolePill user={user} /> : null}
+            <UserState user={user} />
+          </>
+        )}
+        cardFacts={["group", "stats"]}
         empty={{ text: "还没有用户。", action: <AddUser /> }}
       />
       {paid === undefined ? null : <WithdrawalDialog user={paid} onClose={() => setPaid(undefined)} />}
