@@ -85,6 +85,16 @@ export const ChannelUpdate = ChannelDraft.partial().extend({
 });
 export type ChannelUpdate = z.output<typeof ChannelUpdate>;
 
+/** Whose models are asked for: a stored channel by its id, or one that is being written. */
+export const ModelSource = z.object({
+  /** Stored channel, as it is stored; used when no key is given. */
+  id: z.int().min(1).optional(),
+  type: z.int().min(1),
+  key: z.string().max(65_536).default(""),
+  base_url: BaseUrl.nullish(),
+  other: z.string().trim().max(1_000).nullish(),
+});
+
 /** Which channels a run tests; absent or empty = all, anything else is refused (contract 3.6). */
 const TestScope = z.codec(z.enum(["", "all", "disabled"]).optional(), z.enum(["all", "disabled"]), {
   decode: (text) => text || "all",
@@ -166,6 +176,14 @@ export const channelApi = {
     mutates: true,
     summary: "在后台更新所有已启用渠道的余额，立即返回",
     data: Nothing,
+  }),
+  upstreamModels: endpoint({
+    method: "POST",
+    path: "/api/channel/upstream_models",
+    level: "admin",
+    summary: "向上游查询它提供的模型；未带密钥时使用已保存的渠道（id），此时其余字段不起作用",
+    body: ModelSource,
+    data: z.array(z.string()),
   }),
   get: endpoint({
     method: "GET",
