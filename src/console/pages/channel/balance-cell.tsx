@@ -1,12 +1,13 @@
 // What a channel has left upstream, in the unit of its type; a click asks the upstream again.
 import { SyncOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Tooltip } from "antd";
+import { Button } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, channelApi } from "#contract/channel.ts";
 import { type BalanceUnit, providerOf } from "#contract/providers.ts";
 import { abbreviate, formatQuota, type QuotaDisplay } from "#contract/quota.ts";
