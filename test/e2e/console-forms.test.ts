@@ -1,6 +1,7 @@
 // The forms of channels and tokens as the specification wants them: what they refuse, their defaults, presets and batches.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { startHttpEmulator } from "#test/http-emulator.ts";
 
 let world: ConsoleWorld;
 
@@ -60,6 +61,34 @@ describe("channels (spec §5)", () => {
     expect(sent).toMatchObject([
       { type: 8, base_url: "https://up.example/v1", models: "gpt-4o,my-model", key: "key-one\nkey-two" },
     ]);
+    await context.close();
+  });
+
+  it("read the list of models of the upstream, with what the form holds", async () => {
+    const upstream = await startHttpEmulator(({ headers }) =>
+      headers["authorization"] === "Bearer up-key"
+        ? { json: { data: [{ id: "deep-1" }, { id: "deep-2" }] } }
+        : { status: 401, json: {} },
+    );
+    const { page, context } = await world.visit("root");
+    await page.goto("/channel/add");
+    await page.getByLabel("类型").fill("自定义渠道");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Base URL").fill(upstream.url);
+    await page.locator("#key").fill("wrong");
+    await page.getByRole("button", { name: "获取上游模型" }).click();
+    await page.getByText("获取模型列表失败，上游返回状态码 401").waitFor();
+    await page.locator("#key").fill("up-key");
+    await page.getByRole("button", { name: "获取上游模型" }).click();
+    await page.getByText("上游提供 2 个模型").waitFor();
+    await page.getByRole("button", { name: "填入上游模型" }).click();
+    await page
+      .getByTitle("deep-1")
+      .or(page.getByText("deep-1", { exact: true }))
+      .first()
+      .waitFor();
+    await page.getByText(/已选 2 个/).waitFor();
+    await upstream.close();
     await context.close();
   });
 
