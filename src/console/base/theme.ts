@@ -104,7 +104,7 @@ function componentTokens(mode: ThemeMode, shade: Shades): NonNullable<ThemeConfi
       headerHeight: 56,
       headerPadding: "0 24px",
     },
-    Segmented: { trackBg: shade.page },
+    Segmented: { trackBg: shade.lineSoft, itemColor: shade.textSecondary },
     Form: { verticalLabelPadding: "0 0 6px", itemMarginBottom: 20 },
     Select: { optionSelectedBg: shade.selected, optionActiveBg: shade.hover },
     Notification: { width: 360 },

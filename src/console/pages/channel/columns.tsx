@@ -63,7 +63,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       isFixed: true,
       isSortable: true,
       isInHead: true,
-      width: 148,
+      width: 136,
       render: (row) => (
         <span className="tg-clip tg-channel-name" title={row.name}>
           {row.name}
@@ -74,7 +74,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       key: "group",
       title: "分组",
       isSortable: true,
-      width: 118,
+      width: 130,
       render: (row) => <GroupTags groups={row.group} />,
     },
     {

@@ -71,28 +71,37 @@ export function Balance() {
   );
 }
 
-/** How the calls of the whole period went. */
-function CallFigures({ report }: { readonly report: UsageReport }) {
+/** How the calls of the whole period went. Where a balance stands beside them, the time is a note. */
+function CallFigures({ report, isBrief }: FiguresProps) {
   const { failed, firstByteMs } = outcomeOf(report.outcomes);
   const calls = report.outcomes.reduce((total, row) => total + row.calls, 0);
   const failures = report.outcomes.reduce((total, row) => total + row.failures, 0);
+  const time = firstByteMs === null ? "—" : formatMs(firstByteMs);
+  const count = failed === null ? "还没有记录" : `${formatCount(calls)} 次中失败 ${formatCount(failures)} 次`;
   return (
     <>
       <Figure
         label="失败率"
         value={failed === null ? "—" : percent(failed)}
-        note={failed === null ? "还没有记录" : `${formatCount(calls)} 次中失败 ${formatCount(failures)} 次`}
+        note={isBrief && firstByteMs !== null ? `平均首字 ${time}` : count}
       />
-      <Figure
-        label="平均首字时间"
-        value={firstByteMs === null ? "—" : formatMs(firstByteMs)}
-        note={firstByteMs === null ? "还没有流式调用" : "仅统计流式调用"}
-      />
+      {isBrief ? null : (
+        <Figure
+          label="平均首字时间"
+          value={time}
+          note={firstByteMs === null ? "还没有流式调用" : "仅统计流式调用"}
+        />
+      )}
     </>
   );
 }
 
-export function Figures({ report }: { readonly report: UsageReport }) {
+export interface FiguresProps {
+  readonly report: UsageReport;
+  readonly isBrief: boolean;
+}
+
+export function Figures({ report, isBrief }: FiguresProps) {
   const display = useQuotaDisplay();
   const { daily, previous, days, start } = report;
   const today = sum(daily.filter(({ day }) => day === start + (days - 1) * 86_400));
@@ -124,7 +133,7 @@ export function Figures({ report }: { readonly report: UsageReport }) {
         change={growth(all.prompt + all.completion, before.prompt + before.completion)}
         note={`提示 ${shortCount(all.prompt)} · 补全 ${shortCount(all.completion)}`}
       />
-      <CallFigures report={report} />
+      <CallFigures report={report} isBrief={isBrief} />
     </>
   );
 }

@@ -106,7 +106,7 @@ function Board(props: BoardProps) {
     <>
       <dl className="tg-board-figures" aria-label={props.label}>
         {props.first}
-        <Figures report={report} />
+        <Figures report={report} isBrief={props.first !== undefined} />
       </dl>
       {isEmpty ? <NothingYet days={report.days} /> : <Charts {...props} models={models} />}
     </>
