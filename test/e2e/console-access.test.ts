@@ -77,9 +77,11 @@ async function judge(page: Page, path: string): Promise<Finding[]> {
 }
 
 async function judgeAll(person: Person | undefined, paths: readonly string[]): Promise<Finding[]> {
-  const { page, context } = await world.visit(person);
+  const { page, context, complaints } = await world.visit(person);
   const findings: Finding[] = [];
   for (const path of paths) findings.push(...(await judge(page, path)));
+  // Nothing was refused by the content policy, Trusted Types among it, and nothing failed.
+  expect(complaints).toEqual([]);
   await context.close();
   return findings;
 }

@@ -224,3 +224,64 @@ describe(`${hostileHtml.length} payloads`, () => {
     await context.close();
   });
 });
+
+describe("the content policy behind it", () => {
+  it("refuses markup and scripts made of text (Trusted Types), strangers' scripts and calls to them", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/token");
+    await settled(page);
+    const results = await page.evaluate(async () => {
+      const attempt = async (act: () => unknown) => {
+        try {
+          await act();
+          return "done";
+        } catch (error) {
+          return error instanceof Error ? error.name : "refused";
+        }
+      };
+      const box = document.createElement("div");
+      document.body.append(box);
+      const script = (fill: (element: HTMLScriptElement) => void) =>
+        attempt(() => {
+          const element = document.createElement("script");
+          fill(element);
+          document.head.append(element);
+        });
+      return {
+        markup: await attempt(() => Object.assign(box, { innerHTML: "<img src=x onerror=alert(1)>" })),
+        text: await attempt(() => Object.assign(box, { innerHTML: "1 & 2" })),
+        address: await script((element) => Object.assign(element, { src: "https://evil.example/x.js" })),
+        code: await script((element) => Object.assign(element, { text: "window.ran = true" })),
+        policy: await attempt(() =>
+          // Not in the DOM library of TypeScript yet.
+          (
+            window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } }
+          ).trustedTypes.createPolicy("mine", {}),
+        ),
+        called: await attempt(() => fetch("https://evil.example/")),
+        ran: "ran" in window,
+      };
+    });
+    expect(results).toEqual({
+      markup: "TypeError",
+      text: "done",
+      address: "TypeError",
+      code: "TypeError",
+      policy: "TypeError",
+      called: "TypeError",
+      ran: false,
+    });
+    await context.close();
+  });
+
+  it("leaves Trusted Types to Cloudflare's script while the human check is on", async () => {
+    const policy = async () => (await fetch(world.server.url)).headers.get("content-security-policy") ?? "";
+    expect(await policy()).toContain("trusted-types default dompurify");
+    await world.setOption("TurnstileSiteKey", "site-key");
+    await world.setOption("TurnstileSecretKey", "secret-key");
+    await world.setOption("TurnstileCheckEnabled", "true");
+    expect(await policy()).toContain("https://challenges.cloudflare.com");
+    expect(await policy()).not.toContain("trusted-types");
+    await world.setOption("TurnstileCheckEnabled", "false");
+  });
+});
