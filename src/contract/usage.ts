@@ -29,6 +29,9 @@ const sums = {
   completion_tokens: z.int(),
   requests: z.int(),
 };
+/** Models that a report names; the others are one. */
+export const NAMED_MODELS = 8;
+
 /** What calls came to. */
 export const UsageSums = z.object(sums);
 export type UsageSums = z.output<typeof UsageSums>;
@@ -47,10 +50,13 @@ const UsageReport = z.object({
   days: z.int(),
   /** The time of the same length that ended so many days ago, for comparison. */
   previous: UsageSums,
-  /** By day and model; days and models without calls are left out. `day` is its start, seconds. */
+  /**
+   * By day and model; days and models without calls are left out. `day` is its start, seconds. Models beyond the
+   * first `NAMED_MODELS` by what was spent are summed as "".
+   */
   daily: z.array(z.object({ day: z.int(), model_name: z.string(), ...sums })),
-  /** By hour; `hour` is its start, seconds. */
-  hourly: z.array(z.object({ hour: z.int(), ...sums })),
+  /** By hour of the week; `hour` 0 is Monday, 0 to 1 o'clock, where the reader's day begins. */
+  weekly: z.array(z.object({ hour: z.int(), requests: z.int(), quota: Quota })),
   /** By day. */
   outcomes: z.array(z.object({ day: z.int(), ...outcomes })),
 });

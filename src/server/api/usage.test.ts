@@ -116,7 +116,12 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     ]);
     const utc = (await app.call(alice.who, "GET", "/api/user/usage")).data;
     expect(utc.daily.map(({ day }: { day: number }) => day)).toEqual(Array(2).fill(firstDay + 8 * 3_600));
-    expect(utc.hourly.map(({ requests }: { requests: number }) => requests)).toEqual([2, 1]);
+    // 2027-01-22 is a Friday.
+    expect(utc.weekly).toEqual([
+      { hour: 4 * 24 + 8, requests: 2, quota: 12 },
+      { hour: 4 * 24 + 16, requests: 1, quota: 30 },
+    ]);
+    expect(shanghai.weekly.map(({ hour }: { hour: number }) => hour)).toEqual([4 * 24 + 16, 5 * 24]);
     expect(utc.previous).toEqual({ quota: 100, prompt_tokens: 10, completion_tokens: 4, requests: 1 });
     expect((await app.call(alice.who, "GET", "/api/user/usage?days=8")).data.daily).toHaveLength(3);
   });
@@ -145,6 +150,17 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     ]);
     expect(data.outcomes).toMatchObject([{ calls: 6, failures: 1 }]);
     expect((await app.call(alice.who, "GET", "/api/usage")).success).toBe(false);
+  });
+
+  test("name the eight models that cost most, and sum the others", async () => {
+    const carol = await seedUser(app.ctx, "carol");
+    for (let index = 1; index <= 10; index += 1)
+      await call(carol, { model: `m${index}`, chargedQuota: index });
+    const { data } = await app.call(carol.who, "GET", "/api/user/usage");
+    const names = data.daily.map((row: Record<string, unknown>) => [row["model_name"], row["quota"]]);
+    expect(names).toHaveLength(9);
+    expect(names).toContainEqual(["m10", 10]);
+    expect(names.at(-1)).toEqual(["", 1 + 2]);
   });
 
   test("take any number for what it says or for the usual", async () => {

@@ -1,11 +1,11 @@
 // Handlers: the reports of the dashboard, from the sums by hour.
-import type { SiteUsage, UsageReport, usageApi } from "#contract/usage.ts";
+import { NAMED_MODELS, type SiteUsage, type UsageReport, type usageApi } from "#contract/usage.ts";
 import type { Context } from "#server/context.ts";
 import { channelNames } from "#server/store/logs.ts";
 import { listChannelTraffic, listTrafficDays, type Outcomes } from "#server/store/traffic.ts";
 import {
   listUsageDays,
-  listUsageHours,
+  listUsageWeek,
   nameUsers,
   rankUsage,
   type Span,
@@ -67,9 +67,9 @@ async function reportOf(ctx: Context, span: Span, { days, offset }: Wanted): Pro
   // What this process has counted shows at once; other processes follow within seconds.
   await ctx.traffic.flush();
   const offsetSec = offset * 60;
-  const [daily, hourly, previous, outcomes] = await Promise.all([
+  const [daily, weekly, previous, outcomes] = await Promise.all([
     listUsageDays(ctx.db, span, offsetSec),
-    listUsageHours(ctx.db, span),
+    listUsageWeek(ctx.db, span, offsetSec),
     // As long as the report is, since its last day is not over.
     sumUsage(ctx.db, {
       ...span,
@@ -82,9 +82,38 @@ async function reportOf(ctx: Context, span: Span, { days, offset }: Wanted): Pro
     start: span.start,
     days,
     previous,
-    daily,
-    hourly,
+    daily: namedOnly(daily),
+    weekly,
     outcomes: outcomes.map((row) => ({ day: row.day, ...summary(row) })),
+  };
+}
+
+type DayRow = UsageReport["daily"][number];
+
+/** Keeps the names of the models that cost most; the others become one sum a day, so that a report stays small. */
+function namedOnly(rows: readonly DayRow[]): DayRow[] {
+  const spent = new Map<string, number>();
+  for (const { model_name, quota } of rows) spent.set(model_name, (spent.get(model_name) ?? 0) + quota);
+  if (spent.size <= NAMED_MODELS) return [...rows];
+  const named = new Set(
+    [...spent]
+      .sort(([, one], [, other]) => other - one)
+      .slice(0, NAMED_MODELS)
+      .map(([name]) => name),
+  );
+  const others = new Map<number, DayRow>();
+  for (const row of rows) if (!named.has(row.model_name)) others.set(row.day, plus(others.get(row.day), row));
+  return [...rows.filter((row) => named.has(row.model_name)), ...others.values()];
+}
+
+function plus(sum: DayRow | undefined, row: DayRow): DayRow {
+  return {
+    day: row.day,
+    model_name: "",
+    quota: (sum?.quota ?? 0) + row.quota,
+    prompt_tokens: (sum?.prompt_tokens ?? 0) + row.prompt_tokens,
+    completion_tokens: (sum?.completion_tokens ?? 0) + row.completion_tokens,
+    requests: (sum?.requests ?? 0) + row.requests,
   };
 }
 

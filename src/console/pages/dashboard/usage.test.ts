@@ -32,12 +32,15 @@ describe("usage by day and model", () => {
     expect(sum(rows)).toEqual({ quota: 7, requests: 2, prompt: 20, completion: 10 });
   });
 
-  it("ranks models and puts what is beyond the eighth together", () => {
-    const rows = Array.from({ length: 11 }, (_none, at) => row(0, `m${at}`, at + 1));
+  it("ranks models, with what the report sums as others at the end", () => {
+    const rows = [row(0, "", 50), row(0, "a", 3), row(DAY_S, "b", 4), row(0, "b", 3)];
     const models = rankModels(rows);
-    expect(models).toHaveLength(9);
-    expect(models[0]).toMatchObject({ name: "m10", quota: 11 });
-    expect(models[8]).toMatchObject({ name: OTHERS, quota: 1 + 2 + 3, colour: "black" });
+    expect(models.map(({ name, quota }) => [name, quota])).toEqual([
+      ["b", 7],
+      ["a", 3],
+      [OTHERS, 50],
+    ]);
+    expect(models.map(({ colour }) => colour)).toEqual(["teal", "blue", "black"]);
     expect(models.reduce((total, { share }) => total + share, 0)).toBeCloseTo(1);
   });
 
@@ -94,17 +97,13 @@ it("money is as short as it can be without hiding small sums", () => {
   expect(money(177_352, { ...dollars, inCurrency: false })).toBe("177,352");
 });
 
-it("the hours of the week are those of the reader, Monday first", () => {
-  const none = { prompt_tokens: 0, completion_tokens: 0 };
-  // 2026-11-16 is a Monday, 2026-11-22 a Sunday.
-  const monday = new Date(2026, 10, 16, 9).getTime() / 1000;
-  const sunday = new Date(2026, 10, 22, 23).getTime() / 1000;
+it("the hours of the week make a map of seven days, Monday first", () => {
   const week = weekOf([
-    { hour: monday, quota: 5, requests: 1, ...none },
-    { hour: monday - 7 * DAY_S, quota: 6, requests: 2, ...none },
-    { hour: sunday, quota: 7, requests: 3, ...none },
+    { hour: 9, requests: 3, quota: 11 },
+    { hour: 6 * 24 + 23, requests: 2, quota: 7 },
   ]);
-  expect(week[0]?.[9]).toEqual({ requests: 3, quota: 11 });
-  expect(week[6]?.[23]).toEqual({ requests: 3, quota: 7 });
-  expect(week.flat().reduce((total, { requests }) => total + requests, 0)).toBe(6);
+  expect(week.map((day) => day.length)).toEqual(Array(7).fill(24));
+  expect(week[0]?.[9]).toMatchObject({ requests: 3, quota: 11 });
+  expect(week[6]?.[23]).toMatchObject({ requests: 2, quota: 7 });
+  expect(week.flat().reduce((total, { requests }) => total + requests, 0)).toBe(5);
 });

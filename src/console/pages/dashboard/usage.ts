@@ -6,8 +6,7 @@ import type { UsageReport, UsageSums } from "#contract/usage.ts";
 
 const DAY_S = 86_400;
 const DAY_MIN = 1_440;
-/** Models with a colour of their own; the rest is one colour. */
-const TOP = 8;
+/** Of the models that a report names; the others are black. */
 const COLOURS: readonly TagColour[] = ["teal", "blue", "violet", "orange", "green", "pink", "brown", "olive"];
 export const OTHERS = "其他";
 
@@ -57,24 +56,24 @@ export interface ModelUsage extends Sums {
   readonly rows: readonly DayRow[];
 }
 
-/** The models by what was spent on them: the first eight, then all others as one. */
+/** The models by what was spent on them, and last what the report sums as others. */
 export function rankModels(rows: readonly DayRow[]): readonly ModelUsage[] {
   const total = sum(rows).quota;
   const names = [...new Set(rows.map((row) => row.model_name))];
   const ranked = names
     .map((name) => {
       const own = rows.filter((row) => row.model_name === name);
-      return { name: name === "" ? "未知模型" : name, rows: own, ...sum(own) };
+      return { name: name === "" ? OTHERS : name, rows: own, ...sum(own) };
     })
-    .sort((one, other) => other.quota - one.quota || other.requests - one.requests);
-  const rest = ranked.slice(TOP).flatMap((model) => model.rows);
-  const shown = [
-    ...ranked.slice(0, TOP),
-    ...(rest.length === 0 ? [] : [{ name: OTHERS, rows: rest, ...sum(rest) }]),
-  ];
-  return shown.map((model, at) => ({
+    .sort(
+      (one, other) =>
+        Number(one.name === OTHERS) - Number(other.name === OTHERS) ||
+        other.quota - one.quota ||
+        other.requests - one.requests,
+    );
+  return ranked.map((model, at) => ({
     ...model,
-    colour: COLOURS[at] ?? "black",
+    colour: (model.name === OTHERS ? undefined : COLOURS[at]) ?? "black",
     share: total === 0 ? 0 : model.quota / total,
   }));
 }
@@ -117,18 +116,14 @@ export interface WeekHour {
 }
 
 /** Calls by weekday (Monday first) and hour of the reader's day. */
-export function weekOf(rows: UsageReport["hourly"]): readonly (readonly WeekHour[])[] {
-  const week = Array.from({ length: 7 }, () =>
-    Array.from({ length: 24 }, (): WeekHour => ({ requests: 0, quota: 0 })),
+export function weekOf(rows: UsageReport["weekly"]): readonly (readonly WeekHour[])[] {
+  const known = new Map(rows.map((row) => [row.hour, row]));
+  return Array.from({ length: 7 }, (_day, day) =>
+    Array.from({ length: 24 }, (_hour, hour): WeekHour => {
+      const row = known.get(day * 24 + hour);
+      return { requests: row?.requests ?? 0, quota: row?.quota ?? 0 };
+    }),
   );
-  for (const { hour, requests, quota } of rows) {
-    const at = new Date(hour * 1000);
-    const day = week[(at.getDay() + 6) % 7];
-    const known = day?.[at.getHours()];
-    if (day === undefined || known === undefined) continue;
-    day[at.getHours()] = { requests: known.requests + requests, quota: known.quota + quota };
-  }
-  return week;
 }
 
 /** How much more than before, as a part: 0.25 = a quarter more. undefined = there was nothing before. */

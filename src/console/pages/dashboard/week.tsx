@@ -78,7 +78,7 @@ function Grid({ week }: { readonly week: readonly (readonly WeekHour[])[] }) {
 
 export function WeekMap({ report }: { readonly report: UsageReport }) {
   const display = useQuotaDisplay();
-  const week = useMemo(() => weekOf(report.hourly), [report]);
+  const week = useMemo(() => weekOf(report.weekly), [report]);
   const [place, setPlace] = useState<Place>();
   const shown = place === undefined ? undefined : week[place.day]?.[place.hour];
   return (
