@@ -194,7 +194,9 @@ describe("options", () => {
     expect(Math.round(days)).toBe(30);
     const clear = async () => {
       await page.getByRole("button", { name: "清理历史日志" }).click();
-      await page.getByRole("button", { name: "确认清理" }).click();
+      const confirm = page.getByRole("button", { name: "确认清理" });
+      await confirm.click();
+      await confirm.waitFor({ state: "hidden" });
     };
     await clear();
     await page.getByText("0 条日志已清理！").waitFor();
