@@ -106,11 +106,10 @@ interface FillProps {
 
 /** The buttons that put many names in at once. */
 function FillButtons({ known, value, change }: FillProps) {
-  const { upstream, related, all } = known;
+  const { related, all } = known;
   const fills = [
     { label: "填入相关模型", models: related },
     { label: "填入所有模型", models: all.map((model) => model.id) },
-    ...(upstream.length === 0 ? [] : [{ label: "填入上游模型", models: upstream }]),
   ];
   return (
     <>
@@ -158,6 +157,11 @@ export function ModelsField({ id, value = [], onChange, type, channelId }: Model
         <Button size="small" loading={upstream.isAsking} onClick={upstream.start}>
           获取上游模型
         </Button>
+        {upstream.models.length === 0 ? null : (
+          <Button size="small" onClick={() => change(mergeModels(value, upstream.models))}>
+            填入上游模型
+          </Button>
+        )}
         <span className="tg-muted tg-models-count">
           已选 {formatCount(value.length)} 个 · {providerOf(type)?.label ?? "此类型"} 有 {related.length}{" "}
           个相关模型
