@@ -176,7 +176,9 @@ function buildConsole(wanted) {
   const startMs = Date.now();
   say("building the console …");
   const args = [join(MODULES, "vite/bin/vite.js"), "build", "--logLevel", "warn"];
-  const result = spawnSync(runtime(), args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
+  // Whatever this shell is for (tests run as NODE_ENV=test), Vite must build the production form of React.
+  const env = { ...process.env, NODE_ENV: "production" };
+  const result = spawnSync(runtime(), args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"], env });
   if (result.error || result.status !== 0) fail("the console could not be built; the reason is above.");
   mkdirSync(join(ROOT, "dist/console"), { recursive: true });
   writeFileSync(CONSOLE_STAMP, wanted);
@@ -226,11 +228,11 @@ function releaseLock() {
   if (read(LOCK) === String(process.pid)) rmSync(LOCK, { force: true });
 }
 
-function prepare(wantsConsole) {
+function prepare({ wantsConsole, mayInstall }) {
   const wanted = wantsConsole ? consoleHash() : "";
   const needsConsole = () => wanted !== "" && read(CONSOLE_STAMP) !== wanted;
   // A production install without the build tools is enough for a console that is built already.
-  const needsInstall = () => !isInstalled(wanted === "" || needsConsole());
+  const needsInstall = () => mayInstall && !isInstalled(wanted === "" || needsConsole());
   if (!needsInstall() && !needsConsole()) return;
   acquireLock();
   if (needsInstall()) install();
@@ -244,7 +246,7 @@ function main() {
   }
   const separator = process.argv.indexOf("--");
   const options = process.argv.slice(2, separator < 0 ? undefined : separator);
-  prepare(options.includes("console"));
+  prepare({ wantsConsole: options.includes("console"), mayInstall: !options.includes("no-install") });
   if (separator >= 0) run(process.argv.slice(separator + 1));
   else runtime();
 }

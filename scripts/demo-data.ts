@@ -1,26 +1,41 @@
-// What the demo starts with: users, tokens, channels and a week of calls, each reserved and settled by the real ledger at
-// its time, so that every balance is the sum of its entries.
+// What the demo starts with: people and their tokens, channels in every state, redemption codes, and a month of calls.
 import { ChannelStatus } from "#contract/channel.ts";
+import { RedemptionStatus } from "#contract/redemption.ts";
 import { TokenStatus } from "#contract/token.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
-import { charge, explain, type Usage } from "#server/money/price.ts";
-import { hashPassword, newAffCode, newRequestId, newTokenKey } from "#server/secrets.ts";
-import { insertChannels, setChannelTest } from "#server/store/channels.ts";
+import { redeem } from "#server/money/redeem.ts";
+import { quotaDisplay } from "#server/money/signup.ts";
+import { hashPassword, newAffCode, newTokenKey, randomHex } from "#server/secrets.ts";
+import {
+  insertChannels,
+  setChannelBalance,
+  setChannelStatus,
+  setChannelTest,
+} from "#server/store/channels.ts";
+import { insertRedemptions } from "#server/store/redemptions.ts";
 import { insertToken } from "#server/store/tokens.ts";
 import { insertUser } from "#server/store/users.ts";
+import { bookCalls, type DemoChannel, type DemoToken, demoStartMs, movableClock } from "./demo-calls.ts";
 
-const HOUR_MS = 3_600_000;
-const DAYS = 7;
-const CALLS = 420;
+interface DemoUser {
+  readonly username: string;
+  readonly password: string;
+  readonly title: string;
+  readonly role: number;
+  readonly group: string;
+  readonly tokens: readonly string[];
+}
 
-export const users = [
+/** Their passwords are printed; the others cannot log in. */
+export const users: readonly DemoUser[] = [
   {
     username: "root",
     password: "123456",
     title: "super administrator",
     role: Role.root,
+    group: "default",
     tokens: ["控制台测试"],
   },
   {
@@ -28,28 +43,26 @@ export const users = [
     password: "river-stone-42",
     title: "user",
     role: Role.user,
-    tokens: ["翻译服务", "知识库"],
+    group: "default",
+    tokens: ["翻译服务", "知识库", "周报助手"],
   },
   {
     username: "wangfang",
     password: "quiet-lantern-7",
     title: "administrator",
     role: Role.admin,
+    group: "vip",
     tokens: ["内部工具"],
   },
-] as const;
+];
 
-interface DemoToken {
-  readonly id: number;
-  readonly userId: number;
-  readonly key: string;
-  readonly username: string;
-}
-
-interface DemoChannel {
-  readonly id: number;
-  readonly models: readonly string[];
-}
+const CROWD: readonly DemoUser[] = [
+  { username: "chenjie", group: "vip", tokens: ["客服机器人"] },
+  { username: "zhaomin", group: "svip", tokens: ["代码评审", "单元测试"] },
+  { username: "sunyue", group: "default", tokens: ["数据标注"] },
+  { username: "liuyang", group: "default", tokens: ["默认"] },
+  { username: "zhouping", group: "vip", tokens: ["文档问答"] },
+].map((user) => ({ ...user, password: "", title: "user", role: Role.user }));
 
 interface Place {
   readonly dataDir: string;
@@ -57,49 +70,22 @@ interface Place {
   readonly upstreamPort: string;
 }
 
-/** A clock that is moved through the past week, so that entries carry the time they tell of. */
-function movableClock(startMs: number) {
-  let nowMs = startMs;
-  return {
-    now: () => nowMs,
-    seconds: () => Math.floor(nowMs / 1000),
-    moveTo: (ms: number) => {
-      nowMs = ms;
-    },
-  };
-}
-
-/** Evenly spread numbers in [0, 1), the same in every run (mulberry32). */
-function repeatableRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Fills an empty data directory. Returns the key of a token that works. */
 export async function fillDemo(place: Place): Promise<{ key: string }> {
   const endMs = Date.now();
-  const clock = movableClock(endMs - DAYS * 24 * HOUR_MS);
+  const clock = movableClock(demoStartMs(endMs));
   const config = readConfig({
     DATA_DIR: place.dataDir,
-    LOG_LEVEL: "error",
+    LOG_LEVEL: "fatal",
     EGRESS_ALLOW: `127.0.0.0/8:${place.upstreamPort}`,
   });
   const ctx = await createContext(config, { clock });
   try {
     const tokens = await createPeople(ctx);
     const channels = await createChannels(ctx, place.upstreamUrl);
-    const random = repeatableRandom(20_260_101);
-    const times = Array.from({ length: CALLS }, () => callTime(random, endMs)).sort((a, b) => a - b);
-    for (const timeMs of times) {
-      clock.moveTo(timeMs);
-      await book(ctx, random, pick(random, tokens), pick(random, channels));
-    }
-    clock.moveTo(endMs);
+    await createCodes(ctx, tokens);
+    await bookCalls(ctx, clock, { tokens, channels, endMs });
+    await finishChannels(ctx, channels);
     const first = tokens.find(({ username }) => username === "lihua");
     if (!first) throw new Error("the demo has no token");
     return { key: first.key };
@@ -108,23 +94,9 @@ export async function fillDemo(place: Place): Promise<{ key: string }> {
   }
 }
 
-/** More calls by day than by night, and none in the future. */
-function callTime(random: () => number, endMs: number): number {
-  const dayMs = endMs - Math.floor(random() * DAYS) * 24 * HOUR_MS;
-  const awayHours = random() ** 1.5 * 22;
-  return Math.floor(dayMs - awayHours * HOUR_MS);
-}
-
-function pick<T>(random: () => number, list: readonly T[]): T {
-  // The earlier ones are used more.
-  const chosen = list[Math.floor(random() ** 1.6 * list.length)];
-  if (chosen === undefined) throw new Error("nothing to pick from");
-  return chosen;
-}
-
 async function createPeople(ctx: Context): Promise<DemoToken[]> {
   const tokens: DemoToken[] = [];
-  for (const user of users) {
+  for (const user of [...users, ...CROWD]) {
     const id = user.role === Role.root ? 1 : await createUser(ctx, user);
     for (const name of user.tokens)
       tokens.push(await createToken(ctx, { id, username: user.username }, name));
@@ -133,10 +105,10 @@ async function createPeople(ctx: Context): Promise<DemoToken[]> {
   return tokens.sort((a, b) => Number(b.username === "lihua") - Number(a.username === "lihua"));
 }
 
-async function createUser(ctx: Context, user: (typeof users)[number]): Promise<number> {
+async function createUser(ctx: Context, user: DemoUser): Promise<number> {
   const id = await insertUser(ctx.db, {
     username: user.username,
-    password: await hashPassword(user.password),
+    password: user.password === "" ? "" : await hashPassword(user.password),
     display_name: user.username,
     role: user.role,
     status: UserStatus.enabled,
@@ -144,7 +116,7 @@ async function createUser(ctx: Context, user: (typeof users)[number]): Promise<n
     github_id: "",
     wechat_id: "",
     access_token_hash: null,
-    group: "default",
+    group: user.group,
     aff_code: newAffCode(),
     inviter_id: 0,
     created_at: ctx.clock.seconds(),
@@ -152,7 +124,7 @@ async function createUser(ctx: Context, user: (typeof users)[number]): Promise<n
   await ctx.ledger.adjust({
     userId: id,
     kind: "grant",
-    quota: { delta: 10_000_000n },
+    quota: { delta: 30_000_000n },
     actorId: 1,
     reason: "演示额度",
   });
@@ -183,44 +155,94 @@ async function createToken(
     userId: user.id,
     tokenId: id,
     kind: "token-adjust",
-    quota: { target: 5_000_000n },
+    quota: { target: 15_000_000n },
     actorId: user.id,
     reason: "演示额度",
   });
   return { id, userId: user.id, key, username: user.username };
 }
 
+interface ChannelPlan extends Omit<DemoChannel, "id"> {
+  readonly type: number;
+  readonly name: string;
+  /** Path behind the address of the upstream; undefined = the provider's own address, which nothing calls. */
+  readonly path?: string;
+  readonly priority: number;
+  readonly group?: string;
+  readonly other?: string;
+  readonly balance?: number;
+  /** Where it is now; enabled when absent. */
+  readonly end?: { readonly status: number; readonly reason: string };
+}
+
+const PLANS: readonly ChannelPlan[] = [
+  {
+    type: 1,
+    name: "OpenAI 主线路",
+    path: "",
+    priority: 10,
+    models: ["gpt-4o-mini", "gpt-4.1", "gpt-5-mini"],
+    pace: 420,
+    failing: 0.004,
+  },
+  {
+    type: 3,
+    name: "Azure 东部",
+    path: "",
+    priority: 8,
+    models: ["gpt-4o", "gpt-4o-mini"],
+    other: "2024-10-21",
+    group: "default,vip,svip",
+    pace: 1_150,
+    failing: 0.01,
+  },
+  {
+    type: 20,
+    name: "OpenRouter",
+    path: "/api",
+    priority: 5,
+    models: ["gpt-4.1", "gpt-4o", "gpt-5-mini"],
+    pace: 2_400,
+    failing: 0.03,
+  },
+  {
+    type: 8,
+    name: "自建推理集群",
+    path: "",
+    priority: 5,
+    models: ["deepseek-v3.2", "qwen3-32b", "gpt-4o-mini"],
+    group: "svip",
+    balance: 128.5,
+    pace: 260,
+    failing: 0.002,
+  },
+  {
+    type: 4,
+    name: "CloseAI 备用",
+    path: "",
+    priority: 0,
+    models: ["gpt-4o", "gpt-4.1"],
+    balance: 42.18,
+    pace: 3_700,
+    failing: 0.08,
+    end: { status: ChannelStatus.disabled, reason: "" },
+  },
+  {
+    type: 14,
+    name: "Claude 试用",
+    priority: 0,
+    models: [],
+    pace: 0,
+    failing: 0,
+    end: { status: ChannelStatus.autoDisabled, reason: "上游返回 401：密钥无效" },
+  },
+];
+
 async function createChannels(ctx: Context, upstreamUrl: string): Promise<DemoChannel[]> {
-  const plans = [
-    {
-      type: 1,
-      name: "OpenAI 主线路",
-      base: upstreamUrl,
-      priority: 10,
-      models: ["gpt-4o-mini", "gpt-4.1", "gpt-5-mini"],
-      other: "",
-    },
-    {
-      type: 3,
-      name: "Azure 备用",
-      base: upstreamUrl,
-      priority: 5,
-      models: ["gpt-4o-mini", "gpt-4o"],
-      other: "2024-10-21",
-    },
-    {
-      type: 20,
-      name: "OpenRouter",
-      base: `${upstreamUrl}/api`,
-      priority: 0,
-      models: ["gpt-4.1", "gpt-4o", "gpt-5-mini"],
-      other: "",
-    },
-  ];
   const nowSec = ctx.clock.seconds();
   const ids = await insertChannels(
     ctx.db,
-    plans.map((plan, index) => ({
+    PLANS.map((plan, index) => ({
       type: plan.type,
       key_hash: ctx.secrets.hash(`demo-upstream-key-${index}`),
       key_sealed: ctx.secrets.seal(`demo-upstream-key-${index}`, "channels.key"),
@@ -233,57 +255,59 @@ async function createChannels(ctx: Context, upstreamUrl: string): Promise<DemoCh
       created_time: nowSec,
       test_time: 0,
       response_time: 0,
-      base_url: plan.base,
-      other: plan.other,
+      base_url: plan.path === undefined ? "" : `${upstreamUrl}${plan.path}`,
+      other: plan.other ?? "",
       balance: 0,
       balance_updated_time: 0,
-      models: plan.models.join(","),
-      group: "default,vip",
+      models: plan.models.length === 0 ? "claude-sonnet-4-5" : plan.models.join(","),
+      group: plan.group ?? "default,vip",
       model_mapping: "",
       config: "",
     })),
   );
-  const channels = ids.map((id, index) => ({ id, models: plans[index]?.models ?? [] }));
-  for (const [index, { id }] of channels.entries()) {
-    await setChannelTest(ctx.db, id, { responseTimeMs: 380 + index * 910, now: nowSec });
-  }
-  return channels;
+  return PLANS.flatMap(({ models, pace, failing }, index) => {
+    const id = ids[index];
+    return id === undefined || models.length === 0 ? [] : [{ id, models, pace, failing }];
+  });
 }
 
-/** One call as the relay books it: reserve, then settle with its log entry. */
-async function book(
-  ctx: Context,
-  random: () => number,
-  token: DemoToken,
-  channel: DemoChannel,
-): Promise<void> {
-  const model = pick(random, channel.models);
-  const price = ctx.prices().find(model, model, "default");
-  if (!price) throw new Error(`${model} has no price`);
-  const promptTokens = 40 + Math.floor(random() ** 2 * 4000);
-  const usage: Usage = {
-    promptTokens,
-    completionTokens: 20 + Math.floor(random() ** 2 * 1500),
-    cachedTokens: random() < 0.3 ? Math.floor(promptTokens / 2) : 0,
-  };
-  const amount = charge(usage, price);
-  const requestId = newRequestId(ctx.clock.now());
-  const parties = { requestId, userId: token.userId, tokenId: token.id };
-  const verdict = await ctx.ledger.reserve({ ...parties, amount, modelName: model });
-  if (verdict !== "reserved") return;
-  const firstByteMs = 180 + Math.floor(random() * 900);
-  await ctx.ledger.settle({
-    ...parties,
-    channelId: channel.id,
-    charge: amount,
-    usage,
-    log: {
-      content: explain(usage, price, amount),
-      model_name: model,
-      elapsed_time: firstByteMs + usage.completionTokens * 11,
-      first_byte_time: firstByteMs,
-      is_stream: random() < 0.7 ? 1 : 0,
-      estimated: 0,
-    },
-  });
+/** What tests, balances and troubles have left behind by now. */
+async function finishChannels(ctx: Context, channels: readonly DemoChannel[]): Promise<void> {
+  const now = ctx.clock.seconds();
+  const firstId = channels[0]?.id ?? 1;
+  for (const [index, { pace, balance, end }] of PLANS.entries()) {
+    const id = firstId + index;
+    if (pace > 0) await setChannelTest(ctx.db, id, { responseTimeMs: Math.floor(pace * 1.4), now });
+    if (balance !== undefined) await setChannelBalance(ctx.db, id, { amount: balance, now });
+    if (end !== undefined)
+      await setChannelStatus(ctx.db, id, {
+        from: [ChannelStatus.enabled],
+        to: end.status,
+        reason: end.reason,
+        now,
+      });
+  }
+}
+
+const CODES = 6;
+
+/** A batch of codes, the first of which somebody has used. */
+async function createCodes(ctx: Context, tokens: readonly DemoToken[]): Promise<void> {
+  const keys = Array.from({ length: CODES }, () => randomHex(32));
+  await insertRedemptions(
+    ctx.db,
+    keys.map((key, index) => ({
+      user_id: 1,
+      key_hash: ctx.secrets.hash(key),
+      key_sealed: ctx.secrets.seal(key, "redemptions.key"),
+      status: index === 1 ? RedemptionStatus.disabled : RedemptionStatus.unused,
+      name: index < 2 ? "内测奖励" : "开学活动",
+      quota: 5_000_000,
+      created_time: ctx.clock.seconds(),
+    })),
+  );
+  const [user] = tokens;
+  const [key] = keys;
+  if (user === undefined || key === undefined) return;
+  await redeem(ctx, { userId: user.userId, key, giftCode: "", display: quotaDisplay(ctx.options) });
 }

@@ -1,4 +1,4 @@
-// `npm run demo`: a complete Tollgate with upstreams that answer without a key, channels, users, tokens and a week of usage.
+// `npm run demo`: a complete Tollgate with upstreams that answer without a key, channels, users, tokens and a month of usage.
 // The data is made by the real store and ledger in ./data/demo (made anew each time); then the real server runs on it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";

@@ -89,5 +89,15 @@ const FRAMES: readonly ((payload: string) => string)[] = [
   (payload) => payload.toUpperCase(),
 ];
 
+/** Ends whatever the text before may have opened and left open. */
+const END = `'">--></script></style></title></textarea></xmp></noscript></template></select></svg></math></table></a></b>`;
+
+/** Many texts in one, each at its full force: none swallows the next. `<plaintext>`, which nothing ends, comes last. */
+export function together(texts: readonly string[]): string {
+  const isEndless = (text: string) => /<plaintext/i.test(text);
+  const ordered = [...texts.filter((text) => !isEndless(text)), ...texts.filter(isEndless)];
+  return ordered.join(`${END}\n\n`);
+}
+
 /** Each payload in each frame. */
 export const hostileHtml = hostilePayloads.flatMap((payload) => FRAMES.map((frame) => frame(payload)));

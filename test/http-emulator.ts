@@ -17,10 +17,11 @@ export interface HttpEmulator {
   close(): Promise<void>;
 }
 
-/** What to answer: JSON of any status; `undefined` = hang. */
+/** What to answer: JSON of any status, or bytes with the type that `headers` name; `undefined` = hang. */
 export type Reply = {
   readonly status?: number;
-  readonly json: unknown;
+  readonly json?: unknown;
+  readonly body?: Uint8Array;
   readonly headers?: Record<string, string>;
 };
 
@@ -45,7 +46,7 @@ export async function startHttpEmulator(
     const reply = await answer(call);
     if (!reply) return;
     res.writeHead(reply.status ?? 200, { "content-type": "application/json", ...reply.headers });
-    res.end(JSON.stringify(reply.json));
+    res.end(reply.body ?? JSON.stringify(reply.json));
   };
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -40,6 +40,7 @@ const KINDS = {
   },
   maybe: { good: ["", "0", "1.5"], bad: ["-1", "x"] },
   domains: { good: ["a.com,b.com", ""], bad: ["a.com,,b.com", "a.com,a.com", ","] },
+  repository: { good: ["owner/name", "a-b/c.d_e", ""], bad: ["owner", "a/b/c", "../x", "a/..", "a b/c"] },
   theme: { good: ["default", "berry", "air"], bad: ["neon", ""] },
 } as const;
 
@@ -76,6 +77,7 @@ const kinds: Record<OptionKey, keyof typeof KINDS> = {
   HomePageContent: "html",
   About: "html",
   Theme: "theme",
+  ReleaseRepository: "repository",
   QuotaForNewUser: "whole",
   QuotaForInviter: "whole",
   QuotaForInvitee: "whole",
@@ -324,6 +326,7 @@ describe("every option", () => {
     HomePageContent: atPath("HomePageContent", "/api/home_page_content"),
     About: atPath("About", "/api/about"),
     Theme: inStatus("Theme", "theme", "berry"),
+    ReleaseRepository: "test/e2e/console-boards.test.ts",
     QuotaForNewUser: "src/server/api/register.test.ts",
     QuotaForInviter: "src/server/api/register.test.ts",
     QuotaForInvitee: "src/server/api/register.test.ts",

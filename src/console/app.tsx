@@ -5,7 +5,7 @@ import { RouterProvider } from "react-router";
 import { ApiFault, bindSignedOut, handleFault } from "#console/base/faults.ts";
 import { signOut } from "#console/base/session.ts";
 import { loadStatus } from "#console/base/status.ts";
-import { paintPage, useThemeMode } from "#console/base/theme-mode.ts";
+import { paintPage, useShades, useThemeMode } from "#console/base/theme-mode.ts";
 import { NavProvider } from "#console/ui/shell/nav.ts";
 import { ToastHost } from "#console/ui/toast-host.tsx";
 import { consolePages, router } from "./routes.tsx";
@@ -42,7 +42,8 @@ void loadStatus(client, __APP_VERSION__);
 
 export function ConsoleApp() {
   const mode = useThemeMode();
-  useEffect(() => paintPage(mode), [mode]);
+  const shades = useShades();
+  useEffect(() => paintPage(mode, shades), [mode, shades]);
   return (
     <div className="tg-root">
       <QueryClientProvider client={client}>

@@ -2,8 +2,6 @@
 interface ImportMetaEnv {
   /** Another server of the family the console talks to; empty = same origin (spec §7). */
   readonly VITE_SERVER?: string;
-  /** `owner/name` of the public repository whose releases the update check looks up; empty = none. */
-  readonly VITE_RELEASES?: string;
 }
 
 /** Version of package.json at build time, e.g. "0.1.0". */

@@ -16,9 +16,11 @@ import {
 } from "@ant-design/icons";
 import type { ComponentType } from "react";
 import { createBrowserRouter, type RouteObject } from "react-router";
+import { inTime } from "#console/base/chunk.ts";
 import { RouteFault } from "#console/ui/route-fault.tsx";
 import type { PageRow } from "#console/ui/shell/nav.ts";
 
+const loadShell = async () => (await import("#console/ui/shell/shell.tsx")).Shell;
 const loadTokenForm = async () => (await import("./pages/token/form.tsx")).TokenFormPage;
 const loadChannelForm = async () => (await import("./pages/channel/form.tsx")).ChannelFormPage;
 const loadRedemptionForm = async () => (await import("./pages/redemption/form.tsx")).RedemptionFormPage;
@@ -189,7 +191,7 @@ function routeOf({
   readonly path: string;
   readonly load: () => Promise<ComponentType>;
 }): RouteObject {
-  return { path, lazy: async () => ({ Component: await load() }) };
+  return { path, lazy: async () => ({ Component: await inTime(load) }) };
 }
 
 export const router = createBrowserRouter([
@@ -199,7 +201,7 @@ export const router = createBrowserRouter([
     children: [
       ...guestPages.map(routeOf),
       {
-        lazy: async () => ({ Component: (await import("#console/ui/shell/shell.tsx")).Shell }),
+        lazy: async () => ({ Component: await inTime(loadShell) }),
         children: consolePages.map(routeOf),
       },
     ],

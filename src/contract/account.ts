@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { TurnstileProof } from "./auth.ts";
 import { endpoint } from "./endpoint.ts";
-import { Nothing, Quota, query } from "./wire.ts";
+import { Nothing, Quota, query, rowsOf } from "./wire.ts";
 
 /** Consumption of one day and model. The family writes these keys with capitals. */
 export const DashboardRow = z.object({
@@ -37,7 +37,7 @@ export const accountApi = {
     path: "/api/user/dashboard",
     level: "user",
     summary: "最近 7 天（UTC，含今天）按日与模型的消费",
-    data: z.array(DashboardRow),
+    data: rowsOf(DashboardRow),
   }),
   removeSelf: endpoint({
     method: "DELETE",

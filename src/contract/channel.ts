@@ -1,7 +1,18 @@
 // Upstream channels (渠道). The key is write-only: "" in every answer (contract 3.6, reliability K04).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { Csv, IdParams, isMapping, ListBeside, ListQuery, Nothing, query, SearchQuery } from "./wire.ts";
+import {
+  Csv,
+  IdParams,
+  isMapping,
+  ListBeside,
+  ListQuery,
+  lenient,
+  Nothing,
+  query,
+  rowsOf,
+  SearchQuery,
+} from "./wire.ts";
 
 export const ChannelStatus = { unknown: 0, enabled: 1, disabled: 2, autoDisabled: 3 } as const;
 
@@ -29,21 +40,21 @@ export const Channel = z.object({
   key: z.string(),
   status: z.int(),
   name: z.string(),
-  weight: z.int(),
+  weight: lenient(z.int(), 0),
   created_time: z.int(),
   test_time: z.int(),
   /** Milliseconds; 0 = untested. */
   response_time: z.int(),
-  base_url: z.string(),
-  other: z.string(),
+  base_url: lenient(z.string(), ""),
+  other: lenient(z.string(), ""),
   balance: z.number(),
   balance_updated_time: z.int(),
   models: Csv,
   group: Csv,
-  used_quota: z.int(),
-  model_mapping: z.string(),
-  priority: z.int(),
-  config: z.string(),
+  used_quota: lenient(z.int(), 0),
+  model_mapping: lenient(z.string(), ""),
+  priority: lenient(z.int(), 0),
+  config: lenient(z.string(), ""),
   /** Why and when the status last changed by itself; "" and 0 otherwise. Our addition. */
   status_reason: z.string().default(""),
   status_time: z.int().default(0),
@@ -74,6 +85,16 @@ export const ChannelUpdate = ChannelDraft.partial().extend({
 });
 export type ChannelUpdate = z.output<typeof ChannelUpdate>;
 
+/** Whose models are asked for: a stored channel by its id, or one that is being written. */
+export const ModelSource = z.object({
+  /** Stored channel, as it is stored; used when no key is given. */
+  id: z.int().min(1).optional(),
+  type: z.int().min(1),
+  key: z.string().max(65_536).default(""),
+  base_url: BaseUrl.nullish(),
+  other: z.string().trim().max(1_000).nullish(),
+});
+
 /** Which channels a run tests; absent or empty = all, anything else is refused (contract 3.6). */
 const TestScope = z.codec(z.enum(["", "all", "disabled"]).optional(), z.enum(["all", "disabled"]), {
   decode: (text) => text || "all",
@@ -98,7 +119,7 @@ export const channelApi = {
     level: "admin",
     summary: "渠道列表（不含密钥）",
     query: ListQuery,
-    data: z.array(Channel),
+    data: rowsOf(Channel),
     beside: ListBeside,
   }),
   search: endpoint({
@@ -107,7 +128,7 @@ export const channelApi = {
     level: "admin",
     summary: "按 ID、名称前缀或完整密钥搜索渠道",
     query: SearchQuery,
-    data: z.array(Channel),
+    data: rowsOf(Channel),
     beside: ListBeside,
   }),
   models: endpoint({
@@ -156,6 +177,14 @@ export const channelApi = {
     summary: "在后台更新所有已启用渠道的余额，立即返回",
     data: Nothing,
   }),
+  upstreamModels: endpoint({
+    method: "POST",
+    path: "/api/channel/upstream_models",
+    level: "admin",
+    summary: "向上游查询它提供的模型；未带密钥时使用已保存的渠道（id），此时其余字段不起作用",
+    body: ModelSource,
+    data: z.array(z.string()),
+  }),
   get: endpoint({
     method: "GET",
     path: "/api/channel/:id",
@@ -170,7 +199,7 @@ export const channelApi = {
     level: "admin",
     summary: "创建渠道；key 每行一个，逐行创建；data 为创建的数量",
     body: ChannelDraft,
-    data: z.int(),
+    data: lenient(z.int(), 1),
   }),
   update: endpoint({
     method: "PUT",

@@ -10,6 +10,7 @@ import { partnerApi } from "./partner.ts";
 import { redemptionApi } from "./redemption.ts";
 import { statusApi } from "./status.ts";
 import { tokenApi } from "./token.ts";
+import { usageApi } from "./usage.ts";
 import { userApi } from "./user.ts";
 import { userAdminApi } from "./user-admin.ts";
 
@@ -25,6 +26,7 @@ export const api = {
   partner: partnerApi,
   channel: channelApi,
   log: logApi,
+  usage: usageApi,
   option: optionApi,
   audit: auditApi,
 };

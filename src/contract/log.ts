@@ -1,7 +1,7 @@
 // The usage log (使用日志): what customers see of calls and of changes to their balance.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { ListBeside, ListQuery, Quota, query } from "./wire.ts";
+import { ListBeside, ListQuery, Quota, query, rowsOf } from "./wire.ts";
 
 export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5 } as const;
 
@@ -63,7 +63,7 @@ export const logApi = {
     level: "admin",
     summary: "所有用户的日志",
     query: ListQuery.extend(LogFilter.shape),
-    data: z.array(LogEntry),
+    data: rowsOf(LogEntry),
     beside: ListBeside,
   }),
   listSelf: endpoint({
@@ -72,7 +72,7 @@ export const logApi = {
     level: "user",
     summary: "我的日志",
     query: ListQuery.extend(SelfLogFilter.shape),
-    data: z.array(LogEntry),
+    data: rowsOf(LogEntry),
     beside: ListBeside,
   }),
   stat: endpoint({
@@ -97,7 +97,7 @@ export const logApi = {
     level: "admin",
     summary: "按类型或内容开头搜索日志，最多返回最近的 100 条",
     query: z.object({ keyword: query.text }),
-    data: z.array(LogEntry),
+    data: rowsOf(LogEntry),
     beside: ListBeside,
   }),
   searchSelf: endpoint({
@@ -106,7 +106,7 @@ export const logApi = {
     level: "user",
     summary: "按类型或内容开头搜索我的日志，最多返回最近的 100 条",
     query: z.object({ keyword: query.text }),
-    data: z.array(LogEntry),
+    data: rowsOf(LogEntry),
     beside: ListBeside,
   }),
   clear: endpoint({

@@ -26,6 +26,7 @@ const TAGS: Readonly<Record<string, string>> = {
   redemption: "兑换码",
   partner: "推广计划",
   channel: "渠道",
+  usage: "用量报表",
   log: "日志",
   option: "系统选项",
   audit: "操作审计",
@@ -176,6 +177,7 @@ function answered(schema: z.ZodType): JsonObject {
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod;
       delete jsonSchema.default;
+      ownForm(jsonSchema);
       if (def.type !== "object" || !("shape" in def)) return;
       // The shape of an object schema is a record of schemas.
       const shape = def.shape as Record<string, z.core.$ZodType>;
@@ -183,6 +185,15 @@ function answered(schema: z.ZodType): JsonObject {
     },
   });
   return tidy(printed);
+}
+
+/** Of a field that is lenient towards other servers (wire.ts): the form in which ours sends it, without null. */
+function ownForm(printed: z.core.JSONSchema.BaseSchema): void {
+  if (printed["lenient"] !== true) return;
+  const [own] = printed.anyOf ?? [];
+  delete printed["lenient"];
+  delete printed.anyOf;
+  Object.assign(printed, own);
 }
 
 /** Without what says nothing: the dialect, bounds that are only those of exact numbers, and defaults of answers' rows. */

@@ -49,6 +49,17 @@ const link = z
     "链接须以 http(s):// 或 / 开头",
   );
 
+/** Where releases are published: `owner/name` on GitHub; "" = nowhere. */
+const repository = z
+  .string()
+  .trim()
+  .refine((value) => value === "" || isRepository(value), "须为 owner/name 形式的 GitHub 仓库");
+
+/** Whether a text is `owner/name`, and nothing that could lead elsewhere in an address. */
+export function isRepository(text: string): boolean {
+  return /^[A-Za-z0-9][\w-]{0,38}\/(?!\.{1,2}$)[\w.-]{1,100}$/.test(text);
+}
+
 /** Comma list without empty and repeated entries (spec §5). */
 const domains = z.codec(
   z.string().refine((value) => {
@@ -191,6 +202,7 @@ export const optionTable = {
     tab: "other",
     label: "主题",
   }),
+  ReleaseRepository: row({ schema: repository, fallback: "", tab: "other", label: "发布仓库", root: true }),
 
   QuotaForNewUser: row({ schema: whole, fallback: "0", tab: "operation", label: "新用户初始额度" }),
   QuotaForInviter: row({ schema: whole, fallback: "0", tab: "operation", label: "邀请新用户奖励额度" }),

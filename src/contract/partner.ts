@@ -1,7 +1,7 @@
 // The partner plan (推广计划): gift codes, friends, commission in yuan; and topping up, where all of it happens (contract 17).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { Nothing, Quota, query } from "./wire.ts";
+import { ListBeside, Nothing, Quota, query, rowsOf } from "./wire.ts";
 
 /** The rates of spec §9: gift 5 % for both, commission 0.5 × 5 % of the dollars topped up, withdrawals from 100 yuan. */
 export const partnerRates = {
@@ -89,7 +89,7 @@ export const partnerApi = {
     data: Quota,
     beside: z.object({
       /** The part of `data` that the gift code brought. */
-      bonus: Quota,
+      bonus: Quota.default(0),
     }),
   }),
   adminTopUp: endpoint({
@@ -114,8 +114,8 @@ export const partnerApi = {
     level: "user",
     summary: "我邀请的用户，新的在前；page 从 1 开始",
     query: z.object({ page: friendsPage, size: query.size }),
-    data: z.array(Friend),
-    beside: z.object({ total: z.int().min(0) }),
+    data: rowsOf(Friend),
+    beside: ListBeside,
   }),
   info: endpoint({
     method: "GET",

@@ -1,7 +1,7 @@
 // Redemption codes (兑换码) as administrators see them (contract 3.8).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, SearchQuery } from "./wire.ts";
+import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
 
 export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const;
 
@@ -51,7 +51,7 @@ export const redemptionApi = {
     level: "admin",
     summary: "兑换码",
     query: ListQuery,
-    data: z.array(Redemption),
+    data: rowsOf(Redemption),
     beside: ListBeside,
   }),
   search: endpoint({
@@ -60,7 +60,7 @@ export const redemptionApi = {
     level: "admin",
     summary: "按 ID 或名称前缀搜索兑换码",
     query: SearchQuery,
-    data: z.array(Redemption),
+    data: rowsOf(Redemption),
     beside: ListBeside,
   }),
   get: endpoint({

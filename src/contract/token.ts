@@ -1,7 +1,7 @@
 // API tokens (令牌) of the caller. The key goes without its `sk-` prefix (contract 3.7).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, SearchQuery } from "./wire.ts";
+import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
 
 export const TokenStatus = { enabled: 1, disabled: 2, expired: 3, exhausted: 4 } as const;
 
@@ -58,7 +58,7 @@ export const tokenApi = {
     level: "user",
     summary: "我的令牌",
     query: ListQuery,
-    data: z.array(Token),
+    data: rowsOf(Token),
     beside: ListBeside,
   }),
   search: endpoint({
@@ -67,7 +67,7 @@ export const tokenApi = {
     level: "user",
     summary: "按名称前缀搜索我的令牌",
     query: SearchQuery,
-    data: z.array(Token),
+    data: rowsOf(Token),
     beside: ListBeside,
   }),
   get: endpoint({
@@ -84,7 +84,8 @@ export const tokenApi = {
     level: "user",
     summary: "创建令牌，返回含完整密钥的令牌",
     body: TokenDraft,
-    data: Token,
+    /** null of servers of the family before 2024-03-24. */
+    data: Token.nullable(),
   }),
   update: endpoint({
     method: "PUT",

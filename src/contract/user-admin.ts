@@ -3,7 +3,7 @@ import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { Yuan } from "./partner.ts";
 import { Password, SelfUpdate, User, Username } from "./user.ts";
-import { IdParams, ListBeside, ListQuery, Nothing, Quota, SearchQuery } from "./wire.ts";
+import { IdParams, ListBeside, ListQuery, Nothing, Quota, rowsOf, SearchQuery } from "./wire.ts";
 
 const DisplayName = SelfUpdate.shape.display_name;
 const Amount = Quota.min(0, "额度不能小于 0").max(Number.MAX_SAFE_INTEGER);
@@ -63,7 +63,7 @@ export const userAdminApi = {
     level: "admin",
     summary: "用户",
     query: ListQuery,
-    data: z.array(User),
+    data: rowsOf(User),
     beside: ListBeside,
   }),
   search: endpoint({
@@ -72,7 +72,7 @@ export const userAdminApi = {
     level: "admin",
     summary: "按 ID，或用户名、显示名称、邮箱的前缀搜索用户",
     query: SearchQuery,
-    data: z.array(User),
+    data: rowsOf(User),
     beside: ListBeside,
   }),
   get: endpoint({

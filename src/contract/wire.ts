@@ -72,6 +72,25 @@ export const SearchQuery = ListQuery.extend({ keyword: query.text });
 /** Our addition beside `data` of every list: rows in all, for paging. */
 export const ListBeside = z.object({ total: z.int().min(0).optional() });
 
+/**
+ * What other servers of the family leave out or send as null ⇄ the value with its fallback. Ours always sends the value, and the
+ * API reference prints it so (openapi.ts).
+ */
+export function lenient<T extends z.ZodType>(schema: T, fallback: z.output<T>) {
+  type Value = z.output<T>;
+  return z
+    .codec(schema.nullish(), z.custom<Value>(), {
+      decode: (value) => value ?? fallback,
+      encode: (value) => value,
+    })
+    .meta({ lenient: true });
+}
+
+/** Rows of a list; the family sends null for none. */
+export function rowsOf<T extends z.ZodType>(row: T) {
+  return lenient(z.array(row), []);
+}
+
 /** `:id` in a path. */
 export const IdParams = z.object({
   id: z.codec(z.string(), z.int().min(1), { decode: Number, encode: String }),

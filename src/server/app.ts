@@ -178,23 +178,31 @@ const NOT_BUILT_HEADERS = {
 } as const;
 
 /**
+ * No text becomes markup or script by itself: only through the console's own policies (base/trusted-types.ts, the sanitiser's).
+ * Left out while the human check is on: Cloudflare does not promise that its script passes, and nobody could log in if it did not.
+ */
+const TRUSTED_TYPES = ["require-trusted-types-for 'script'", "trusted-types default dompurify"];
+
+/**
  * Headers of the console (reliability H03, H09). Styles may be inline because antd writes them at run time; scripts may
  * not. Frames may show what the operator linked to.
  */
 function consoleHeaders(ctx: Context): Record<string, string> {
   const turnstile = ctx.options.get("TurnstileCheckEnabled") ? " https://challenges.cloudflare.com" : "";
+  const releases = ctx.options.get("ReleaseRepository") === "" ? "" : " https://api.github.com";
   const policy = [
     "default-src 'self'",
     `script-src 'self'${turnstile}`,
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' https: data:",
     "font-src 'self' data:",
-    "connect-src 'self'",
+    `connect-src 'self'${releases}`,
     `frame-src 'self' https:${framedOrigins(ctx)}`,
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",
+    ...(turnstile === "" ? TRUSTED_TYPES : []),
   ];
   return {
     ...BASE_HEADERS,

@@ -15,6 +15,7 @@ import { createReveals, type Reveals } from "./accounts/reveals.ts";
 import { createSessions, type Sessions } from "./accounts/sessions.ts";
 import { createWeChat, type WeChat, type WeChatTools } from "./accounts/wechat.ts";
 import { type Candidates, createCandidates } from "./channels/candidates.ts";
+import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Coord } from "./coord/coord.ts";
@@ -55,6 +56,8 @@ export interface Context {
   readonly ledger: Ledger;
   readonly egress: Egress;
   readonly candidates: Candidates;
+  /** How calls went, for the dashboard. */
+  readonly traffic: Traffic;
   readonly sessions: Sessions;
   readonly actors: Actors;
   readonly logins: Logins;
@@ -150,6 +153,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     it.close(),
   );
   const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
+  const traffic = cleanup.keep(createTraffic({ db, clock, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
   const sessions = createSessions({ db, clock, secrets });
@@ -179,6 +183,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     ledger,
     egress,
     candidates,
+    traffic,
     sessions,
     actors,
     logins: createLogins({ db, clock, secrets, coord, events }),

@@ -56,6 +56,10 @@ export interface Events {
   }): void;
   /** A call was charged; hears only of charges above 0, from `onCharged`. */
   onCharged(listener: (userId: number, quota: number) => void): () => void;
+  /** Every relayed call, whatever came of it. Returns how to stop hearing. */
+  onRelayDone(listener: (event: RelayDone) => void): () => void;
+  /** Every failed try at a channel. */
+  onChannelFailed(listener: (event: ChannelFailed) => void): () => void;
   accountCreated(event: { userId: number; via: "password" | "github" | "wechat"; address: string }): void;
   accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" }): void;
   passwordReset(event: { userId: number }): void;
@@ -122,10 +126,26 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
+/** Who hears of one kind of event. */
+function createHearers<Told extends unknown[]>() {
+  const hearers = new Set<(...told: Told) => void>();
+  return {
+    tell(...told: Told): void {
+      for (const hear of hearers) hear(...told);
+    },
+    add(hear: (...told: Told) => void): () => void {
+      hearers.add(hear);
+      return () => hearers.delete(hear);
+    },
+  };
+}
+
 /** Builds the event sinks over a logger. */
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
-  const chargeListeners = new Set<(userId: number, quota: number) => void>();
+  const charged = createHearers<[userId: number, quota: number]>();
+  const relayed = createHearers<[event: RelayDone]>();
+  const failed = createHearers<[event: ChannelFailed]>();
   return {
     relayDone(event) {
       const outcome = event.fault === "" ? "ok" : event.fault;
@@ -137,11 +157,13 @@ export function createEvents(logger: Logger): Events {
       counters.observe("tollgate_relay_duration_seconds", endpoint, event.elapsedMs / 1000);
       if (event.firstByteMs > 0)
         counters.observe("tollgate_relay_first_byte_seconds", endpoint, event.firstByteMs / 1000);
-      if (event.chargedQuota > 0) for (const hear of chargeListeners) hear(event.userId, event.chargedQuota);
+      if (event.chargedQuota > 0) charged.tell(event.userId, event.chargedQuota);
+      relayed.tell(event);
       logger.info(event, "relay");
     },
     channelFailed(event) {
       counters.add("tollgate_channel_failures_total", `channel="${event.channelId}",code="${event.code}"`);
+      failed.tell(event);
       logger.warn(event, "channel failed");
     },
     channelStatusChanged(event) {
@@ -152,10 +174,9 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_api_requests_total", `route="${event.route}",status="${event.status}"`);
       logger.debug(event, "api");
     },
-    onCharged(listener) {
-      chargeListeners.add(listener);
-      return () => chargeListeners.delete(listener);
-    },
+    onCharged: charged.add,
+    onRelayDone: relayed.add,
+    onChannelFailed: failed.add,
     ...accountEvents(logger, counters),
     optionChanged(event) {
       logger.info(event, "option changed");

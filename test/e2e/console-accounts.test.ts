@@ -1,46 +1,12 @@
 // The pages around accounts and money in a real browser against the real server: codes, users, top-up, partner plan.
-import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { Browser, BrowserContext, Download, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser, screenshot } from "#test/browser.ts";
-import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { screenshot } from "#test/browser.ts";
+import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/console-world.ts";
+import { manage } from "#test/process.ts";
 
-const PASSWORDS: Readonly<Record<string, string>> = { root: "123456", lihua: "river-stone-42" };
-const dir = temporaryDir();
-let server: ServerProcess;
-let browser: Browser;
-
-interface Visitor {
-  readonly context: BrowserContext;
-  readonly page: Page;
-}
-
-/** A window of its own, signed in as `username` or as nobody. */
-async function visit(username = "", size = { width: 1440, height: 900 }): Promise<Visitor> {
-  const context = await browser.newContext({ viewport: size, locale: "zh-CN", baseURL: server.url });
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
-  const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
-  if (username === "") return { context, page };
-  const data = { username, password: PASSWORDS[username] };
-  const answer: { data: unknown } = await (await context.request.post("/api/user/login", { data })).json();
-  const user = JSON.stringify(answer.data);
-  // Frames of other origins are none of ours.
-  await page.addInitScript((text) => {
-    if (window === window.top && localStorage.getItem("user") === null) localStorage.setItem("user", text);
-  }, user);
-  return { context, page };
-}
-
-function setOption(key: string, value: string): Promise<unknown> {
-  return manage(server.url, "PUT", "/api/option/", { key, value });
-}
-
-async function contentOf(download: Download): Promise<string> {
-  return readFile(await download.path(), "utf8");
-}
+let world: ConsoleWorld;
+let server: ConsoleWorld["server"];
+let visit: ConsoleWorld["visit"];
 
 async function makeCodes(count: number, quota = 500_000): Promise<string[]> {
   // The contract: an array of codes.
@@ -48,23 +14,11 @@ async function makeCodes(count: number, quota = 500_000): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  // Vite itself and not the bootstrap: a test must never install packages, which may be shared with other checkouts.
-  const root = join(import.meta.dirname, "../..");
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
-  server = await startServer(dir.path);
-  browser = await launchBrowser();
-  await manage(server.url, "POST", "/api/user/", { username: "lihua", password: PASSWORDS["lihua"] });
+  world = await openConsoleWorld();
+  ({ server, visit } = world);
 }, 180_000);
 
-afterAll(async () => {
-  await browser?.close();
-  await server?.kill();
-  dir.remove();
-});
+afterAll(() => world?.close());
 
 describe("redemption codes", () => {
   it("are made in a batch: nothing is sent without a name, then a dialog and a file with a harmless name", async () => {
@@ -235,7 +189,7 @@ describe("topping up", () => {
       "$500 5折 250 元",
       "$1000 5折 500 元",
     ]);
-    await setOption("TopUpLink", "https://shop.example/codes");
+    await world.setOption("TopUpLink", "https://shop.example/codes");
     await page.reload();
     const link = page.getByRole("link", { name: /购买 \$10，/ });
     expect(await link.getAttribute("href")).toBe("https://shop.example/codes");

@@ -1,14 +1,11 @@
 // Framed pages, what operators write, many channels at once and the log as a file, in a real browser against the real server.
-import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { Browser, BrowserContext, Download, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser, screenshot } from "#test/browser.ts";
+import { screenshot } from "#test/browser.ts";
+import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/console-world.ts";
 import { type HttpEmulator, startHttpEmulator } from "#test/http-emulator.ts";
-import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { manage } from "#test/process.ts";
 
-const PASSWORDS: Readonly<Record<string, string>> = { root: "123456", lihua: "river-stone-42" };
 /** Tries everything a framed page must not do, and says what worked. */
 const HOSTILE = `<!doctype html><meta charset="utf-8"><body><script>
   const said = [];
@@ -20,67 +17,25 @@ const HOSTILE = `<!doctype html><meta charset="utf-8"><body><script>
   document.body.append(said.join(", "));
 </script>`;
 
-const dir = temporaryDir();
-let server: ServerProcess;
+let world: ConsoleWorld;
+let server: ConsoleWorld["server"];
+let visit: ConsoleWorld["visit"];
+let setOption: ConsoleWorld["setOption"];
 let outside: HttpEmulator;
-let browser: Browser;
-/** Every address that any page asked for. */
-const asked: string[] = [];
-
-interface Visitor {
-  readonly context: BrowserContext;
-  readonly page: Page;
-}
-
-/** A window of its own, signed in as `username` or as nobody. */
-async function visit(username = "", size = { width: 1440, height: 900 }): Promise<Visitor> {
-  const context = await browser.newContext({ viewport: size, locale: "zh-CN", baseURL: server.url });
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
-  const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
-  page.on("request", (request) => asked.push(request.url()));
-  if (username === "") return { context, page };
-  const data = { username, password: PASSWORDS[username] };
-  const answer: { data: unknown } = await (await context.request.post("/api/user/login", { data })).json();
-  const user = JSON.stringify(answer.data);
-  // Frames of other origins are none of ours.
-  await page.addInitScript((text) => {
-    if (window === window.top && localStorage.getItem("user") === null) localStorage.setItem("user", text);
-  }, user);
-  return { context, page };
-}
-
-function setOption(key: string, value: string): Promise<unknown> {
-  return manage(server.url, "PUT", "/api/option/", { key, value });
-}
-
-async function contentOf(download: Download): Promise<string> {
-  return readFile(await download.path(), "utf8");
-}
 
 beforeAll(async () => {
-  // Vite itself and not the bootstrap: a test must never install packages, which may be shared with other checkouts.
-  const root = join(import.meta.dirname, "../..");
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
-  server = await startServer(dir.path);
+  world = await openConsoleWorld();
+  ({ server, visit, setOption } = world);
   outside = await startHttpEmulator(({ path }) =>
     path.includes("subscription")
       ? { json: { hard_limit_usd: 42.5, has_payment_method: true } }
       : { json: { total_usage: 250 } },
   );
-  browser = await launchBrowser();
-  await manage(server.url, "POST", "/api/user/", { username: "lihua", password: PASSWORDS["lihua"] });
 }, 180_000);
 
 afterAll(async () => {
-  await browser?.close();
-  await server?.kill();
+  await world?.close();
   await outside?.close();
-  dir.remove();
 });
 
 /** What the hostile page managed; its own script is part of its text. */
@@ -285,7 +240,7 @@ describe("every page of this file", () => {
         await screenshot(page, `pages-${colorScheme}-${path.replaceAll("/", "_")}`);
       }
     }
-    expect(asked.filter((address) => /sk-[0-9A-Za-z]{20}|[0-9a-f]{32}/.test(address))).toEqual([]);
+    expect(world.asked.filter((address) => /sk-[0-9A-Za-z]{20}|[0-9a-f]{32}/.test(address))).toEqual([]);
     await context.close();
   });
 });

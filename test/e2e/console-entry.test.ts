@@ -1,10 +1,9 @@
 // Every way into the console in a real browser against the real server: registration with mail code and human check, password
 // reset, GitHub (login, binding, failure with retries) and WeChat. The other services are emulators on loopback.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser, screenshot } from "#test/browser.ts";
+import { buildConsole } from "#test/console-build.ts";
 import { type GithubEmulator, type GithubUser, startGithub } from "#test/github-emulator.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 import {
@@ -82,13 +81,7 @@ async function logIn(page: Page, username: string, password: string): Promise<vo
 }
 
 beforeAll(async () => {
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: join(import.meta.dirname, "../.."),
-    // Tests run as NODE_ENV=test, for which Vite would build the development form of React.
-    env: { ...process.env, NODE_ENV: "production" },
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  buildConsole();
   [github, wechat, turnstile, smtp] = await Promise.all([
     startGithub(),
     startWeChat(() => Date.now()),

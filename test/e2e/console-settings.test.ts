@@ -1,11 +1,10 @@
-// Settings, dashboard and playground in a real browser against the real server, with the rights of each role.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+// Settings and playground in a real browser against the real server, with the rights of each role.
 import type { LLMock } from "@copilotkit/aimock";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startAimock, upstreamKey } from "#test/aimock.ts";
 import { launchBrowser, screenshot } from "#test/browser.ts";
+import { buildConsole } from "#test/console-build.ts";
 import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
 const PASSWORDS: Readonly<Record<string, string>> = {
@@ -57,22 +56,8 @@ function saves(page: Page): { key: string; value: string }[] {
   return saved;
 }
 
-async function ask(content: string): Promise<void> {
-  await fetch(`${server.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content }] }),
-  });
-}
-
 beforeAll(async () => {
-  const built = spawnSync(process.execPath, ["node_modules/vite/bin/vite.js", "build"], {
-    cwd: join(import.meta.dirname, "../.."),
-    // Tests run as NODE_ENV=test, for which Vite would build the development form of React.
-    env: { ...process.env, NODE_ENV: "production" },
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  buildConsole();
   mock = await startAimock();
   server = await startServer(dir.path);
   browser = await launchBrowser();
@@ -209,7 +194,9 @@ describe("options", () => {
     expect(Math.round(days)).toBe(30);
     const clear = async () => {
       await page.getByRole("button", { name: "清理历史日志" }).click();
-      await page.getByRole("button", { name: "确认清理" }).click();
+      const confirm = page.getByRole("button", { name: "确认清理" });
+      await confirm.click();
+      await confirm.waitFor({ state: "hidden" });
     };
     await clear();
     await page.getByText("0 条日志已清理！").waitFor();
@@ -259,44 +246,6 @@ describe("personal settings", () => {
     await dialog.getByRole("button", { name: "确认删除" }).click();
     await page.waitForURL("**/login");
     expect(deletions).toHaveLength(1);
-    await context.close();
-  });
-});
-
-describe("the dashboard", () => {
-  it("says why it is empty, and offers what fills it", async () => {
-    const { page, context } = await visit("lihua");
-    await page.goto("/dashboard");
-    await page.getByText("近 7 天没有调用").waitFor();
-    await page.getByRole("link", { name: "去操练场试试" }).waitFor();
-    await context.close();
-  });
-
-  it("draws spend, requests and tokens, with the same numbers as a table", async () => {
-    await ask("hello");
-    await ask("hello again");
-    const { page, context } = await visit("root");
-    await page.goto("/dashboard");
-    await page.locator("canvas").first().waitFor();
-    expect(await page.locator("canvas").count()).toBe(3);
-    await page.getByText("以表格查看").nth(1).click();
-    const requests = page.getByRole("region", { name: "每日请求的数据" });
-    expect(await requests.getByRole("row").last().textContent()).toMatch(/2$/);
-    await page.getByRole("row", { name: /gpt-4o-mini.*100\.0%/ }).waitFor();
-    await page.getByText("今日全站花费").waitFor();
-    await screenshot(page, "dashboard");
-    await page.setViewportSize({ width: 390, height: 844 });
-    await expect
-      .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
-      .toBeLessThanOrEqual(390);
-    await context.close();
-  });
-
-  it("tells that history could not be loaded (spec §8)", async () => {
-    const { page, context } = await visit("root");
-    await page.route("**/api/log/self/history", (route) => route.abort());
-    await page.goto("/dashboard");
-    await page.getByText("加载历史消费失败").waitFor();
     await context.close();
   });
 });

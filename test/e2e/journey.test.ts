@@ -1,13 +1,12 @@
 // The journey of a new operator in a real browser: log in, add a channel, test it, create a token, copy its key, call the
 // gateway with the official SDK, and find every call in the log, charged to the unit.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
 import { launchBrowser, screenshot } from "#test/browser.ts";
+import { buildConsole } from "#test/console-build.ts";
 import { type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
 const dir = temporaryDir();
@@ -46,11 +45,7 @@ async function logIn(): Promise<void> {
 }
 
 beforeAll(async () => {
-  const built = spawnSync(process.execPath, ["scripts/bootstrap.js", "console"], {
-    cwd: join(import.meta.dirname, "../.."),
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  buildConsole();
   mock = await startAimock();
   server = await startServer(dir.path);
   browser = await launchBrowser();

@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-query";
 import { z } from "zod";
 import type { AnswerOf, Endpoint } from "#contract/endpoint.ts";
+import { Nothing } from "#contract/wire.ts";
 import { ApiFault, messages } from "./faults.ts";
 
 type Decoded<T> = T extends z.ZodType ? z.output<T> : never;
@@ -20,11 +21,16 @@ type Search<E extends Endpoint> = E["query"] extends z.ZodType
   : unknown;
 type Body<E extends Endpoint> = E["body"] extends z.ZodType ? { readonly body: Decoded<E["body"]> } : unknown;
 
+interface Once {
+  /** The same for every try of one act, so that a repeated one is carried out once (contract: Idempotency-Key). */
+  readonly idempotencyKey?: string;
+}
+
 /** What a caller passes: decoded params, query and body; a query may name only some of its fields. */
-export type CallInput<E extends Endpoint> = Params<E> & Search<E> & Body<E>;
+export type CallInput<E extends Endpoint> = Params<E> & Search<E> & Body<E> & Once;
 
 /** The input as the untyped functions below see it. */
-interface LooseInput {
+interface LooseInput extends Once {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
@@ -64,7 +70,10 @@ async function send(endpoint: Endpoint, input: LooseInput, signal?: AbortSignal)
     return await fetch(address, {
       method: endpoint.method,
       credentials: SERVER === "" ? "same-origin" : "include",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(input.idempotencyKey === undefined ? {} : { "idempotency-key": input.idempotencyKey }),
+      },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
@@ -114,7 +123,8 @@ export async function call<E extends Endpoint>(
   if (envelope === undefined) throw new ApiFault("unreadable", messages.unreadable);
   if (envelope.success === false) throw new ApiFault("refused", envelope.message || messages.failed);
   const dataSchema: z.ZodType = endpoint.data;
-  const data = dataSchema.safeDecode(envelope.data ?? null);
+  // Where the contract promises nothing, whatever another server of the family sends is left unread.
+  const data = dataSchema.safeDecode(endpoint.data === Nothing ? null : (envelope.data ?? null));
   const beside = endpoint.beside?.safeDecode(envelope);
   if (!data.success || beside?.success === false) {
     throw new ApiFault("unreadable", messages.unreadable, { cause: data.error ?? beside?.error });

@@ -1,12 +1,19 @@
 import { theme } from "antd";
 import { describe, expect, it } from "vitest";
-import { contrast, shades, TAG_COLOURS, type ThemeMode, tagPalette } from "./colours.ts";
+import { contrast, LOOKS, shadesOf, TAG_COLOURS, type ThemeMode, tagPalette } from "./colours.ts";
 import { themeFor } from "./theme.ts";
 
 const MODES: readonly ThemeMode[] = ["light", "dark"];
 
-describe.each(MODES)("%s theme", (mode) => {
-  const shade = shades[mode];
+const THEMES = MODES.flatMap((mode) => LOOKS.map((look) => [mode, look] as const));
+
+it("an unknown look is the default", () => {
+  expect(shadesOf("dark", "neon")).toEqual(shadesOf("dark"));
+  expect(shadesOf("light", "berry").brand).not.toBe(shadesOf("light").brand);
+});
+
+describe.each(THEMES)("%s theme, %s look", (mode, look) => {
+  const shade = shadesOf(mode, look);
 
   it.each(TAG_COLOURS)("keeps the %s tag readable", (name) => {
     const { ground, text } = tagPalette[mode][name];
@@ -21,6 +28,11 @@ describe.each(MODES)("%s theme", (mode) => {
     }
   });
 
+  it("keeps a chosen entry of the menu readable", () => {
+    const text = mode === "light" ? shade.brand : shade.text;
+    expect(contrast(shade.selected, text)).toBeGreaterThanOrEqual(4.5);
+  });
+
   it("keeps the states readable as text and their buttons readable", () => {
     for (const state of [shade.success, shade.warning, shade.error, shade.info]) {
       expect(contrast(shade.surface, state), state).toBeGreaterThanOrEqual(4.5);
@@ -30,7 +42,7 @@ describe.each(MODES)("%s theme", (mode) => {
   });
 
   it("hands antd a primary colour that stays readable after its algorithm", () => {
-    const token = theme.getDesignToken(themeFor(mode, false));
+    const token = theme.getDesignToken(themeFor(mode, false, shade));
     expect(contrast(token.colorPrimary, shade.surface), token.colorPrimary).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token.colorPrimary, shade.onBrand)).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token.colorPrimaryHover, shade.onBrand), token.colorPrimaryHover).toBeGreaterThanOrEqual(

@@ -80,7 +80,7 @@ export interface Shades {
   readonly tooltip: string;
 }
 
-export const shades: Readonly<Record<ThemeMode, Shades>> = {
+const neutral: Readonly<Record<ThemeMode, Shades>> = {
   light: {
     brand: "#0b7265",
     brandHover: "#095f54",
@@ -124,6 +124,39 @@ export const shades: Readonly<Record<ThemeMode, Shades>> = {
     tooltip: "#2b373d",
   },
 };
+
+/** What the operator chose with the option Theme: the hue of everything that is ours to colour. */
+export const LOOKS = ["default", "berry", "air"] as const;
+export type Look = (typeof LOOKS)[number];
+
+type Hue = Pick<Shades, "brand" | "brandHover" | "onBrand" | "selected">;
+
+const hues: Readonly<Record<Exclude<Look, "default">, Readonly<Record<ThemeMode, Hue>>>> = {
+  berry: {
+    light: { brand: "#9a2a6b", brandHover: "#7f1f57", onBrand: "#ffffff", selected: "#f8e6f0" },
+    dark: { brand: "#e583bb", brandHover: "#ee9dcb", onBrand: "#33081f", selected: "#3a1a2c" },
+  },
+  air: {
+    light: { brand: "#1b62b5", brandHover: "#154f94", onBrand: "#ffffff", selected: "#e3eefa" },
+    dark: { brand: "#6cb0f5", brandHover: "#8bc1f8", onBrand: "#04203d", selected: "#14304c" },
+  },
+};
+
+const looks: Readonly<Record<Look, Readonly<Record<ThemeMode, Shades>>>> = {
+  default: neutral,
+  berry: dyed(hues.berry),
+  air: dyed(hues.air),
+};
+
+function dyed(hue: Readonly<Record<ThemeMode, Hue>>): Readonly<Record<ThemeMode, Shades>> {
+  return { light: { ...neutral.light, ...hue.light }, dark: { ...neutral.dark, ...hue.dark } };
+}
+
+/** The colours of one look and mode, always the same object. An unknown name is the default. */
+export function shadesOf(mode: ThemeMode, look: string = "default"): Shades {
+  const known = LOOKS.find((name) => name === look) ?? "default";
+  return looks[known][mode];
+}
 
 export const FONT =
   '-apple-system, BlinkMacSystemFont, "Segoe UI", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Noto Sans Hans", sans-serif';

@@ -1,8 +1,7 @@
 // The newest release on the public code host (spec §7, "update check"). Its notes are a stranger's text and are shown as text.
 import { z } from "zod";
+import { isRepository } from "#contract/option.ts";
 import { readElsewhere } from "./call.ts";
-
-const REPOSITORY = import.meta.env?.VITE_RELEASES ?? "";
 
 const Release = z.object({ tag_name: z.string(), body: z.string().nullish() });
 
@@ -12,13 +11,13 @@ export interface Release {
   readonly notes: string;
 }
 
-/** Address people can open; undefined when this build names no repository. */
-export function releasesPage(repository = REPOSITORY): string | undefined {
-  return /^[\w.-]+\/[\w.-]+$/.test(repository) ? `https://github.com/${repository}/releases` : undefined;
+/** Address people can open; undefined when the operator has named no repository. */
+export function releasesPage(repository: string): string | undefined {
+  return isRepository(repository) ? `https://github.com/${repository}/releases` : undefined;
 }
 
-/** Asks the code host. Throws: ApiFault, e.g. when the content policy keeps the browser at home. */
-export async function latestRelease(): Promise<Release> {
-  const release = await readElsewhere(`https://api.github.com/repos/${REPOSITORY}/releases/latest`, Release);
+/** Asks the code host. Throws: ApiFault, e.g. when the browser cannot reach it. */
+export async function latestRelease(repository: string): Promise<Release> {
+  const release = await readElsewhere(`https://api.github.com/repos/${repository}/releases/latest`, Release);
   return { version: release.tag_name, notes: release.body ?? "" };
 }

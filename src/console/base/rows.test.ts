@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { beforeEach, describe, expect, it } from "vitest";
 import { tokenApi } from "#contract/token.ts";
-import { hideRow, patchRow } from "./rows.ts";
+import { hideRow, patchRow, shownRows } from "./rows.ts";
 
 const LISTS = [tokenApi.list, tokenApi.search];
 const KEY = [tokenApi.list.path, { query: { p: 0 } }];
@@ -15,6 +15,33 @@ beforeEach(() => {
       { id: 2, status: 1 },
     ],
     total: 2,
+  });
+});
+
+describe("shownRows", () => {
+  const data = [
+    { id: 3, name: "b" },
+    { id: 1, name: "c" },
+    { id: 2, name: "a" },
+  ];
+  const ids = (total: number | undefined, order: string, desc = false) =>
+    shownRows({ data, total }, { order, desc }).map(({ id }) => id);
+
+  it("leaves the order of a server that tells a total alone", () => {
+    expect(ids(3, "name")).toEqual([3, 1, 2]);
+  });
+
+  it("sorts what came from a server that cannot sort", () => {
+    expect([ids(undefined, ""), ids(undefined, "name"), ids(undefined, "id", true)]).toEqual([
+      [3, 1, 2],
+      [2, 3, 1],
+      [3, 2, 1],
+    ]);
+  });
+
+  it("tells entries without a number apart", () => {
+    const rows = shownRows({ data: [{ id: 0 }, { id: 0 }] }, { order: "", desc: false });
+    expect(rows.map(({ id }) => id)).toEqual([-1, -2]);
   });
 });
 

@@ -10,6 +10,35 @@ interface ListAnswer {
   readonly total?: number | undefined;
 }
 
+/** Which column rows are sorted by; "" = as they came. */
+interface Order {
+  readonly order: string;
+  readonly desc: boolean;
+}
+
+function fieldOf(row: Row, name: string): unknown {
+  return Object.entries(row).find(([field]) => field === name)?.[1];
+}
+
+function compare(one: unknown, other: unknown): number {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return String(one ?? "").localeCompare(String(other ?? ""), "zh-CN");
+}
+
+/**
+ * The rows of an answer as they are shown. A server that knows our additions (it tells a total) has sorted them; with any other
+ * the rows at hand are sorted here. Entries without a number (One API's own log) get one each, below zero, to be told apart.
+ */
+export function shownRows<T extends Row>(
+  answer: { readonly data: readonly T[]; readonly total?: number | undefined },
+  { order, desc }: Order,
+): readonly T[] {
+  const rows = answer.data.map((row, index) => (row.id === 0 ? { ...row, id: -1 - index } : row));
+  if (answer.total !== undefined || order === "") return rows;
+  const sign = desc ? -1 : 1;
+  return rows.toSorted((one, other) => sign * compare(fieldOf(one, order), fieldOf(other, order)));
+}
+
 function isListAnswer(value: unknown): value is ListAnswer {
   return typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data);
 }

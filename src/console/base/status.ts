@@ -5,6 +5,7 @@ import { type Status, statusApi } from "#contract/status.ts";
 import { query } from "./call.ts";
 import { messages } from "./faults.ts";
 import { readStored, writeStored } from "./storage.ts";
+import { setLook } from "./theme-mode.ts";
 import { toast } from "./toast.ts";
 
 const DEFAULT_NAME = "Tollgate";
@@ -13,6 +14,7 @@ const DEFAULT_UNIT = 500_000;
 const statusQuery = { ...query(statusApi.status, {}), staleTime: 60_000, meta: { silent: true } };
 
 function remember(status: Status): void {
+  setLook(status.theme);
   writeStored("status", status);
   writeStored("quota_per_unit", status.quota_per_unit);
   writeStored("display_in_currency", status.display_in_currency);

@@ -1,17 +1,16 @@
 // The theme: our own antd tokens for light and dark. Loaded with the shell; guest pages live on the same colours without antd.
 import { type ThemeConfig, theme } from "antd";
-import { FONT, FONT_CODE, shades, type ThemeMode } from "./colours.ts";
+import { FONT, FONT_CODE, type Shades, shadesOf, type ThemeMode } from "./colours.ts";
 import { CALM, useMedia } from "./media.ts";
-import { useThemeMode } from "./theme-mode.ts";
+import { useShades, useThemeMode } from "./theme-mode.ts";
 
 /** Popups keep an edge in the dark, where a shadow alone is not seen. */
-function popupShadow(mode: ThemeMode): string {
+function popupShadow(mode: ThemeMode, shade: Shades): string {
   const depth = mode === "dark" ? "rgb(0 0 0 / 55%)" : "rgb(12 38 44 / 18%)";
-  return `0 0 0 1px ${shades[mode].line}, 0 12px 32px -8px ${depth}`;
+  return `0 0 0 1px ${shade.line}, 0 12px 32px -8px ${depth}`;
 }
 
-function tokens(mode: ThemeMode, isCalm: boolean): NonNullable<ThemeConfig["token"]> {
-  const shade = shades[mode];
+function tokens(mode: ThemeMode, shade: Shades, isCalm: boolean): NonNullable<ThemeConfig["token"]> {
   return {
     fontFamily: FONT,
     fontFamilyCode: FONT_CODE,
@@ -45,16 +44,15 @@ function tokens(mode: ThemeMode, isCalm: boolean): NonNullable<ThemeConfig["toke
     colorBorder: shade.line,
     colorBorderSecondary: shade.lineSoft,
     colorSplit: shade.lineSoft,
-    boxShadow: popupShadow(mode),
-    boxShadowSecondary: popupShadow(mode),
+    boxShadow: popupShadow(mode, shade),
+    boxShadowSecondary: popupShadow(mode, shade),
     controlItemBgHover: shade.hover,
     controlItemBgActive: shade.selected,
     controlItemBgActiveHover: shade.selected,
   };
 }
 
-function componentTokens(mode: ThemeMode): NonNullable<ThemeConfig["components"]> {
-  const shade = shades[mode];
+function componentTokens(mode: ThemeMode, shade: Shades): NonNullable<ThemeConfig["components"]> {
   return {
     Button: {
       // The algorithm of the dark theme would move these; buttons and links show the brand colour itself.
@@ -106,24 +104,24 @@ function componentTokens(mode: ThemeMode): NonNullable<ThemeConfig["components"]
       headerHeight: 56,
       headerPadding: "0 24px",
     },
-    Segmented: { trackBg: shade.page },
+    Segmented: { trackBg: shade.lineSoft, itemColor: shade.textSecondary },
     Form: { verticalLabelPadding: "0 0 6px", itemMarginBottom: 20 },
     Select: { optionSelectedBg: shade.selected, optionActiveBg: shade.hover },
     Notification: { width: 360 },
   };
 }
 
-/** antd's theme for one mode; `isCalm` turns motion off. */
-export function themeFor(mode: ThemeMode, isCalm: boolean): ThemeConfig {
+/** antd's theme for one mode and its colours; `isCalm` turns motion off. */
+export function themeFor(mode: ThemeMode, isCalm: boolean, shade: Shades = shadesOf(mode)): ThemeConfig {
   return {
     algorithm: mode === "dark" ? theme.darkAlgorithm : theme.defaultAlgorithm,
     hashed: false,
-    token: tokens(mode, isCalm),
-    components: componentTokens(mode),
+    token: tokens(mode, shade, isCalm),
+    components: componentTokens(mode, shade),
   };
 }
 
 export function useTheme(): ThemeConfig {
   const mode = useThemeMode();
-  return themeFor(mode, useMedia(CALM));
+  return themeFor(mode, useMedia(CALM), useShades());
 }

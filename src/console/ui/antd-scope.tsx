@@ -10,6 +10,9 @@ import "./antd-scope.css";
 // The calendars of antd name months and days in the language of dayjs.
 dayjs.locale("zh-cn");
 
+/** Pixels from above: toasts leave the header with its menus free. */
+const TOASTS = { top: 68 } as const;
+
 export function AntdScope({
   className,
   children,
@@ -19,7 +22,9 @@ export function AntdScope({
 }) {
   return (
     <ConfigProvider locale={zhCN} theme={useTheme()} button={{ autoInsertSpace: false }}>
-      <App {...(className === undefined ? { component: false } : { className })}>{children}</App>
+      <App notification={TOASTS} {...(className === undefined ? { component: false } : { className })}>
+        {children}
+      </App>
     </ConfigProvider>
   );
 }

@@ -1,7 +1,7 @@
 // Rows on a phone: one card each, with title, state, key facts and a menu of actions.
 import { EllipsisOutlined, RightOutlined } from "@ant-design/icons";
 import { App, Button, Checkbox, Dropdown, type MenuProps } from "antd";
-import type { RowAction, RowView, Selection } from "./resource-table.tsx";
+import type { RowAction, RowView, Selection } from "./row-view.ts";
 
 export interface CardListProps<Row extends { readonly id: number }> extends RowView<Row> {
   readonly label: string;

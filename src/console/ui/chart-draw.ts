@@ -1,18 +1,19 @@
-// Draws stacked bars with ECharts. Only ever imported lazily: it is the largest thing the console has.
-import { BarChart } from "echarts/charts";
+// Draws stacked bars and lines with ECharts. Only ever imported lazily: it is the largest thing the console has.
+import { BarChart, LineChart } from "echarts/charts";
 import { GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
 import { type EChartsCoreOption, init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { FONT, type Shades } from "#console/base/colours.ts";
 
-use([BarChart, GridComponent, LegendComponent, TooltipComponent, CanvasRenderer]);
+use([BarChart, LineChart, GridComponent, LegendComponent, TooltipComponent, CanvasRenderer]);
 
 export interface Plan {
+  readonly kind: "bar" | "line";
   readonly labels: readonly string[];
   readonly series: readonly {
     readonly name: string;
     readonly colour: string;
-    readonly values: readonly number[];
+    readonly values: readonly (number | null)[];
   }[];
   readonly shades: Shades;
   readonly format: (value: number) => string;
@@ -26,7 +27,22 @@ export interface Drawing {
   readonly end: () => void;
 }
 
-function optionOf({ labels, series, shades, format, formatAxis, isCalm, isNarrow }: Plan): EChartsCoreOption {
+/** How the values of one name are drawn. */
+function seriesOf(kind: Plan["kind"], { name, colour, values }: Plan["series"][number]) {
+  const drawn = { name, data: values, itemStyle: { color: colour }, emphasis: { disabled: true } };
+  if (kind === "bar") return { ...drawn, type: "bar", stack: "all", barMaxWidth: 36 };
+  return {
+    ...drawn,
+    type: "line",
+    symbol: "circle",
+    symbolSize: values.length > 31 ? 3 : 6,
+    lineStyle: { color: colour, width: 2 },
+    areaStyle: { color: colour, opacity: 0.08 },
+  };
+}
+
+function optionOf(plan: Plan): EChartsCoreOption {
+  const { kind, labels, series, shades, format, formatAxis, isCalm, isNarrow } = plan;
   const text = { color: shades.textSecondary, fontFamily: FONT, fontSize: isNarrow ? 11 : 12 };
   return {
     animation: !isCalm,
@@ -53,12 +69,17 @@ function optionOf({ labels, series, shades, format, formatAxis, isCalm, isNarrow
       // Drawn in the canvas: no text becomes markup (reliability H03, H05).
       renderMode: "richText",
       confine: true,
-      axisPointer: { type: "shadow", shadowStyle: { color: shades.textTertiary, opacity: 0.1 } },
+      axisPointer: {
+        type: kind === "bar" ? "shadow" : "line",
+        lineStyle: { color: shades.line },
+        shadowStyle: { color: shades.textTertiary, opacity: 0.1 },
+      },
       backgroundColor: shades.tooltip,
       borderWidth: 0,
       textStyle: { color: "#ffffff", fontFamily: FONT, fontSize: 12 },
       order: "valueDesc",
-      valueFormatter: (value: unknown) => format(Number(value)),
+      // Unknown values come as what ECharts makes of a gap.
+      valueFormatter: (value: unknown) => (typeof value === "number" ? format(value) : "—"),
     },
     xAxis: {
       type: "category",
@@ -70,18 +91,11 @@ function optionOf({ labels, series, shades, format, formatAxis, isCalm, isNarrow
     yAxis: {
       type: "value",
       splitNumber: 4,
+      min: 0,
       splitLine: { lineStyle: { color: shades.lineSoft } },
       axisLabel: { ...text, formatter: (value: number) => formatAxis(value) },
     },
-    series: series.map(({ name, colour, values }) => ({
-      type: "bar",
-      name,
-      stack: "all",
-      barMaxWidth: 36,
-      itemStyle: { color: colour },
-      emphasis: { disabled: true },
-      data: values,
-    })),
+    series: series.map((one) => seriesOf(kind, one)),
   };
 }
 

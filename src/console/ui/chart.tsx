@@ -1,22 +1,24 @@
-// A bar chart over days with the same data as a table beneath: for screen readers, and for who wants the numbers.
+// A chart over days, bars or a line, with the same data as a table beneath: for screen readers, and for who wants the numbers.
 // What draws it is loaded with the first chart.
 import { useEffect, useRef } from "react";
-import { shades, type TagColour, tagPalette } from "#console/base/colours.ts";
+import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { CALM, NARROW, useMedia } from "#console/base/media.ts";
-import { useThemeMode } from "#console/base/theme-mode.ts";
+import { useShades, useThemeMode } from "#console/base/theme-mode.ts";
 import type { Drawing } from "./chart-draw.ts";
 import "./chart.css";
 
 export interface ChartSeries {
   readonly name: string;
   readonly colour: TagColour;
-  readonly values: readonly number[];
+  /** null = unknown on that day: a gap. */
+  readonly values: readonly (number | null)[];
 }
 
 export interface ChartProps {
   readonly title: string;
+  /** Bars stacked on each other, or a line with its points. Bars unless told. */
+  readonly kind?: "bar" | "line";
   readonly labels: readonly string[];
-  /** Stacked on each other. */
   readonly series: readonly ChartSeries[];
   /** Exact value as text, for tooltips and the table. */
   readonly format: (value: number) => string;
@@ -26,10 +28,11 @@ export interface ChartProps {
   readonly summary: string;
 }
 
-function Canvas({ labels, series, format, formatAxis, summary }: ChartProps) {
+function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const mode = useThemeMode();
+  const shades = useShades();
   const isCalm = useMedia(CALM);
   const isNarrow = useMedia(NARROW);
   useEffect(() => {
@@ -39,13 +42,14 @@ function Canvas({ labels, series, format, formatAxis, summary }: ChartProps) {
       if (isGone || box.current === null) return;
       drawing.current ??= draw(box.current);
       drawing.current.show({
+        kind,
         labels,
         series: series.map(({ name, colour, values }) => ({
           name,
           values,
           colour: tagPalette[mode][colour].text,
         })),
-        shades: shades[mode],
+        shades,
         format,
         formatAxis,
         isCalm,
@@ -56,7 +60,7 @@ function Canvas({ labels, series, format, formatAxis, summary }: ChartProps) {
     return () => {
       isGone = true;
     };
-  }, [labels, series, format, formatAxis, mode, isCalm, isNarrow]);
+  }, [kind, labels, series, format, formatAxis, mode, shades, isCalm, isNarrow]);
   useEffect(
     () => () => {
       drawing.current?.end();
@@ -68,6 +72,7 @@ function Canvas({ labels, series, format, formatAxis, summary }: ChartProps) {
 }
 
 function DataTable({ title, labels, series, format }: ChartProps) {
+  const exact = (value: number | null) => (value === null ? "—" : format(value));
   return (
     <details className="tg-chart-data">
       <summary>以表格查看</summary>
@@ -89,7 +94,7 @@ function DataTable({ title, labels, series, format }: ChartProps) {
               <tr key={label}>
                 <th scope="row">{label}</th>
                 {series.map(({ name, values }) => (
-                  <td key={name}>{format(values[at] ?? 0)}</td>
+                  <td key={name}>{exact(values[at] ?? null)}</td>
                 ))}
               </tr>
             ))}

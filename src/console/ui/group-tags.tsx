@@ -1,7 +1,8 @@
 // User groups as tags: vip and pro yellow, svip and premium red (spec §2).
-import { Tooltip } from "antd";
+
 import type { TagColour } from "#console/base/colours.ts";
 import { ColourTag } from "./status-tag.tsx";
+import { Tooltip } from "./tooltip.tsx";
 
 const COLOURS: Readonly<Record<string, TagColour>> = {
   vip: "yellow",

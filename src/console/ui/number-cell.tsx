@@ -1,6 +1,7 @@
 // A whole number edited in place: saved on Enter and on leaving. Empty input is ignored, values below `min` become `min` (spec §5).
-import { InputNumber, Tooltip } from "antd";
+import { InputNumber } from "antd";
 import { useState } from "react";
+import { Tooltip } from "./tooltip.tsx";
 
 export interface NumberCellProps {
   readonly value: number;

@@ -1,8 +1,9 @@
 // Quota as money or abbreviated units, the exact number on hover.
-import { Tooltip } from "antd";
+
 import { formatCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { formatQuota } from "#contract/quota.ts";
+import { Tooltip } from "./tooltip.tsx";
 
 export interface QuotaTextProps {
   /** Quota units. */

@@ -4,9 +4,11 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Query } from "#console/base/call.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { shownRows } from "#console/base/rows.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
+import type { RowView } from "./row-view.ts";
 import { TableFooter } from "./table-footer.tsx";
 import { type ListInput, useTableState } from "./table-state.ts";
 import { EmptyState, ErrorState } from "./table-states.tsx";
@@ -16,57 +18,6 @@ import "./resource-table.css";
 export interface ListAnswer<Row> {
   readonly data: readonly Row[];
   readonly total?: number | undefined;
-}
-
-export interface Column<Row> {
-  /** The field's name on the wire; what the server sorts by. */
-  readonly key: string;
-  readonly title: string;
-  readonly render: (row: Row) => ReactNode;
-  /** Pixels; all widths together are the least width of the table. */
-  readonly width: number;
-  readonly isNumber?: boolean;
-  readonly isSortable?: boolean;
-  /** Stays at the left while the rest scrolls; cannot be hidden. */
-  readonly isFixed?: boolean;
-  /** Shown only when the user asks for it. */
-  readonly isHiddenAtFirst?: boolean;
-  /** Left out on phones: the card's head shows it already. */
-  readonly isInHead?: boolean;
-}
-
-export interface RowAction {
-  readonly key: string;
-  readonly label: string;
-  readonly icon?: ReactNode;
-  readonly onClick: () => void;
-  readonly isDanger?: boolean;
-  readonly isDisabled?: boolean;
-  /** Asked before the click counts. */
-  readonly question?: string;
-  readonly confirmText?: string;
-}
-
-/** Which rows are chosen for an action on many. */
-export interface Selection {
-  readonly ids: readonly number[];
-  readonly choose: (ids: readonly number[]) => void;
-}
-
-export interface RowView<Row> {
-  readonly columns: readonly Column<Row>[];
-  readonly actions?: (row: Row) => readonly RowAction[];
-  /** Something richer before the actions, e.g. a copy button with its menu. */
-  readonly lead?: (row: Row) => ReactNode;
-  readonly actionsWidth?: number;
-  /** Head of a card on phones. */
-  readonly cardTitle: (row: Row) => ReactNode;
-  readonly cardState?: (row: Row) => ReactNode;
-  /** Keys of the columns a card shows. */
-  readonly cardFacts: readonly string[];
-  readonly onOpen?: (row: Row) => void;
-  /** Present = rows can be chosen. */
-  readonly selection?: Selection | undefined;
 }
 
 export interface ResourceTableProps<Row extends { readonly id: number }>
@@ -93,7 +44,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   const state = useTableState(props.name, hiddenAtFirst);
   const isNarrow = useMedia(NARROW);
   const answer = useQuery({ ...props.load(state.input), placeholderData: keepPreviousData });
-  const rows = answer.data?.data ?? [];
+  const rows = answer.data === undefined ? [] : shownRows(answer.data, state.input);
   const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
   const isFirstLoad = answer.isPending;
   const [ids, choose] = useState<readonly number[]>([]);
@@ -105,9 +56,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
       return <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />;
     }
     if (!isFirstLoad && rows.length === 0) {
-      return (
-        <EmptyState {...props.empty} keyword={state.input.keyword} onClear={() => state.setKeyword("")} />
-      );
+      return <EmptyState {...props.empty} state={state} />;
     }
     const view = { ...props, columns: shown, rows, isLoading: isFirstLoad, state, selection };
     return isNarrow ? <CardList {...view} /> : <RowTable {...view} />;

@@ -3,7 +3,7 @@ import { Button, Space, Table, type TableColumnType, type TableProps } from "ant
 import type { SorterResult } from "antd/es/table/interface";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { ConfirmButton } from "./confirm-button.tsx";
-import type { Column, RowAction, RowView } from "./resource-table.tsx";
+import type { Column, RowAction, RowView } from "./row-view.ts";
 import type { TableState } from "./table-state.ts";
 
 export interface RowTableProps<Row extends { readonly id: number }> extends RowView<Row> {
@@ -121,7 +121,10 @@ function openable(open: () => void) {
   };
 }
 
-/** Gives antd's scroll areas a tab stop and a name; antd offers no property for it. */
+/**
+ * Gives antd's scroll areas a tab stop and a name, and takes the row that only measures widths, with its second checkbox for all
+ * rows, out of the keyboard's way; antd offers no property for either.
+ */
 function useNamedScroll(label: string) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -130,6 +133,8 @@ function useNamedScroll(label: string) {
       area.setAttribute("role", "group");
       area.setAttribute("aria-label", `${label}，可横向滚动`);
     }
+    for (const row of box.current?.querySelectorAll(".ant-table-measure-row") ?? [])
+      row.setAttribute("inert", "");
   });
   return box;
 }

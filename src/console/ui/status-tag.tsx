@@ -1,8 +1,9 @@
 // Small coloured facts: state pills with a dot, and tags in the spec's twelve colours.
-import { Tooltip } from "antd";
+
 import type { ReactNode } from "react";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
+import { Tooltip } from "./tooltip.tsx";
 import "./status-tag.css";
 
 export type Tone = "good" | "idle" | "warn" | "bad" | "info";

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { formatCount } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { pageCount } from "#console/base/paging.ts";
+import { pageItem } from "./page-item.tsx";
 import { SIZES, type TableState } from "./table-state.ts";
 
 export interface TableFooterProps {
@@ -31,6 +32,7 @@ export function TableFooter({ state, received, total, isLoading, children }: Tab
           simple={isNarrow}
           showSizeChanger={!isNarrow}
           pageSizeOptions={[...SIZES]}
+          itemRender={pageItem}
           {...(total === undefined || isNarrow ? {} : { showTotal: () => `共 ${formatCount(total)} 条` })}
           onChange={(page, nextSize) =>
             nextSize === size ? state.setPage(page - 1) : state.setSize(nextSize)

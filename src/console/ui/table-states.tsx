@@ -3,23 +3,34 @@ import { InboxOutlined, ReloadOutlined, SearchOutlined, WarningOutlined } from "
 import { Button } from "antd";
 import type { ReactNode } from "react";
 import { faultText } from "#console/base/faults.ts";
+import type { TableState } from "./table-state.ts";
 // What stands in place of rows looks the same outside a table.
 import "./resource-table.css";
 
 export interface EmptyStateProps {
   readonly text: string;
   readonly action?: ReactNode;
-  readonly keyword: string;
-  readonly onClear: () => void;
+  readonly state: TableState;
 }
 
-export function EmptyState({ text, action, keyword, onClear }: EmptyStateProps) {
+export function EmptyState({ text, action, state }: EmptyStateProps) {
+  const { keyword, p } = state.input;
+  // A server that tells no total offers one page more than there may be (contract 1.5).
+  if (p > 0) {
+    return (
+      <div className="tg-blank">
+        <InboxOutlined aria-hidden="true" />
+        <p>没有更多内容了</p>
+        <Button onClick={() => state.setPage(0)}>回到第一页</Button>
+      </div>
+    );
+  }
   if (keyword !== "") {
     return (
       <div className="tg-blank">
         <SearchOutlined aria-hidden="true" />
         <p>没有找到与“{keyword}”匹配的内容</p>
-        <Button onClick={onClear}>清除搜索</Button>
+        <Button onClick={() => state.setKeyword("")}>清除搜索</Button>
       </div>
     );
   }

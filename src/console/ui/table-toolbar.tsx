@@ -1,9 +1,10 @@
 // The row above a list: filters or search at the left, refresh and the choice of columns at the right.
 import { ReloadOutlined, SearchOutlined, SettingOutlined } from "@ant-design/icons";
-import { Button, Checkbox, Input, Popover, Tooltip } from "antd";
+import { Button, Checkbox, Input, Popover } from "antd";
 import { type ReactNode, useState } from "react";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import type { TableState } from "./table-state.ts";
+import { Tooltip } from "./tooltip.tsx";
 
 interface ColumnName {
   readonly key: string;

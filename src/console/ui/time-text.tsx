@@ -1,6 +1,7 @@
 // A moment as year-month-day hour:minute:second, with the relative time on hover.
-import { Tooltip } from "antd";
+
 import { formatTime, relativeTime } from "#console/base/format.ts";
+import { Tooltip } from "./tooltip.tsx";
 
 export interface TimeTextProps {
   /** Seconds since 1970; 0 and below = none. */

@@ -1,18 +1,23 @@
 // Handlers: tests and balances of channels, one at once or all in the background (contract 3.6, 9.6, 9.7).
-import type { channelApi } from "#contract/channel.ts";
+import type { z } from "zod";
+import type { channelApi, ModelSource } from "#contract/channel.ts";
+import { providerOf } from "#contract/providers.ts";
 import { startBalanceUpdate, updateBalance } from "#server/channels/balance.ts";
 import { startChannelTests } from "#server/channels/bulk-test.ts";
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import { testChannel } from "#server/channels/probe.ts";
 import { recordTest } from "#server/channels/test-record.ts";
+import { listUpstreamModels } from "#server/channels/upstream-models.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
+import type { UpstreamTarget } from "#server/upstream/plan.ts";
 import type { Handlers } from "./call.ts";
+import { checkChannel, keyLines } from "./channel-rules.ts";
 
 type Runs = Pick<
   Handlers<{ channel: typeof channelApi }>["channel"],
-  "test" | "testAll" | "updateBalance" | "updateAllBalances"
+  "test" | "testAll" | "updateBalance" | "updateAllBalances" | "upstreamModels"
 >;
 
 export const channelRuns: Runs = {
@@ -36,12 +41,30 @@ export const channelRuns: Runs = {
     return { data: null, balance: answer.balance };
   },
 
+  async upstreamModels(ctx, { body }) {
+    const answer = await listUpstreamModels(ctx, await sourceOf(ctx, body));
+    if (!answer.ok) throw faults.refused(answer.message);
+    return [...answer.models];
+  },
+
   async updateAllBalances(ctx) {
     const isStarted = await startBalanceUpdate(ctx);
     if (!isStarted) throw faults.refused("已有余额更新任务在执行");
     return null;
   },
 };
+
+/** A stored key only goes to the address it was stored with: nobody learns it by naming another (reliability K04). */
+async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promise<UpstreamTarget> {
+  if (body.key.trim() === "" && body.id !== undefined) return getLive(ctx, body.id);
+  const [key = ""] = keyLines(body.key, body.type);
+  const { type, base_url, other } = body;
+  const baseUrl = (base_url ?? "").replace(/\/+$/, "");
+  checkChannel(ctx.egress, { type, key, base_url: baseUrl, other });
+  const provider = providerOf(type);
+  if (!provider) throw faults.refused("未知的渠道类型");
+  return { provider, key, baseUrl, other: other ?? "" };
+}
 
 /** The channel as it can be called. Throws: a refusal when there is none, or nothing can call it. */
 async function getLive(ctx: Context, id: number): Promise<LiveChannel> {

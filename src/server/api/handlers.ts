@@ -12,6 +12,7 @@ import { partner } from "./partner.ts";
 import { redemption } from "./redemptions.ts";
 import { status } from "./status.ts";
 import { token } from "./tokens.ts";
+import { usage } from "./usage.ts";
 import { userAdmin } from "./user-admin.ts";
 import { user } from "./users.ts";
 
@@ -27,6 +28,7 @@ export const handlers = {
   token,
   channel,
   log,
+  usage,
   option,
   audit,
 } satisfies Handlers<typeof api>;

@@ -62,13 +62,19 @@ export async function listLogs(
 
 /** Names by one more query: a join would walk the skipped rows of a far page too. */
 async function nameChannels(db: Db, rows: readonly LogRow[]): Promise<ListedLog[]> {
-  const ids = [...new Set(rows.map((row) => row.channel_id))].filter((id) => id !== 0);
-  const channels =
-    ids.length === 0
-      ? []
-      : await db.selectFrom("channels").select(["id", "name"]).where("id", "in", ids).execute();
-  const names = new Map(channels.map((channel) => [channel.id, channel.name]));
+  const names = await channelNames(
+    db,
+    rows.map((row) => row.channel_id),
+  );
   return rows.map((row) => ({ ...row, channel_name: names.get(row.channel_id) ?? "" }));
+}
+
+/** Names of channels by id, deleted ones included; ids may repeat, and 0 is none. */
+export async function channelNames(db: Db, given: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const ids = [...new Set(given)].filter((id) => id !== 0);
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom("channels").select(["id", "name"]).where("id", "in", ids).execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Rows that match, counted up to what `listLogs` can page through. */

@@ -127,6 +127,11 @@ test("the released migrations are the ones that were released", () => {
         "3c95c94ba980373ebfcab469c9b8d128cfc9344c5912a4b9031082a1a166c1c6",
         "dc1a842a0170a6eecbe63262436d4495b3c11641930d7ab88347b9da638cbba2",
       ],
+      [
+        "0009-traffic",
+        "81cbc3ec686206060d9a01d5b2602954e09c2b9684d2cfc193ee1848b325b778",
+        "7e66734b2a6cefbc4a3c318c9fb51391cceaf5d862e3724e6b184a0f91fdb141",
+      ],
     ]
   `);
 });
@@ -277,6 +282,15 @@ const COLUMNS: ColumnsOf = {
     requests: true,
   },
   log_spans: { span: true, first_id: true, last_id: true },
+  traffic_hours: {
+    scope: true,
+    id: true,
+    hour: true,
+    calls: true,
+    failures: true,
+    streams: true,
+    first_byte_ms: true,
+  },
   reservations: {
     request_id: true,
     user_id: true,

@@ -168,6 +168,21 @@ export interface LogRollupsTable {
   requests: number;
 }
 
+/** How calls went, by hour: of everybody, of one user, or tries at one channel. Telemetry, not money: seconds of it may be lost. */
+export interface TrafficHoursTable {
+  scope: "all" | "user" | "channel";
+  /** User or channel id; 0 for `all`. */
+  id: number;
+  /** Start of the hour, seconds. */
+  hour: number;
+  calls: number;
+  failures: number;
+  /** Streamed answers of which the first byte came. */
+  streams: number;
+  /** Sum over those streams, milliseconds. */
+  first_byte_ms: number;
+}
+
 /** Which log ids fall into which ten minutes, so that a filter by time becomes a range of ids at any size. */
 export interface LogSpansTable {
   /** Start of the ten minutes, seconds. */
@@ -328,6 +343,7 @@ export interface Tables {
   log_sums: LogSumsTable;
   log_rollups: LogRollupsTable;
   log_spans: LogSpansTable;
+  traffic_hours: TrafficHoursTable;
   reservations: ReservationsTable;
   nodes: NodesTable;
   redemptions: RedemptionsTable;

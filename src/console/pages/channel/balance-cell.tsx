@@ -1,12 +1,13 @@
 // What a channel has left upstream, in the unit of its type; a click asks the upstream again.
 import { SyncOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Tooltip } from "antd";
+import { Button } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { formatTime } from "#console/base/format.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, channelApi } from "#contract/channel.ts";
 import { type BalanceUnit, providerOf } from "#contract/providers.ts";
 import { abbreviate, formatQuota, type QuotaDisplay } from "#contract/quota.ts";
@@ -40,17 +41,18 @@ export function Balance({ channel }: { readonly channel: Channel }) {
   const unit = providerOf(channel.type)?.balance?.unit;
   if (unit === undefined) return <span className="tg-muted">不支持</span>;
   const when = formatTime(channel.balance_updated_time);
+  const text = balanceText(channel.balance, unit, display);
   return (
     <Tooltip title={when === "" ? "尚未更新，点击更新" : `更新于 ${when}，点击更新`}>
       <Button
         type="text"
         size="small"
         className="tg-channel-balance tg-number"
-        aria-label={`更新渠道 ${channel.name} 的余额`}
+        aria-label={`${text}，更新渠道 ${channel.name} 的余额`}
         disabled={refresh.isPending}
         onClick={() => refresh.mutate({ params: { id: channel.id } })}
       >
-        {balanceText(channel.balance, unit, display)}
+        {text}
         <SyncOutlined spin={refresh.isPending} aria-hidden="true" />
       </Button>
     </Tooltip>

@@ -1,11 +1,12 @@
 // The columns of the channel list.
-import { Tooltip } from "antd";
+
 import type { TagColour } from "#console/base/colours.ts";
 import { formatMs, formatTime, relativeTime } from "#console/base/format.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
 import { NumberCell } from "#console/ui/number-cell.tsx";
-import type { Column } from "#console/ui/resource-table.tsx";
+import type { Column } from "#console/ui/row-view.ts";
 import { ColourTag, StatusTag } from "#console/ui/status-tag.tsx";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, ChannelStatus } from "#contract/channel.ts";
 import { responseGrade } from "#contract/quota.ts";
 import { Balance } from "./balance-cell.tsx";
@@ -62,7 +63,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       isFixed: true,
       isSortable: true,
       isInHead: true,
-      width: 148,
+      width: 136,
       render: (row) => (
         <span className="tg-clip tg-channel-name" title={row.name}>
           {row.name}
@@ -73,7 +74,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       key: "group",
       title: "分组",
       isSortable: true,
-      width: 118,
+      width: 130,
       render: (row) => <GroupTags groups={row.group} />,
     },
     {

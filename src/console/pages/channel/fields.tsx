@@ -15,10 +15,12 @@ import "./fields.css";
 
 interface PartsProps {
   readonly form: FormInstance<ChannelValues>;
-  readonly isNew: boolean;
+  /** undefined = a new channel. */
+  readonly channelId: number | undefined;
 }
 
-function Parts({ form, isNew }: PartsProps) {
+function Parts({ form, channelId }: PartsProps) {
+  const isNew = channelId === undefined;
   const byType = useModelsByType();
   const type = Form.useWatch("type", form) ?? form.getFieldValue("type");
   const changeType = (next: number) => {
@@ -29,7 +31,7 @@ function Parts({ form, isNew }: PartsProps) {
     <>
       <IdentityFields onType={changeType} />
       <AccessFields type={type} isNew={isNew} />
-      <ServiceFields type={type} />
+      <ServiceFields type={type} channelId={channelId} />
     </>
   );
 }
@@ -57,7 +59,7 @@ export function ChannelForm({ channel }: { readonly channel?: Channel }) {
       onDone={toList}
       onCancel={toList}
     >
-      {(form) => <Parts form={form} isNew={channel === undefined} />}
+      {(form) => <Parts form={form} channelId={channel?.id} />}
     </ResourceForm>
   );
 }

@@ -1,13 +1,14 @@
 // The models of a channel: grouped multi-select with search, fill buttons and names of one's own.
 import { useQuery } from "@tanstack/react-query";
-import { Button, Input, Select, Space } from "antd";
+import { Button, Form, Input, Select, Space } from "antd";
 import { useState } from "react";
-import { query } from "#console/base/call.ts";
+import { query, useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { useModelsByType } from "#console/base/models.ts";
+import { toast } from "#console/base/toast.ts";
 import { channelApi } from "#contract/channel.ts";
 import { providerOf } from "#contract/providers.ts";
-import { mergeModels, typedModels } from "./values.ts";
+import { type ChannelValues, keysOf, mergeModels, typedModels } from "./values.ts";
 
 export interface ModelsFieldProps {
   readonly id?: string;
@@ -15,6 +16,8 @@ export interface ModelsFieldProps {
   readonly value?: readonly string[];
   readonly onChange?: (models: readonly string[]) => void;
   readonly type: number;
+  /** undefined = a new channel. */
+  readonly channelId: number | undefined;
 }
 
 interface Option {
@@ -29,13 +32,17 @@ interface OptionGroup {
 
 const optionOf = (model: string): Option => ({ value: model, label: model });
 
-/** Related models first, then the rest by owner; names chosen by hand last. */
-function groupsOf(
-  related: readonly string[],
-  all: readonly { id: string; owned_by: string }[],
-  chosen: readonly string[],
-): OptionGroup[] {
-  const placed = new Set(related);
+interface Known {
+  /** What the upstream said it has; empty until it was asked. */
+  readonly upstream: readonly string[];
+  readonly related: readonly string[];
+  readonly all: readonly { id: string; owned_by: string }[];
+}
+
+/** The upstream's own first, then related models, then the rest by owner; names chosen by hand last. */
+function groupsOf({ upstream, related, all }: Known, chosen: readonly string[]): OptionGroup[] {
+  const fresh = related.filter((model) => !upstream.includes(model));
+  const placed = new Set([...upstream, ...fresh]);
   const owners = new Map<string, Option[]>();
   for (const { id, owned_by } of all) {
     if (placed.has(id)) continue;
@@ -44,7 +51,8 @@ function groupsOf(
   }
   const own = chosen.filter((model) => !placed.has(model));
   return [
-    { label: "相关模型", options: related.map(optionOf) },
+    { label: "上游模型", options: upstream.map(optionOf) },
+    { label: "相关模型", options: fresh.map(optionOf) },
     ...[...owners].map(([label, options]) => ({ label, options })),
     { label: "自定义模型", options: own.map(optionOf) },
   ].filter((group) => group.options.length > 0);
@@ -75,11 +83,59 @@ function CustomModel({ onAdd }: { readonly onAdd: (names: readonly string[]) => 
   );
 }
 
-export function ModelsField({ id, value = [], onChange, type }: ModelsFieldProps) {
+/** Asks the upstream with what the form holds now; a stored channel is asked with its stored key. */
+function useUpstreamModels(type: number, channelId: number | undefined) {
+  const form = Form.useFormInstance<ChannelValues>();
+  const ask = useCall(channelApi.upstreamModels, {
+    onSuccess: (models) => toast.success(`上游提供 ${formatCount(models.length)} 个模型，已列在选择框最前面`),
+  });
+  const start = () => {
+    const { key = "", base_url = "", other = "" } = form.getFieldsValue(true);
+    const [first = ""] = keysOf(key);
+    const stored = channelId === undefined ? {} : { id: channelId };
+    ask.mutate({ body: { ...stored, type, key: first, base_url: base_url.trim(), other: other.trim() } });
+  };
+  return { models: ask.data ?? [], isAsking: ask.isPending, start };
+}
+
+interface FillProps {
+  readonly known: Known;
+  readonly value: readonly string[];
+  readonly change: (models: readonly string[]) => void;
+}
+
+/** The buttons that put many names in at once. */
+function FillButtons({ known, value, change }: FillProps) {
+  const { related, all } = known;
+  const fills = [
+    { label: "填入相关模型", models: related },
+    { label: "填入所有模型", models: all.map((model) => model.id) },
+  ];
+  return (
+    <>
+      {fills.map(({ label, models }) => (
+        <Button
+          key={label}
+          size="small"
+          disabled={models.length === 0}
+          onClick={() => change(mergeModels(value, models))}
+        >
+          {label}
+        </Button>
+      ))}
+      <Button size="small" disabled={value.length === 0} onClick={() => change([])}>
+        清除所有模型
+      </Button>
+    </>
+  );
+}
+
+export function ModelsField({ id, value = [], onChange, type, channelId }: ModelsFieldProps) {
   const byType = useModelsByType();
   const builtIn = useQuery({ ...query(channelApi.models, {}), staleTime: Number.POSITIVE_INFINITY });
-  const all = builtIn.data?.data ?? [];
+  const upstream = useUpstreamModels(type, channelId);
   const related = byType[String(type)] ?? [];
+  const known = { upstream: upstream.models, related, all: builtIn.data?.data ?? [] };
   const change = (models: readonly string[]) => onChange?.(models);
   return (
     <div className="tg-models">
@@ -88,7 +144,7 @@ export function ModelsField({ id, value = [], onChange, type }: ModelsFieldProps
         mode="multiple"
         value={[...value]}
         onChange={change}
-        options={groupsOf(related, all, value)}
+        options={groupsOf(known, value)}
         loading={builtIn.isPending}
         allowClear
         placeholder="搜索并选择此渠道支持的模型"
@@ -97,30 +153,15 @@ export function ModelsField({ id, value = [], onChange, type }: ModelsFieldProps
         listHeight={320}
       />
       <div className="tg-form-inline">
-        <Button
-          size="small"
-          disabled={related.length === 0}
-          onClick={() => change(mergeModels(value, related))}
-        >
-          填入相关模型
+        <FillButtons known={known} value={value} change={change} />
+        <Button size="small" loading={upstream.isAsking} onClick={upstream.start}>
+          获取上游模型
         </Button>
-        <Button
-          size="small"
-          disabled={all.length === 0}
-          onClick={() =>
-            change(
-              mergeModels(
-                value,
-                all.map((model) => model.id),
-              ),
-            )
-          }
-        >
-          填入所有模型
-        </Button>
-        <Button size="small" disabled={value.length === 0} onClick={() => change([])}>
-          清除所有模型
-        </Button>
+        {upstream.models.length === 0 ? null : (
+          <Button size="small" onClick={() => change(mergeModels(value, upstream.models))}>
+            填入上游模型
+          </Button>
+        )}
         <span className="tg-muted tg-models-count">
           已选 {formatCount(value.length)} 个 · {providerOf(type)?.label ?? "此类型"} 有 {related.length}{" "}
           个相关模型

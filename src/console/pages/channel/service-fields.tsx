@@ -7,13 +7,19 @@ import { MappingRule, ModelsRule } from "./values.ts";
 
 const MAPPING_EXAMPLE = '{\n  "gpt-4o": "my-deployment-of-gpt-4o"\n}';
 
-export function ServiceFields({ type }: { readonly type: number }) {
+export interface ServiceFieldsProps {
+  readonly type: number;
+  /** undefined = a new channel. */
+  readonly channelId: number | undefined;
+}
+
+export function ServiceFields({ type, channelId }: ServiceFieldsProps) {
   return (
     <section className="tg-card tg-section">
       <h2>模型与调度</h2>
       <p>同一个模型可由多个渠道提供，按优先级从高到低选择，同级按权重分流。</p>
       <Form.Item name="models" label="模型" rules={[required, rule(ModelsRule)]}>
-        <ModelsField type={type} />
+        <ModelsField type={type} channelId={channelId} />
       </Form.Item>
       <Form.Item
         name="model_mapping"

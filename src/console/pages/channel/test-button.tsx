@@ -1,12 +1,13 @@
 // Tests a channel with a model of choice and shows how it went beside the button.
 import { CheckCircleFilled, CloseCircleFilled, DownOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Dropdown, Space, Tooltip } from "antd";
+import { Button, Dropdown, Space } from "antd";
 import { useState } from "react";
 import { call, invalidate } from "#console/base/call.ts";
 import { faultText, handleFault } from "#console/base/faults.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, channelApi } from "#contract/channel.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
 

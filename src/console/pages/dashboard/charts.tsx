@@ -1,13 +1,11 @@
-// The charts of the dashboard: spend by day and model, requests and tokens by day, and the share of each model.
+// The charts of the dashboard over its days: spend by model, requests, tokens, failures and time to the first byte.
 import { useMemo } from "react";
-import { type ThemeMode, tagPalette } from "#console/base/colours.ts";
-import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
+import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import { useThemeMode } from "#console/base/theme-mode.ts";
 import { Chart, type ChartSeries } from "#console/ui/chart.tsx";
-import type { DashboardRow } from "#contract/account.ts";
 import { abbreviate, type QuotaDisplay } from "#contract/quota.ts";
-import { dayLabel, type ModelUsage, rankModels, sumByDay } from "./usage.ts";
+import type { UsageReport } from "#contract/usage.ts";
+import { dayLabel, daysOf, type ModelUsage, outcomesByDay, percent, sumByDay } from "./usage.ts";
 
 /** Quota on an axis: whole and half dollars are short, small ones keep what tells them apart. */
 function axisQuota(quota: number, { inCurrency, quotaPerUnit }: QuotaDisplay): string {
@@ -15,78 +13,74 @@ function axisQuota(quota: number, { inCurrency, quotaPerUnit }: QuotaDisplay): s
   return `$${Number((quota / quotaPerUnit).toPrecision(3))}`;
 }
 
-function Share({ model, mode }: { readonly model: ModelUsage; readonly mode: ThemeMode }) {
-  const display = useQuotaDisplay();
-  const percent = `${(model.share * 100).toFixed(1)}%`;
-  return (
-    <tr>
-      <th scope="row">
-        <span className="tg-clip" title={model.name}>
-          {model.name}
-        </span>
-        <i aria-hidden="true">
-          <b style={{ width: percent, background: tagPalette[mode][model.colour].text }} />
-        </i>
-      </th>
-      <td>{formatCharge(model.quota, display)}</td>
-      <td>{percent}</td>
-      <td>{formatCount(model.requests)}</td>
-    </tr>
-  );
+const axisPercent = (part: number) => `${Number((part * 100).toPrecision(3))}%`;
+const axisSeconds = (ms: number) => `${Number((ms / 1000).toPrecision(3))} 秒`;
+
+export interface DayChartsProps {
+  readonly report: UsageReport;
+  readonly models: readonly ModelUsage[];
 }
 
-function Shares({ models }: { readonly models: readonly ModelUsage[] }) {
-  const mode = useThemeMode();
-  return (
-    <section className="tg-card tg-chart">
-      <h2>模型占比</h2>
-      <table className="tg-shares">
-        <thead>
-          <tr>
-            <th scope="col">模型</th>
-            <th scope="col">花费</th>
-            <th scope="col">占比</th>
-            <th scope="col">请求</th>
-          </tr>
-        </thead>
-        <tbody>
-          {models.map((model) => (
-            <Share key={model.name} model={model} mode={mode} />
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-interface UsageChartsProps {
-  readonly rows: readonly DashboardRow[];
-  readonly days: readonly string[];
-}
-
-function useSeries({ rows, days }: UsageChartsProps) {
+function useSeries({ report, models }: DayChartsProps) {
   return useMemo(() => {
-    const models = rankModels(rows);
-    const daily = sumByDay(rows, days);
-    const spend: ChartSeries[] = models.map((model) => ({
-      name: model.name,
-      colour: model.colour,
-      values: sumByDay(model.rows, days).map(({ quota }) => quota),
-    }));
-    const requests: ChartSeries[] = [
-      { name: "请求次数", colour: "blue", values: daily.map((day) => day.requests) },
-    ];
-    const tokens: ChartSeries[] = [
-      { name: "提示", colour: "teal", values: daily.map(({ prompt }) => prompt) },
-      { name: "补全", colour: "orange", values: daily.map(({ completion }) => completion) },
-    ];
-    return { models, spend, requests, tokens, labels: days.map(dayLabel) };
-  }, [rows, days]);
+    const days = daysOf(report);
+    const daily = sumByDay(report.daily, days);
+    const outcomes = outcomesByDay(report.outcomes, days);
+    const one = (name: string, colour: ChartSeries["colour"], values: ChartSeries["values"]) => ({
+      name,
+      colour,
+      values,
+    });
+    return {
+      labels: days.map(dayLabel),
+      spend: models.map((model) =>
+        one(
+          model.name,
+          model.colour,
+          sumByDay(model.rows, days).map(({ quota }) => quota),
+        ),
+      ),
+      requests: [
+        one(
+          "请求次数",
+          "blue",
+          daily.map((day) => day.requests),
+        ),
+      ],
+      tokens: [
+        one(
+          "提示",
+          "teal",
+          daily.map(({ prompt }) => prompt),
+        ),
+        one(
+          "补全",
+          "orange",
+          daily.map(({ completion }) => completion),
+        ),
+      ],
+      failures: [
+        one(
+          "失败率",
+          "red",
+          outcomes.map(({ failed }) => failed),
+        ),
+      ],
+      firstBytes: [
+        one(
+          "首字时间",
+          "violet",
+          outcomes.map(({ firstByteMs }) => firstByteMs),
+        ),
+      ],
+    };
+  }, [report, models]);
 }
 
-export function UsageCharts(props: UsageChartsProps) {
+export function DayCharts(props: DayChartsProps) {
   const { quotaPerUnit, inCurrency } = useQuotaDisplay();
-  const { models, spend, requests, tokens, labels } = useSeries(props);
+  const { labels, spend, requests, tokens, failures, firstBytes } = useSeries(props);
+  const period = `近 ${props.report.days} 天`;
   const money = useMemo(() => {
     const display = { quotaPerUnit, inCurrency };
     return {
@@ -95,7 +89,7 @@ export function UsageCharts(props: UsageChartsProps) {
     };
   }, [quotaPerUnit, inCurrency]);
   return (
-    <div className="tg-charts">
+    <>
       <div className="tg-charts-wide">
         <Chart
           title="每日花费"
@@ -103,7 +97,7 @@ export function UsageCharts(props: UsageChartsProps) {
           series={spend}
           format={money.exact}
           formatAxis={money.axis}
-          summary={`近 7 天每日花费，按模型堆叠，共 ${models.length} 项；数据见下方表格`}
+          summary={`${period}每日花费，按模型堆叠，共 ${props.models.length} 项；数据见下方表格`}
         />
       </div>
       <Chart
@@ -112,7 +106,7 @@ export function UsageCharts(props: UsageChartsProps) {
         series={requests}
         format={formatCount}
         formatAxis={shortCount}
-        summary="近 7 天每日请求次数；数据见下方表格"
+        summary={`${period}每日请求次数；数据见下方表格`}
       />
       <Chart
         title="每日 Tokens"
@@ -120,11 +114,26 @@ export function UsageCharts(props: UsageChartsProps) {
         series={tokens}
         format={formatCount}
         formatAxis={shortCount}
-        summary="近 7 天每日提示与补全 tokens；数据见下方表格"
+        summary={`${period}每日提示与补全 tokens；数据见下方表格`}
       />
-      <div className="tg-charts-wide">
-        <Shares models={models} />
-      </div>
-    </div>
+      <Chart
+        title="每日失败率"
+        kind="line"
+        labels={labels}
+        series={failures}
+        format={percent}
+        formatAxis={axisPercent}
+        summary={`${period}每日失败的调用占比；数据见下方表格`}
+      />
+      <Chart
+        title="平均首字时间"
+        kind="line"
+        labels={labels}
+        series={firstBytes}
+        format={formatMs}
+        formatAxis={axisSeconds}
+        summary={`${period}每日流式调用的平均首字时间；数据见下方表格`}
+      />
+    </>
   );
 }

@@ -1,125 +1,73 @@
-// The dashboard: what was spent, asked and generated in the last seven days, by day and by model.
-import { useQuery } from "@tanstack/react-query";
-import { Skeleton } from "antd";
-import { useEffect, useState } from "react";
+// The dashboard: what was spent, asked and generated in the last days, by whom and how well; for oneself or, as an
+// administrator, for everybody. Period and view live in the address.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Segmented, Skeleton } from "antd";
+import { type ReactNode, useMemo, useState } from "react";
+import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
-import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
-import { isAdmin, selfQuery, useUser } from "#console/base/session.ts";
-import { useQuotaDisplay } from "#console/base/status.ts";
-import { toast } from "#console/base/toast.ts";
+import { isAdmin, useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
+import { withParams } from "#console/ui/table-state.ts";
 import { ErrorState } from "#console/ui/table-states.tsx";
-import { accountApi, type DashboardRow } from "#contract/account.ts";
-import { type LogStat, logApi } from "#contract/log.ts";
-import { formatQuota } from "#contract/quota.ts";
-import { UsageCharts } from "./charts.tsx";
-import { daysUntil, sum } from "./usage.ts";
+import { type UsageReport, usageApi } from "#contract/usage.ts";
+import { DayCharts } from "./charts.tsx";
+import { Balance, Figures } from "./figures.tsx";
+import { ChannelRanks, ModelRanks, TokenRanks, UserRanks } from "./ranks.tsx";
+import { dayOffset, type ModelUsage, rankModels, sum } from "./usage.ts";
+import { WeekMap } from "./week.tsx";
 import "./dashboard.css";
 
-interface FigureProps {
-  readonly label: string;
-  readonly value: string;
-  readonly note: string;
+const PERIODS = [7, 30, 90] as const;
+type Days = (typeof PERIODS)[number];
+
+interface View {
+  readonly days: Days;
+  readonly isSite: boolean;
 }
 
-function Figure({ label, value, note }: FigureProps) {
+/** What the address asks for; the site is for administrators, who see it first. */
+function useView(): readonly [View, (change: Readonly<Record<string, string>>) => void] {
+  const user = useUser();
+  const [params, setParams] = useSearchParams();
+  const asked = Number(params.get("days"));
+  const days = PERIODS.find((period) => period === asked) ?? 7;
+  const isSite = isAdmin(user) && params.get("view") !== "own";
+  const change = (to: Readonly<Record<string, string>>) =>
+    setParams((current) => withParams(current, to), { replace: true });
+  return [{ days, isSite }, change];
+}
+
+function Switches() {
+  const user = useUser();
+  const [{ days, isSite }, change] = useView();
   return (
-    <div className="tg-card tg-board-figure">
-      <dt>{label}</dt>
-      <dd>
-        <strong>{value}</strong>
-      </dd>
-      <dd className="tg-muted">{note}</dd>
-    </div>
+    <>
+      {isAdmin(user) ? (
+        <Segmented
+          aria-label="范围"
+          value={isSite ? "" : "own"}
+          options={[
+            { value: "", label: "全站" },
+            { value: "own", label: "我的" },
+          ]}
+          onChange={(view) => change({ view })}
+        />
+      ) : null}
+      <Segmented
+        aria-label="时间"
+        value={days}
+        options={PERIODS.map((value) => ({ value, label: `${value} 天` }))}
+        onChange={(value) => change({ days: value === 7 ? "" : String(value) })}
+      />
+    </>
   );
 }
 
-/** What the account has spent since it exists; tells when that cannot be had (spec §8). */
-function useHistory() {
-  const history = useQuery({ ...query(logApi.history, {}), meta: { silent: true } });
-  const { isError } = history;
-  useEffect(() => {
-    if (isError) toast.error("加载历史消费失败");
-  }, [isError]);
-  return history.data;
-}
-
-interface OwnFiguresProps {
-  readonly rows: readonly DashboardRow[];
-  readonly today: string;
-}
-
-function OwnFigures({ rows, today }: OwnFiguresProps) {
-  const display = useQuotaDisplay();
-  const history = useHistory();
-  const self = useQuery(selfQuery);
-  const now = sum(rows.filter((row) => row.Day === today));
-  const week = sum(rows);
-  const balance = self.data === undefined ? "—" : formatQuota(self.data.quota, display);
-  return (
-    <dl className="tg-board-figures" aria-label="我的用量">
-      <Figure
-        label="今日花费"
-        value={formatCharge(now.quota, display)}
-        note={`${formatCount(now.requests)} 次请求`}
-      />
-      <Figure
-        label="近 7 天花费"
-        value={formatCharge(week.quota, display)}
-        note={`${formatCount(week.requests)} 次请求`}
-      />
-      <Figure
-        label="近 7 天 Tokens"
-        value={shortCount(week.prompt + week.completion)}
-        note={`提示 ${shortCount(week.prompt)} · 补全 ${shortCount(week.completion)}`}
-      />
-      <Figure
-        label="剩余额度"
-        value={balance}
-        note={
-          history === undefined
-            ? "历史消费 —"
-            : `历史消费 ${formatQuota(history.usage, display)} · ${shortCount(history.request)} 次`
-        }
-      />
-    </dl>
-  );
-}
-
-function SiteFigure({ label, start }: { readonly label: string; readonly start: number }) {
-  const display = useQuotaDisplay();
-  const stat = useQuery<LogStat>({
-    ...query(logApi.stat, { query: { start_timestamp: start } }),
-    meta: { silent: true },
-  });
-  const { data } = stat;
-  const value = data === undefined ? "—" : formatCharge(data.quota, display);
-  const note =
-    data === undefined
-      ? "暂无数据"
-      : `${formatCount(data.request)} 次请求 · ${shortCount(data.token)} tokens`;
-  return <Figure label={label} value={value} note={note} />;
-}
-
-/** Sums over everybody, for administrators. */
-function SiteFigures({ days }: { readonly days: readonly string[] }) {
-  const startOf = (day: string | undefined) => Math.floor(Date.parse(`${day}T00:00:00Z`) / 1000);
-  return (
-    <section className="tg-board-site" aria-labelledby="site-usage">
-      <h2 id="site-usage">全站用量</h2>
-      <dl className="tg-board-figures">
-        <SiteFigure label="今日全站花费" start={startOf(days.at(-1))} />
-        <SiteFigure label="近 7 天全站花费" start={startOf(days[0])} />
-      </dl>
-    </section>
-  );
-}
-
-function NothingYet() {
+function NothingYet({ days }: { readonly days: number }) {
   return (
     <div className="tg-card tg-blank">
-      <p>近 7 天没有调用，所以还没有图表。用令牌发起一次调用后，这里会显示花费与用量。</p>
+      <p>近 {days} 天没有调用，所以还没有图表。用令牌发起一次调用后，这里会显示花费与用量。</p>
       <div className="tg-form-inline">
         <LinkButton to="/playground" kind="primary">
           去操练场试试
@@ -130,27 +78,112 @@ function NothingYet() {
   );
 }
 
-export function DashboardPage() {
-  const user = useUser();
-  const [days] = useState(() => daysUntil(Date.now() / 1000));
-  const usage = useQuery({ ...query(accountApi.dashboard, {}), staleTime: 30_000 });
+interface BoardProps {
+  readonly label: string;
+  readonly report: UsageReport;
+  /** A figure of its own, before the others. */
+  readonly first?: ReactNode;
+  /** The rankings beside that of models. */
+  readonly ranks: (total: number) => ReactNode;
+}
+
+function Charts({ report, models, ranks }: { readonly models: readonly ModelUsage[] } & BoardProps) {
   return (
-    <Page title="总览" lead="最近 7 天的花费与用量，按 UTC 日期统计。">
-      {usage.data === undefined ? (
-        <div className="tg-card tg-section">
-          {usage.error === null ? (
-            <Skeleton active paragraph={{ rows: 8 }} />
-          ) : (
-            <ErrorState error={usage.error} onRetry={() => void usage.refetch()} />
-          )}
-        </div>
+    <div className="tg-charts">
+      <DayCharts report={report} models={models} />
+      <ModelRanks models={models} />
+      <WeekMap report={report} />
+      {ranks(sum(report.daily).quota)}
+    </div>
+  );
+}
+
+function Board(props: BoardProps) {
+  const { report } = props;
+  const models = useMemo(() => rankModels(report.daily), [report]);
+  const isEmpty = report.daily.length === 0 && report.outcomes.length === 0;
+  return (
+    <>
+      <dl className="tg-board-figures" aria-label={props.label}>
+        {props.first}
+        <Figures report={report} isBrief={props.first !== undefined} />
+      </dl>
+      {isEmpty ? <NothingYet days={report.days} /> : <Charts {...props} models={models} />}
+    </>
+  );
+}
+
+interface LoadingProps {
+  readonly error: Error | null;
+  readonly onRetry: () => void;
+}
+
+function Loading({ error, onRetry }: LoadingProps) {
+  return (
+    <div className="tg-card tg-section">
+      {error === null ? (
+        <Skeleton active paragraph={{ rows: 8 }} />
       ) : (
+        <ErrorState error={error} onRetry={onRetry} />
+      )}
+    </div>
+  );
+}
+
+interface PartProps {
+  readonly days: Days;
+  readonly offset: number;
+}
+
+/** A minute is as fresh as a board has to be, and it is shown at once when one comes back. */
+const FRESH = { staleTime: 60_000, placeholderData: keepPreviousData } as const;
+
+function OwnBoard(wanted: PartProps) {
+  const usage = useQuery({ ...query(usageApi.own, { query: wanted }), ...FRESH });
+  const { data } = usage;
+  if (data === undefined) return <Loading error={usage.error} onRetry={() => void usage.refetch()} />;
+  return (
+    <Board
+      label="我的用量"
+      report={data}
+      first={<Balance />}
+      ranks={(total) => (
+        <div className="tg-charts-wide">
+          <TokenRanks report={data} total={total} />
+        </div>
+      )}
+    />
+  );
+}
+
+function SiteBoard(wanted: PartProps) {
+  const usage = useQuery({ ...query(usageApi.site, { query: wanted }), ...FRESH });
+  const { data } = usage;
+  if (data === undefined) return <Loading error={usage.error} onRetry={() => void usage.refetch()} />;
+  return (
+    <Board
+      label="全站用量"
+      report={data}
+      ranks={(total) => (
         <>
-          <OwnFigures rows={usage.data} today={days.at(-1) ?? ""} />
-          {usage.data.length === 0 ? <NothingYet /> : <UsageCharts rows={usage.data} days={days} />}
+          <UserRanks report={data} total={total} />
+          <ChannelRanks report={data} />
         </>
       )}
-      {isAdmin(user) ? <SiteFigures days={days} /> : null}
+    />
+  );
+}
+
+export function DashboardPage() {
+  const [{ days, isSite }] = useView();
+  const [offset] = useState(() => dayOffset(new Date()));
+  return (
+    <Page
+      title="总览"
+      lead={`最近 ${days} 天的花费与用量，${isSite ? "包括所有用户" : "只含您自己"}，按本地日期统计。`}
+      extra={<Switches />}
+    >
+      {isSite ? <SiteBoard days={days} offset={offset} /> : <OwnBoard days={days} offset={offset} />}
     </Page>
   );
 }

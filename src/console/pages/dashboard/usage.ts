@@ -1,11 +1,12 @@
-// The rows of the dashboard summed by day and by model. Pure.
+// The report of the dashboard as what is drawn: sums by day, models by rank, the hours of the week. Pure.
 import type { TagColour } from "#console/base/colours.ts";
-import type { DashboardRow } from "#contract/account.ts";
+import { formatCharge } from "#console/base/format.ts";
+import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+import type { UsageReport, UsageSums } from "#contract/usage.ts";
 
-const DAYS = 7;
 const DAY_S = 86_400;
-/** Models with a colour of their own; the rest is one colour. */
-const TOP = 8;
+const DAY_MIN = 1_440;
+/** Of the models that a report names; the others are black. */
 const COLOURS: readonly TagColour[] = ["teal", "blue", "violet", "orange", "green", "pink", "brown", "olive"];
 export const OTHERS = "其他";
 
@@ -18,28 +19,33 @@ export interface Sums {
 
 const NONE: Sums = { quota: 0, requests: 0, prompt: 0, completion: 0 };
 
-/** The seven UTC days up to now as the server names them, oldest first. */
-export function daysUntil(nowSec: number): readonly string[] {
-  return Array.from({ length: DAYS }, (_none, at) =>
-    new Date((nowSec - (DAYS - 1 - at) * DAY_S) * 1000).toISOString().slice(0, 10),
-  );
+/** Where the reader's day begins, as the report wants it: minutes east of UTC, modulo a day. */
+export function dayOffset(now: Date): number {
+  return (DAY_MIN - now.getTimezoneOffset()) % DAY_MIN;
 }
 
-export function sum(rows: readonly DashboardRow[]): Sums {
+/** The starts of the days of a report, oldest first. Unit: seconds. */
+export function daysOf({ start, days }: Pick<UsageReport, "start" | "days">): readonly number[] {
+  return Array.from({ length: days }, (_none, at) => start + at * DAY_S);
+}
+
+export function sum(rows: readonly UsageSums[]): Sums {
   return rows.reduce<Sums>(
     (sums, row) => ({
-      quota: sums.quota + row.Quota,
-      requests: sums.requests + row.RequestCount,
-      prompt: sums.prompt + row.PromptTokens,
-      completion: sums.completion + row.CompletionTokens,
+      quota: sums.quota + row.quota,
+      requests: sums.requests + row.requests,
+      prompt: sums.prompt + row.prompt_tokens,
+      completion: sums.completion + row.completion_tokens,
     }),
     NONE,
   );
 }
 
+type DayRow = UsageReport["daily"][number];
+
 /** One sum per day; days without calls are zero. */
-export function sumByDay(rows: readonly DashboardRow[], days: readonly string[]): readonly Sums[] {
-  return days.map((day) => sum(rows.filter((row) => row.Day === day)));
+export function sumByDay(rows: readonly DayRow[], days: readonly number[]): readonly Sums[] {
+  return days.map((day) => sum(rows.filter((row) => row.day === day)));
 }
 
 export interface ModelUsage extends Sums {
@@ -47,32 +53,100 @@ export interface ModelUsage extends Sums {
   readonly colour: TagColour;
   /** Part of all that was spent, 0 to 1. */
   readonly share: number;
-  readonly rows: readonly DashboardRow[];
+  readonly rows: readonly DayRow[];
 }
 
-/** The models by what was spent on them: the first eight, then all others as one. */
-export function rankModels(rows: readonly DashboardRow[]): readonly ModelUsage[] {
+/** The models by what was spent on them, and last what the report sums as others. */
+export function rankModels(rows: readonly DayRow[]): readonly ModelUsage[] {
   const total = sum(rows).quota;
-  const names = [...new Set(rows.map((row) => row.ModelName))];
+  const names = [...new Set(rows.map((row) => row.model_name))];
   const ranked = names
     .map((name) => {
-      const own = rows.filter((row) => row.ModelName === name);
-      return { name: name === "" ? "未知模型" : name, rows: own, ...sum(own) };
+      const own = rows.filter((row) => row.model_name === name);
+      return { name: name === "" ? OTHERS : name, rows: own, ...sum(own) };
     })
-    .sort((one, other) => other.quota - one.quota || other.requests - one.requests);
-  const rest = ranked.slice(TOP).flatMap((model) => model.rows);
-  const shown = [
-    ...ranked.slice(0, TOP),
-    ...(rest.length === 0 ? [] : [{ name: OTHERS, rows: rest, ...sum(rest) }]),
-  ];
-  return shown.map((model, at) => ({
+    .sort(
+      (one, other) =>
+        Number(one.name === OTHERS) - Number(other.name === OTHERS) ||
+        other.quota - one.quota ||
+        other.requests - one.requests,
+    );
+  return ranked.map((model, at) => ({
     ...model,
-    colour: COLOURS[at] ?? "black",
+    colour: (model.name === OTHERS ? undefined : COLOURS[at]) ?? "black",
     share: total === 0 ? 0 : model.quota / total,
   }));
 }
 
-/** `2026-11-20` → `11-20`. */
-export function dayLabel(day: string): string {
-  return day.slice(5);
+export interface DayOutcome {
+  /** Part of the calls that failed, 0 to 1; null = there were no calls. */
+  readonly failed: number | null;
+  /** Milliseconds; null = nothing was streamed. */
+  readonly firstByteMs: number | null;
+}
+
+/** How the calls of each day went. */
+export function outcomesByDay(rows: UsageReport["outcomes"], days: readonly number[]): readonly DayOutcome[] {
+  const known = new Map(rows.map((row) => [row.day, row]));
+  return days.map((day) => {
+    const row = known.get(day);
+    return {
+      failed: row === undefined || row.calls === 0 ? null : row.failures / row.calls,
+      firstByteMs: row === undefined || row.first_byte_ms === 0 ? null : row.first_byte_ms,
+    };
+  });
+}
+
+/** How all calls of a report went. The mean first byte weighs days by their calls. */
+export function outcomeOf(rows: UsageReport["outcomes"]): DayOutcome {
+  const calls = rows.reduce((total, row) => total + row.calls, 0);
+  const failures = rows.reduce((total, row) => total + row.failures, 0);
+  const timed = rows.filter((row) => row.first_byte_ms > 0);
+  const weight = timed.reduce((total, row) => total + row.calls, 0);
+  const time = timed.reduce((total, row) => total + row.first_byte_ms * row.calls, 0);
+  return {
+    failed: calls === 0 ? null : failures / calls,
+    firstByteMs: weight === 0 ? null : Math.round(time / weight),
+  };
+}
+
+export interface WeekHour {
+  readonly requests: number;
+  readonly quota: number;
+}
+
+/** Calls by weekday (Monday first) and hour of the reader's day. */
+export function weekOf(rows: UsageReport["weekly"]): readonly (readonly WeekHour[])[] {
+  const known = new Map(rows.map((row) => [row.hour, row]));
+  return Array.from({ length: 7 }, (_day, day) =>
+    Array.from({ length: 24 }, (_hour, hour): WeekHour => {
+      const row = known.get(day * 24 + hour);
+      return { requests: row?.requests ?? 0, quota: row?.quota ?? 0 };
+    }),
+  );
+}
+
+/** How much more than before, as a part: 0.25 = a quarter more. undefined = there was nothing before. */
+export function growth(now: number, before: number): number | undefined {
+  return before === 0 ? undefined : now / before - 1;
+}
+
+/** Start of a day (seconds) → `11-20`. Half a day on, so that a change of the clock does not shift the date. */
+export function dayLabel(day: number): string {
+  const at = new Date((day + DAY_S / 2) * 1000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/** 0.0123 → `1.2%`; small parts keep what tells them from none. */
+export function percent(part: number): string {
+  const value = part * 100;
+  return `${value > 0 && value < 0.1 ? value.toFixed(2) : value.toFixed(1)}%`;
+}
+
+/** A sum for the board: cents from a dollar on, four digits down to a cent, below that what tells it from nothing. */
+export function money(quota: number, display: QuotaDisplay): string {
+  const value = quota / display.quotaPerUnit;
+  if (!display.inCurrency || value < 0.01) return formatCharge(quota, display);
+  return formatQuota(quota, display, value >= 1 ? 2 : 4);
 }

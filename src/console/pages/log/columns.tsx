@@ -1,11 +1,12 @@
 // The columns of the usage log (glossary: 时间 · 渠道 · 用户 · 令牌 · 类型 · 模型 · 用时/首字 · 提示 · 补全 · 额度 · 详情).
-import { Tooltip } from "antd";
+
 import type { TagColour } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import type { Column } from "#console/ui/resource-table.tsx";
+import type { Column } from "#console/ui/row-view.ts";
 import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {

@@ -4,6 +4,8 @@ import { Pagination, Table } from "antd";
 import { useState } from "react";
 import { query } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
+import { pageCount } from "#console/base/paging.ts";
+import { pageItem } from "#console/ui/page-item.tsx";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { partnerApi } from "#contract/partner.ts";
@@ -35,15 +37,16 @@ export function Friends() {
     ...query(partnerApi.friends, { query: { page, size: SIZE } }),
     placeholderData: keepPreviousData,
   });
-  const total = friends.data?.total ?? 0;
   // Friends have no id of their own; their place in the list is steady enough for one page.
   const rows = (friends.data?.data ?? []).map((friend, index) => ({ ...friend, key: index }));
+  const total = friends.data?.total;
+  const pages = pageCount({ page: page - 1, size: SIZE, received: rows.length, total });
+  const hasFriends = page > 1 || rows.length > 0;
   return (
     <section className="tg-card tg-section" aria-labelledby="tg-friends">
       <h2 id="tg-friends">我的好友</h2>
-      <p>
-        {total === 0 ? "通过您的邀请链接注册的用户会出现在这里。" : `共邀请了 ${formatCount(total)} 位好友。`}
-      </p>
+      {hasFriends && total !== undefined ? <p>共邀请了 {formatCount(total)} 位好友。</p> : null}
+      {hasFriends ? null : <p>通过您的邀请链接注册的用户会出现在这里。</p>}
       {friends.isError && friends.data === undefined ? (
         <ErrorState error={friends.error} onRetry={() => void friends.refetch()} />
       ) : (
@@ -56,12 +59,13 @@ export function Friends() {
           locale={{ emptyText: "还没有好友，把邀请链接分享出去吧。" }}
         />
       )}
-      {total <= SIZE ? null : (
+      {pages === 1 ? null : (
         <Pagination
+          itemRender={pageItem}
           className="tg-friends-pages"
           current={page}
           pageSize={SIZE}
-          total={total}
+          total={pages * SIZE}
           showSizeChanger={false}
           onChange={setPage}
         />

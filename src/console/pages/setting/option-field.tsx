@@ -16,7 +16,11 @@ export interface OptionFieldProps {
   readonly models: Ratios;
 }
 
-const THEMES = ["default", "berry", "air"].map((name) => ({ value: name, label: name }));
+const THEMES = [
+  { value: "default", label: "默认（青绿）" },
+  { value: "berry", label: "莓红（berry）" },
+  { value: "air", label: "天蓝（air）" },
+];
 const SECRET_HINT = "敏感信息不会发送到前端显示";
 
 function optionRule(key: OptionKey): FormRule {

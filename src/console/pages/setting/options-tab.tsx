@@ -17,7 +17,7 @@ export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
   const stored = new Map(options.data.map(({ key, value }) => [key, value]));
   return (
     <div className="tg-setting-column">
-      {tab === "other" ? <UpdateCheck /> : null}
+      {tab === "other" ? <UpdateCheck repository={stored.get("ReleaseRepository") ?? ""} /> : null}
       {sections[tab].map((section) => (
         <OptionSection key={section.id} section={section} stored={stored}>
           {section.id === "log" ? <LogClearing /> : null}

@@ -216,6 +216,18 @@ const operation: readonly Section[] = [
 
 const other: readonly Section[] = [
   {
+    id: "releases",
+    title: "更新来源",
+    text: "“检查更新”去哪里查询最新版本。",
+    submit: "保存更新来源",
+    fields: [
+      {
+        key: "ReleaseRepository",
+        help: "GitHub 仓库，例如 owner/name；留空则不访问任何外部网站。保存后刷新页面生效。",
+      },
+    ],
+  },
+  {
     id: "notice",
     title: "公告",
     text: "用户打开控制台时看到的消息。",
@@ -230,7 +242,7 @@ const other: readonly Section[] = [
     fields: [
       { key: "SystemName", help: "显示在标题、登录页与邮件里的名称。" },
       { key: "Logo", help: "图片的链接，http(s):// 或 / 开头；留空使用内置标志。" },
-      { key: "Theme", help: "供同系列的其他控制台使用；本控制台的明暗由每位用户自己切换。" },
+      { key: "Theme", help: "整个控制台的主色；明暗由每位用户自己切换。" },
     ],
   },
   {

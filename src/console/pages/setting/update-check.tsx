@@ -1,4 +1,4 @@
-// Whether a newer release exists. Where the browser may not ask the code host, it says so and links to it.
+// Whether a newer release exists. Nobody outside is asked unless the operator has named a repository.
 import { CloudSyncOutlined } from "@ant-design/icons";
 import { useMutation } from "@tanstack/react-query";
 import { Button, Modal } from "antd";
@@ -18,9 +18,14 @@ function Notes({ title, text }: { readonly title: string; readonly text: string 
   );
 }
 
+interface FindingProps {
+  readonly release: Release | undefined;
+  /** Where releases can be read; undefined = no repository is named. */
+  readonly page: string | undefined;
+}
+
 /** What the look-up said: a newer release, or why there is no answer. */
-function Finding({ release }: { readonly release: Release | undefined }) {
-  const page = releasesPage();
+function Finding({ release, page }: FindingProps) {
   if (release !== undefined) {
     return (
       <>
@@ -33,20 +38,20 @@ function Finding({ release }: { readonly release: Release | undefined }) {
     <>
       <Callout tone="info">
         {page === undefined
-          ? "此构建没有指定发布页，无法查询最新版本。"
-          : "浏览器没有连上代码托管站点（本站的内容安全策略只允许连接本站），请打开发布页查看。"}
+          ? "还没有设置更新来源，无法查询最新版本。"
+          : "没有连上代码托管站点，请稍后再试或打开发布页查看。刚刚修改过更新来源时，请先刷新页面。"}
       </Callout>
       <Notes title="当前版本的更新内容" text={__RELEASE_NOTES__} />
     </>
   );
 }
 
-export function UpdateCheck() {
+export function UpdateCheck({ repository }: { readonly repository: string }) {
   const server = useStatus()?.version ?? "";
   const [isOpen, setOpen] = useState(false);
-  const page = releasesPage();
+  const page = releasesPage(repository);
   const check = useMutation({
-    mutationFn: async () => (page === undefined ? undefined : await latestRelease()),
+    mutationFn: async () => (page === undefined ? undefined : await latestRelease(repository)),
     meta: { silent: true },
     onSuccess: (release) => {
       if (release === undefined || isOtherVersion(release.version, __APP_VERSION__)) setOpen(true);
@@ -76,7 +81,7 @@ export function UpdateCheck() {
           )
         }
       >
-        <Finding release={check.data} />
+        <Finding release={check.data} page={page} />
       </Modal>
     </section>
   );

@@ -1,8 +1,9 @@
 // Cells of the token list that say more than a value.
-import { Tooltip } from "antd";
+
 import { formatCount, formatTime } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import type { Token } from "#contract/token.ts";
 import { expiryWords, NEVER } from "./expiry.ts";

@@ -15,9 +15,17 @@ import "./topup.css";
 
 function BalanceFigures({ user }: { readonly user: User }) {
   const display = useQuotaDisplay();
+  const total = Math.max(0, user.quota) + user.used_quota;
+  const left = total === 0 ? 0 : Math.max(0, user.quota) / total;
   return (
     <>
       <div className="tg-balance-figure">{formatQuota(user.quota, display)}</div>
+      <div className="tg-balance-bar" aria-hidden="true">
+        <span style={{ width: `${left * 100}%` }} />
+      </div>
+      <p className="tg-muted">
+        {total === 0 ? "还没有额度，使用充值码即可开始。" : `还剩总额度的 ${(left * 100).toFixed(1)}%`}
+      </p>
       <dl className="tg-balance-facts">
         <div>
           <dt>剩余额度</dt>

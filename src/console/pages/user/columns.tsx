@@ -1,10 +1,11 @@
 // The columns of the user list (glossary: ID · 用户名 · 分组 · 统计信息 · 用户角色 · 状态 · 操作).
-import { Tooltip } from "antd";
+
 import { formatCount, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
-import type { Column } from "#console/ui/resource-table.tsx";
+import type { Column } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { cutName, groupsOf } from "./values.ts";
@@ -29,7 +30,7 @@ export function UserState({ user }: { readonly user: User }) {
   return <StatusTag {...(STATUS[user.status] ?? { label: "未知状态", tone: "idle" })} />;
 }
 
-function RolePill({ user }: { readonly user: User }) {
+export function RolePill({ user }: { readonly user: User }) {
   return <StatusTag {...(ROLES[user.role] ?? { label: "未知身份", tone: "idle" })} />;
 }
 

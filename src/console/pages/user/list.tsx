@@ -1,5 +1,11 @@
 // All users: search, sort, enable and disable, edit, delete.
-import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
+import {
+  DeleteOutlined,
+  EditOutlined,
+  PlusOutlined,
+  PoweroffOutlined,
+  WalletOutlined,
+} from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
 import { Select } from "antd";
 import { useState } from "react";
@@ -10,13 +16,15 @@ import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
-import { ResourceTable, type RowAction } from "#console/ui/resource-table.tsx";
+import { ResourceTable } from "#console/ui/resource-table.tsx";
+import type { RowAction } from "#console/ui/row-view.ts";
 import { withParams } from "#console/ui/table-state.ts";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
-import { type User, UserStatus } from "#contract/user.ts";
+import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
-import { UserName, UserState, userColumns } from "./columns.tsx";
-import { isProtected, mayEdit } from "./values.ts";
+import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
+import { isProtected, isWithdrawable, mayEdit } from "./values.ts";
+import { WithdrawalDialog } from "./withdrawal.tsx";
 import "./list.css";
 
 const LISTS = [userAdminApi.list, userAdminApi.search] as const;
@@ -79,15 +87,21 @@ function AddUser() {
   );
 }
 
-export function UserListPage() {
+interface RowVerbs {
+  readonly setEnabled: (user: User, action: "enable" | "disable") => void;
+  readonly setPaid: (user: User) => void;
+  readonly setDoomed: (user: User) => void;
+}
+
+/** What can be done with a row; super administrators are out of reach (spec §4). */
+function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
   const navigate = useNavigate();
   const self = useUser();
-  const { setEnabled, remove, isBusy } = useManage();
-  const [doomed, setDoomed] = useState<User>();
-  const actions = (user: User): RowAction[] => {
+  return (user: User): RowAction[] => {
     const isEnabled = user.status === UserStatus.enabled;
     const isSelf = user.id === self?.id;
-    const isOff = isProtected(user) || !mayEdit(self?.role ?? 0, user);
+    const mayAct = mayEdit(self?.role ?? 0, user);
+    const isOff = isProtected(user) || !mayAct;
     return [
       {
         key: "toggle",
@@ -100,9 +114,20 @@ export function UserListPage() {
         key: "edit",
         label: "编辑",
         icon: <EditOutlined />,
-        isDisabled: !isSelf && !mayEdit(self?.role ?? 0, user),
-        onClick: () => void navigate(mayEdit(self?.role ?? 0, user) ? `/user/edit/${user.id}` : "/user/edit"),
+        isDisabled: !isSelf && !mayAct,
+        onClick: () => void navigate(mayAct ? `/user/edit/${user.id}` : "/user/edit"),
       },
+      ...(isWithdrawable(user)
+        ? [
+            {
+              key: "withdraw",
+              label: "提现",
+              icon: <WalletOutlined />,
+              isDisabled: !mayAct,
+              onClick: () => setPaid(user),
+            },
+          ]
+        : []),
       {
         key: "delete",
         label: "删除",
@@ -113,6 +138,13 @@ export function UserListPage() {
       },
     ];
   };
+}
+
+export function UserListPage() {
+  const { setEnabled, remove, isBusy } = useManage();
+  const [doomed, setDoomed] = useState<User>();
+  const [paid, setPaid] = useState<User>();
+  const actions = useActions({ setEnabled, setPaid, setDoomed });
   return (
     <Page title="管理用户" lead="用户各有额度、分组与角色；分组决定可用的渠道和倍率。" extra={<AddUser />}>
       <ResourceTable<User>
@@ -127,12 +159,18 @@ export function UserListPage() {
         }
         columns={userColumns}
         actions={actions}
-        actionsWidth={168}
+        actionsWidth={212}
         cardTitle={(user) => <UserName user={user} />}
-        cardState={(user) => <UserState user={user} />}
-        cardFacts={["role", "group", "stats"]}
+        cardState={(user) => (
+          <>
+            {user.role > Role.user ? <RolePill user={user} /> : null}
+            <UserState user={user} />
+          </>
+        )}
+        cardFacts={["group", "stats"]}
         empty={{ text: "还没有用户。", action: <AddUser /> }}
       />
+      {paid === undefined ? null : <WithdrawalDialog user={paid} onClose={() => setPaid(undefined)} />}
       {doomed === undefined ? null : (
         <TypedConfirm
           title={`删除用户“${doomed.username}”？`}

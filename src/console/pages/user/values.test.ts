@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { User } from "#contract/user.ts";
 import { UserUpdate } from "#contract/user-admin.ts";
-import { cutName, groupsOf, isProtected, mayEdit, updateOf, valuesOf } from "./values.ts";
+import {
+  cutName,
+  groupsOf,
+  isProtected,
+  isWithdrawable,
+  mayEdit,
+  updateOf,
+  valuesOf,
+  withdrawableRule,
+} from "./values.ts";
 
 const user: User = User.parse({
   id: 5,
@@ -12,6 +21,21 @@ const user: User = User.parse({
   email: "l@example.com",
   quota: -3,
   invite_commission_balance: "25",
+});
+
+describe("withdrawals", () => {
+  test("start at 100 yuan", () => {
+    const owed = (invite_commission_balance: string) => isWithdrawable({ invite_commission_balance });
+    expect([owed("99.999999"), owed("100"), owed("0"), owed("?")]).toEqual([false, true, false, false]);
+  });
+
+  test("are at least 100 yuan and no more than is owed", () => {
+    const fault = (text: string) => withdrawableRule("120.5").safeDecode(text).error?.issues[0]?.message;
+    expect(fault("120.5")).toBeUndefined();
+    expect(fault("99")).toBe("提现金额不能少于 100 元");
+    expect(fault("120.500001")).toBe("返现余额不足");
+    expect(fault("-1")).toMatch(/金额须为/);
+  });
 });
 
 describe("the user list", () => {

@@ -1,4 +1,5 @@
 // Form values of a user as administrators edit it ⇄ what the contract wants. Pure.
+import { microOf, partnerRates, Withdrawal } from "#contract/partner.ts";
 import { Password, Role, SelfUpdate, type User, Username } from "#contract/user.ts";
 import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
 
@@ -96,6 +97,21 @@ export function isProtected(user: Pick<User, "role">): boolean {
 /** Whether the server lets an administrator of this role edit that user (contract 2.7). */
 export function mayEdit(actorRole: number, user: Pick<User, "role">): boolean {
   return actorRole >= Role.root || actorRole > user.role;
+}
+
+/** Whether the balance of the partner plan is enough for a withdrawal (spec §9: at least 100 yuan). */
+export function isWithdrawable({
+  invite_commission_balance,
+}: Pick<User, "invite_commission_balance">): boolean {
+  return (microOf(invite_commission_balance) ?? 0n) >= partnerRates.leastWithdrawalMicro;
+}
+
+/** The amount of a withdrawal: at least 100 yuan and no more than there is. */
+export function withdrawableRule(balance: string) {
+  const most = microOf(balance) ?? 0n;
+  return Withdrawal.shape.amount
+    .refine((text) => (microOf(text) ?? 0n) >= partnerRates.leastWithdrawalMicro, "提现金额不能少于 100 元")
+    .refine((text) => (microOf(text) ?? 0n) <= most, "返现余额不足");
 }
 
 export const UsernameRule = Username;

@@ -11,6 +11,7 @@ import { BalancePill, UserMenu } from "./user-menu.tsx";
 
 function Crumbs() {
   const pages = usePages();
+  const isNarrow = useMedia(NARROW);
   const here = pageAt(pages, useLocation().pathname);
   const parent = pages.find((page) => page.path === here?.parent);
   const trail = [parent, here].filter((page): page is PageRow => page !== undefined);
@@ -18,7 +19,10 @@ function Crumbs() {
   return (
     <Breadcrumb
       items={[
-        ...(group === undefined || group === here?.title ? [] : [{ key: group, title: group }]),
+        // A phone has no room for where the way began.
+        ...(group === undefined || group === here?.title || (isNarrow && parent !== undefined)
+          ? []
+          : [{ key: group, title: group }]),
         ...trail.map((page) => ({
           key: page.path,
           title: page === here ? page.title : <Link to={page.path}>{page.title}</Link>,

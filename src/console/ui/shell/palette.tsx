@@ -68,8 +68,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const keyword = useDeferredValue(text.trim());
-  const targets = [...usePageTargets(keyword), ...useFoundTargets(keyword)];
+  // Pages follow every letter, so that Enter means what was typed; the server is asked a moment later.
+  const targets = [...usePageTargets(text.trim()), ...useFoundTargets(useDeferredValue(text.trim()))];
   const active = Math.min(at, targets.length - 1);
   const go = (target: Target | undefined) => {
     if (target === undefined) return;

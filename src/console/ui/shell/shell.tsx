@@ -18,7 +18,8 @@ import { pageAt, usePages } from "./nav.ts";
 import { SideMenu } from "./side-menu.tsx";
 import "./shell.css";
 
-const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+const loadPalette = async () => ({ default: (await import("./palette.tsx")).Palette });
+const Palette = lazy(loadPalette);
 
 function Brand({ isCollapsed }: { readonly isCollapsed: boolean }) {
   const name = useSystemName();
@@ -69,6 +70,8 @@ function DefaultPasswordBanner() {
 }
 
 function usePaletteKey(open: () => void): void {
+  // Loaded beforehand: what is typed right after the keys must not be lost while its code comes.
+  useEffect(() => void loadPalette(), []);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;

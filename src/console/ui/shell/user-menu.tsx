@@ -1,13 +1,14 @@
 // The signed-in user: balance, profile, logout.
 import { LogoutOutlined, UserOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Avatar, Dropdown, type MenuProps, Tooltip } from "antd";
+import { Avatar, Dropdown, type MenuProps } from "antd";
 import { useNavigate } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { roleLabel, signOut } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
+import { Tooltip } from "#console/ui/tooltip.tsx";
 import { authApi } from "#contract/auth.ts";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";

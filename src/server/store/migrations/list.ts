@@ -5,6 +5,15 @@ import { logins } from "./0003-logins.ts";
 import { operations } from "./0004-operations.ts";
 import { openings } from "./0005-openings.ts";
 import { survivors } from "./0007-survivors.ts";
+import { traffic } from "./0009-traffic.ts";
 import type { Migration } from "./migration.ts";
 
-export const MIGRATIONS: readonly Migration[] = [init, partner, logins, operations, openings, survivors];
+export const MIGRATIONS: readonly Migration[] = [
+  init,
+  partner,
+  logins,
+  operations,
+  openings,
+  survivors,
+  traffic,
+];

@@ -1,0 +1,75 @@
+// Notes a withdrawal that was paid out by hand: takes it from the balance of the partner plan, once (spec §9).
+import { Form, Input, Modal } from "antd";
+import { useState } from "react";
+import { useCall } from "#console/base/call.ts";
+import { newActKey } from "#console/base/once.ts";
+import { toast } from "#console/base/toast.ts";
+import { required, rule } from "#console/ui/fields.ts";
+import { partnerApi, Withdrawal } from "#contract/partner.ts";
+import { type User, userApi } from "#contract/user.ts";
+import { userAdminApi } from "#contract/user-admin.ts";
+import { withdrawableRule } from "./values.ts";
+
+interface Values {
+  readonly amount: string;
+  readonly remark: string;
+}
+
+export interface WithdrawalDialogProps {
+  readonly user: User;
+  readonly onClose: () => void;
+}
+
+export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
+  const [form] = Form.useForm<Values>();
+  // One act, however often it is sent.
+  const [idempotencyKey] = useState(newActKey);
+  const withdraw = useCall(partnerApi.withdraw, {
+    invalidates: [userAdminApi.list, userAdminApi.search, userAdminApi.get, userApi.self],
+    onSuccess: (rest) => {
+      toast.success(`提现已登记，剩余返现余额 ¥${rest}`);
+      onClose();
+    },
+  });
+  const send = ({ amount, remark }: Values) =>
+    withdraw.mutate({
+      body: { user_id: user.id, amount: amount.trim(), remark: remark.trim() },
+      idempotencyKey,
+    });
+  return (
+    <Modal
+      open
+      title={`登记提现：${user.username}`}
+      width={440}
+      okText="确认已支付"
+      okButtonProps={{ loading: withdraw.isPending }}
+      cancelText="取消"
+      onOk={form.submit}
+      onCancel={onClose}
+    >
+      <p>
+        返现余额 <strong>¥{user.invite_commission_balance}</strong>
+        。请先通过支付宝或 USDT 完成付款，再在此登记；登记后从余额中扣除并写入该用户的日志。
+      </p>
+      <Form<Values>
+        form={form}
+        layout="vertical"
+        validateTrigger="onBlur"
+        initialValues={{ amount: user.invite_commission_balance, remark: "" }}
+        onFinish={send}
+      >
+        <Form.Item
+          name="amount"
+          label="提现金额"
+          extra="不少于 100 元，最多 6 位小数。"
+          rules={[required, rule(withdrawableRule(user.invite_commission_balance))]}
+        >
+          <Input prefix="¥" inputMode="decimal" autoComplete="off" style={{ width: 200 }} />
+        </Form.Item>
+        <Form.Item name="remark" label="备注" rules={[rule(Withdrawal.shape.remark.unwrap())]}>
+          <Input autoComplete="off" maxLength={200} placeholder="例如：支付宝，流水号" />
+        </Form.Item>
+      </Form>
+    </Modal>
+  );
+}

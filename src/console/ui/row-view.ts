@@ -1,0 +1,53 @@
+// How rows are shown, whether as a table or as cards: columns, actions, choice. Types only.
+import type { ReactNode } from "react";
+
+export interface Column<Row> {
+  /** The field's name on the wire; what the server sorts by. */
+  readonly key: string;
+  readonly title: string;
+  readonly render: (row: Row) => ReactNode;
+  /** Pixels; all widths together are the least width of the table. */
+  readonly width: number;
+  readonly isNumber?: boolean;
+  readonly isSortable?: boolean;
+  /** Stays at the left while the rest scrolls; cannot be hidden. */
+  readonly isFixed?: boolean;
+  /** Shown only when the user asks for it. */
+  readonly isHiddenAtFirst?: boolean;
+  /** Left out on phones: the card's head shows it already. */
+  readonly isInHead?: boolean;
+}
+
+export interface RowAction {
+  readonly key: string;
+  readonly label: string;
+  readonly icon?: ReactNode;
+  readonly onClick: () => void;
+  readonly isDanger?: boolean;
+  readonly isDisabled?: boolean;
+  /** Asked before the click counts. */
+  readonly question?: string;
+  readonly confirmText?: string;
+}
+
+/** Which rows are chosen for an action on many. */
+export interface Selection {
+  readonly ids: readonly number[];
+  readonly choose: (ids: readonly number[]) => void;
+}
+
+export interface RowView<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly actions?: (row: Row) => readonly RowAction[];
+  /** Something richer before the actions, e.g. a copy button with its menu. */
+  readonly lead?: (row: Row) => ReactNode;
+  readonly actionsWidth?: number;
+  /** Head of a card on phones. */
+  readonly cardTitle: (row: Row) => ReactNode;
+  readonly cardState?: (row: Row) => ReactNode;
+  /** Keys of the columns a card shows. */
+  readonly cardFacts: readonly string[];
+  readonly onOpen?: (row: Row) => void;
+  /** Present = rows can be chosen. */
+  readonly selection?: Selection | undefined;
+}

@@ -1,0 +1,8 @@
+// antd's tooltip with the spec's delays: 50 ms to open, 70 ms to close (spec §9).
+import { Tooltip as AntdTooltip, type TooltipProps } from "antd";
+
+const DELAYS_S = { mouseEnterDelay: 0.05, mouseLeaveDelay: 0.07 } as const;
+
+export function Tooltip(props: TooltipProps) {
+  return <AntdTooltip {...DELAYS_S} {...props} />;
+}

@@ -1,0 +1,60 @@
+// The models a provider says it has, asked for as the catalogue's row says. Short typed failures; the provider's own words go
+// nowhere (reliability S07).
+import type { Context } from "#server/context.ts";
+import { fetchJson } from "#server/egress/fetch-json.ts";
+import { planCall, type UpstreamTarget } from "#server/upstream/plan.ts";
+
+export type ModelsAnswer =
+  | { readonly ok: true; readonly models: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+const TIMEOUT_MS = 10_000;
+/** Lists of forwarders with prices and descriptions are large. */
+const LIMIT_BYTES = 4 * 1024 * 1024;
+const MOST_MODELS = 2_000;
+const LONGEST_NAME = 200;
+
+/** Asks a provider for its models, in its order. Never throws for what the provider does. */
+export async function listUpstreamModels(
+  { egress, options }: Pick<Context, "egress" | "options">,
+  target: UpstreamTarget,
+): Promise<ModelsAnswer> {
+  const plan = planCall(target, { endpoint: "models", model: "", apiVersion: "" }, (name) =>
+    options.get(name),
+  );
+  if (plan.kind === "fault") {
+    const isMissing = plan.code === "unsupported_relay_mode";
+    return { ok: false, message: isMissing ? "该渠道类型不提供模型列表" : plan.publicMessage };
+  }
+  const answer = await fetchJson(egress, {
+    url: plan.origin + plan.path,
+    headers: plan.headers,
+    timeoutMs: TIMEOUT_MS,
+    limitBytes: LIMIT_BYTES,
+    loopbackPort: plan.loopbackPort,
+  });
+  if (answer.kind === "fault") return { ok: false, message: `获取模型列表失败（${answer.code}）` };
+  if (answer.status !== 200)
+    return { ok: false, message: `获取模型列表失败，上游返回状态码 ${answer.status}` };
+  const models = namesIn(answer.body);
+  return models.length === 0 ? { ok: false, message: "上游没有返回模型列表" } : { ok: true, models };
+}
+
+/** Names in `{data: [{id}]}` (OpenAI) or `{models: [{name}]}` (Ollama, Gemini: `models/<name>`). */
+function namesIn(body: unknown): string[] {
+  const rows = [fieldOf(body, "data"), fieldOf(body, "models")].find((list) => Array.isArray(list)) ?? [];
+  // Just found to be an array, or made as one.
+  const names = (rows as readonly unknown[]).flatMap((row) => {
+    const name = fieldOf(row, "id") ?? fieldOf(row, "name");
+    return typeof name === "string" ? [name.replace(/^models\//, "").trim()] : [];
+  });
+  // A comma would make two names of one where lists are kept as text.
+  const usable = names.filter((name) => name !== "" && name.length <= LONGEST_NAME && !name.includes(","));
+  return [...new Set(usable)].slice(0, MOST_MODELS);
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  // Just seen to be an object that owns this key.
+  return (value as Record<string, unknown>)[name];
+}

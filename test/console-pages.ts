@@ -1,0 +1,84 @@
+// Every page of the console by who may open it, and an installation with something of everything to show on them.
+import type { ConsoleWorld } from "./console-world.ts";
+import { manage, rootKey } from "./process.ts";
+
+/** Pages without a session. */
+export const guestPages: readonly string[] = [
+  "/",
+  "/login",
+  "/login?expired=true",
+  "/register?aff=AB12C",
+  "/reset",
+  "/user/reset?email=a%40b.com&token=1",
+  "/about",
+  "/terms",
+  "/chat",
+  "/docs",
+  "/pricing",
+  "/cheap",
+  "/partnerplan",
+  "/nowhere",
+];
+
+/** Pages of everybody who is signed in; `furnish` makes the token 2 of lihua. */
+export const userPages: readonly string[] = [
+  "/dashboard",
+  "/token",
+  "/token/add",
+  "/token/edit/2",
+  "/log",
+  "/topup",
+  "/partnerplan",
+  "/playground",
+  "/setting",
+  "/user/edit",
+];
+
+/** Pages of administrators; `furnish` makes the rows named here. */
+export const adminPages: readonly string[] = [
+  "/dashboard",
+  "/log",
+  "/channel",
+  "/channel/add",
+  "/channel/edit/1",
+  "/redemption",
+  "/redemption/add",
+  "/redemption/edit/1",
+  "/user",
+  "/user/add",
+  "/user/edit/2",
+  "/setting?tab=operation",
+  "/setting?tab=system",
+  "/setting?tab=other",
+];
+
+/** Fills the installation: channels in every state, tokens, codes, a notice, and calls through `upstream` in the log. */
+export async function furnish(world: ConsoleWorld, upstream: { url: string; key: string }): Promise<void> {
+  const { url } = world.server;
+  const channel = {
+    type: 1,
+    key: upstream.key,
+    base_url: upstream.url,
+    models: "gpt-4o-mini,gpt-4o",
+    group: "default,vip",
+  };
+  for (const name of ["上游一号", "上游二号", "上游三号"])
+    await manage(url, "POST", "/api/channel/", { ...channel, name, priority: 5 });
+  await manage(url, "PUT", "/api/channel/", { id: 2, status: 2 });
+  await manage(url, "PUT", "/api/channel/", { id: 3, status: 3 });
+  await manage(url, "POST", "/api/redemption/", { name: "十月活动", quota: 500_000, count: 3 });
+  await world.setOption("Notice", "**今晚** 23:00 维护");
+  const lihua = await world.visit("lihua");
+  for (const name of ["生产环境", "测试"]) {
+    const data = { name, remain_quota: 500_000, expired_time: -1, unlimited_quota: false };
+    await lihua.context.request.post("/api/token/", { data });
+  }
+  await lihua.context.close();
+  for (const content of ["hello", "hello again", "weather"]) {
+    await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content }] }),
+    });
+  }
+}

@@ -1,0 +1,199 @@
+// For everybody: no page breaks the rules of accessibility (axe) or scrolls sideways on a phone, and the main journeys need no mouse.
+import type { LLMock } from "@copilotkit/aimock";
+import axe from "axe-core";
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startAimock, upstreamKey } from "#test/aimock.ts";
+import { screenshot } from "#test/browser.ts";
+import { adminPages, furnish, guestPages, userPages } from "#test/console-pages.ts";
+import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/console-world.ts";
+
+const DESK = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
+let world: ConsoleWorld;
+let mock: LLMock;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  mock = await startAimock();
+  await furnish(world, { url: mock.url, key: upstreamKey });
+}, 180_000);
+
+afterAll(async () => {
+  await world?.close();
+  await mock?.stop();
+});
+
+/** What axe finds, worst first: rule, where, why. Only what is serious or critical. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    // Put there by the line above.
+    const { axe: judge } = window as unknown as { axe: typeof import("axe-core") };
+    const { violations: found } = await judge.run(document, { resultTypes: ["violations"] });
+    return found
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary = "" }) => `${id} ${target.join(" ")} ${failureSummary}`),
+      );
+  });
+}
+
+async function settled(page: Page): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  await page.waitForFunction(() => document.querySelector(".tg-bone, .ant-spin-spinning") === null);
+  // Colours and places have arrived once nothing moves.
+  await page.waitForFunction(() =>
+    document.getAnimations().every(({ playState }) => playState !== "running"),
+  );
+}
+
+interface Finding {
+  readonly path: string;
+  readonly look: string;
+  readonly found: readonly string[];
+}
+
+/** Looks at a page in both themes, on a desk and on a phone. */
+async function judge(page: Page, path: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  await page.setViewportSize(DESK);
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.goto(path);
+  for (const size of [DESK, PHONE]) {
+    await page.setViewportSize(size);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await settled(page);
+      const found = await violations(page);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > size.width) found.push(`scrolls sideways: ${wide}`);
+      const look = `${colorScheme} ${size.width}`;
+      await screenshot(page, `access-${path.replace(/\W+/g, "-")}-${look.replace(" ", "-")}`);
+      if (found.length > 0) findings.push({ path, look, found });
+    }
+  }
+  return findings;
+}
+
+async function judgeAll(person: Person | undefined, paths: readonly string[]): Promise<Finding[]> {
+  const { page, context, complaints } = await world.visit(person);
+  const findings: Finding[] = [];
+  for (const path of paths) findings.push(...(await judge(page, path)));
+  // Nothing was refused by the content policy, Trusted Types among it, and nothing failed.
+  expect(complaints).toEqual([]);
+  await context.close();
+  return findings;
+}
+
+describe("every page, light and dark, 1440 and 390 px: no serious violation, no sideways scroll", () => {
+  it("of guests", async () => {
+    expect(await judgeAll(undefined, guestPages)).toEqual([]);
+  }, 240_000);
+
+  it("of users", async () => {
+    expect(await judgeAll("lihua", userPages)).toEqual([]);
+  }, 240_000);
+
+  it("of administrators", async () => {
+    expect(await judgeAll("root", adminPages)).toEqual([]);
+  }, 300_000);
+});
+
+/** Presses Tab until the keyboard is at `target`. Throws: when it is not reached within a page's worth of stops. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  for (let stops = 0; stops < 120; stops += 1) {
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`the keyboard does not reach ${target}`);
+}
+
+async function typeInto(page: Page, target: Locator, text: string): Promise<void> {
+  await tabTo(page, target);
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.type(text);
+}
+
+async function press(page: Page, target: Locator): Promise<void> {
+  await tabTo(page, target);
+  await page.keyboard.press("Enter");
+}
+
+describe("without a mouse", () => {
+  it("a user logs in, creates a token and copies its key", async () => {
+    const { page, context } = await world.visit();
+    await page.goto("/login");
+    await typeInto(page, page.getByRole("textbox", { name: "用户名" }), "lihua");
+    await typeInto(page, page.getByRole("textbox", { name: "密码" }), "river-stone-42");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/token");
+    await press(page, page.getByRole("link", { name: "添加新的令牌" }));
+    await page.waitForURL("**/token/add");
+    await typeInto(page, page.locator("#name"), "键盘");
+    await press(page, page.getByRole("button", { name: "提交", exact: true }));
+    await page.waitForURL("**/token");
+    await press(page, page.getByRole("button", { name: "复制令牌 键盘 的密钥" }));
+    await page.getByText("已复制").first().waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^sk-[0-9A-Za-z]{48}$/);
+    await press(page, page.getByRole("row", { name: /键盘/ }).getByRole("button", { name: "删除" }));
+    await press(page, page.getByRole("button", { name: "确认删除" }));
+    await page.getByRole("row", { name: /键盘/ }).waitFor({ state: "detached" });
+    await context.close();
+  });
+
+  it("an administrator adds a channel, reached through the palette", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/token");
+    await page.getByRole("heading", { name: "我的令牌" }).waitFor();
+    await page.keyboard.press("ControlOrMeta+K");
+    await page.getByRole("combobox", { name: "跳转或搜索" }).waitFor();
+    await page.keyboard.type("添加新的渠道");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/channel/add");
+    await typeInto(page, page.locator("#name"), "键盘渠道");
+    await typeInto(page, page.locator("#key"), "sk-keyboard");
+    await typeInto(page, page.getByLabel("自定义模型名称"), "gpt-4o-mini");
+    await page.keyboard.press("Enter");
+    await press(page, page.getByRole("button", { name: "提交", exact: true }));
+    await page.waitForURL("**/channel");
+    await page.getByRole("row", { name: /键盘渠道/ }).waitFor();
+    await context.close();
+  });
+
+  it("the log is filtered, and an entry opened and closed, back where one was", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/log");
+    await page
+      .getByRole("row", { name: /gpt-4o-mini/ })
+      .first()
+      .waitFor();
+    await typeInto(page, page.getByLabel("模型名称"), "gpt-4o-mini");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/model_name=gpt-4o-mini/);
+    const entry = page.locator("tbody tr.ant-table-row").first();
+    await press(page, entry);
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    expect(await entry.evaluate((row) => row === document.activeElement)).toBe(true);
+    await context.close();
+  });
+
+  it("settings are saved", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/setting?tab=other");
+    await typeInto(page, page.getByLabel("系统名称"), "键盘站");
+    await press(page, page.getByRole("button", { name: "保存个性化设置" }));
+    await page.getByRole("link", { name: "键盘站 首页" }).waitFor();
+    await context.close();
+  });
+
+  it("the arrows between pages say where they lead", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/log");
+    await page.getByRole("button", { name: "上一页" }).waitFor();
+    expect(await page.getByRole("button", { name: "下一页" }).count()).toBe(1);
+    await context.close();
+  });
+});

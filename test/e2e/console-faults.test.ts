@@ -1,0 +1,205 @@
+// What everybody sees when something fails (spec §8): the end of a session, limits, an error of the server, a site without one,
+// no network, and refusals; for users, administrators and guests.
+import type { Page, Route } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/console-world.ts";
+import { manage } from "#test/process.ts";
+
+const MESSAGES = {
+  429: "错误：请求次数过多，请稍后再试！",
+  500: "错误：服务器内部错误，请联系管理员！",
+  405: "本站仅作演示之用，无服务端！",
+} as const;
+let world: ConsoleWorld;
+let window: Window;
+let page: Page;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+  await manage(world.server.url, "POST", "/api/token/", { name: "令牌一号" });
+  await manage(world.server.url, "POST", "/api/channel/", {
+    type: 1,
+    name: "渠道一号",
+    key: "sk-upstream",
+    models: "gpt-4o",
+    group: "default",
+  });
+}, 180_000);
+
+afterAll(() => world?.close());
+
+async function enter(person?: Person): Promise<void> {
+  window = await world.visit(person);
+  page = window.page;
+}
+
+afterEach(() => window.context.close());
+
+/** Answers of one call from now on, until the page is left. */
+async function failWith(path: string, status: number): Promise<void> {
+  await page.route(path, (route) => route.fulfill({ status, body: "" }));
+}
+
+function toast(text: string) {
+  return page.locator(".ant-notification-notice", { hasText: text }).first();
+}
+
+describe("the end of a session", () => {
+  const pages: readonly (readonly [Person, string])[] = [
+    ["lihua", "/token"],
+    ["lihua", "/log"],
+    ["lihua", "/setting"],
+    ["wangfang", "/channel"],
+    ["root", "/user"],
+  ];
+
+  it.each(pages)(
+    "sends %s from %s to the login page, which says why and leads back",
+    async (person, path) => {
+      await enter(person);
+      await window.context.clearCookies();
+      await page.goto(path);
+      await page.waitForURL("**/login?expired=true");
+      await page.getByText("未登录或登录已过期，请重新登录！").first().waitFor();
+      expect(await page.evaluate(() => localStorage.getItem("user"))).toBe(null);
+    },
+  );
+
+  it("in the middle of work: a form that is sent too late ends there as well", async () => {
+    await enter("lihua");
+    await page.goto("/token/add");
+    await page.locator("#name").fill("太迟");
+    await window.context.clearCookies();
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await page.waitForURL("**/login?expired=true");
+  });
+
+  it("is not shown to guests whose login fails", async () => {
+    await enter();
+    await page.goto("/login");
+    await page.getByRole("textbox", { name: "用户名" }).fill("lihua");
+    await page.getByRole("textbox", { name: "密码" }).fill("wrong-password");
+    await page.getByRole("button", { name: "登录", exact: true }).click();
+    await page.getByRole("alert").first().waitFor();
+    expect(new URL(page.url()).search).toBe("");
+  });
+});
+
+describe.each([429, 500, 405] as const)("HTTP %i", (status) => {
+  it("of a list is told once, in its place and as a toast, and can be tried again", async () => {
+    await enter("lihua");
+    await failWith("**/api/log/self/?*", status);
+    await page.goto("/log");
+    await toast(MESSAGES[status]).waitFor();
+    await page.getByRole("alert").getByText(MESSAGES[status]).last().waitFor();
+    await page.unroute("**/api/log/self/?*");
+    await page.getByRole("button", { name: "重试" }).click();
+    await page.getByText("这段时间没有记录。").waitFor();
+  });
+
+  it("of an action leaves the row as it was", async () => {
+    await enter("root");
+    await page.goto("/channel");
+    const row = page.getByRole("row", { name: /渠道一号/ });
+    await row.getByText("已启用").waitFor();
+    await page.route("**/api/channel/", (route) =>
+      route.request().method() === "PUT" ? route.fulfill({ status, body: "" }) : route.fallback(),
+    );
+    await row.getByRole("button", { name: "禁用" }).click();
+    await toast(MESSAGES[status]).waitFor();
+    await row.getByText("已启用").waitFor();
+  });
+
+  it("of the login is told to guests", async () => {
+    await enter();
+    await failWith("**/api/user/login", status);
+    await page.goto("/login");
+    await page.getByRole("textbox", { name: "用户名" }).fill("lihua");
+    await page.getByRole("textbox", { name: "密码" }).fill("river-stone-42");
+    await page.getByRole("button", { name: "登录", exact: true }).click();
+    await page.getByText(MESSAGES[status]).first().waitFor();
+  });
+});
+
+describe("any other status", () => {
+  it("is told with its message, or with its number", async () => {
+    await enter("root");
+    await page.route("**/api/redemption/?*", (route) =>
+      route.fulfill({ status: 502, json: { success: false, message: "网关没有回答" } }),
+    );
+    await page.goto("/redemption");
+    await toast("错误：网关没有回答").waitFor();
+    await failWith("**/api/channel/?*", 503);
+    await page.goto("/channel");
+    await toast("错误：HTTP 503").waitFor();
+  });
+
+  it("a refusal with status 200 is told by its own message, and the form stays filled", async () => {
+    await enter("lihua");
+    await page.goto("/token/add");
+    await page.route("**/api/token/", (route) =>
+      route.fulfill({ json: { success: false, message: "令牌数量已达上限", data: null } }),
+    );
+    await page.locator("#name").fill("第一百零一个");
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await toast("令牌数量已达上限").waitFor();
+    expect(await page.locator("#name").inputValue()).toBe("第一百零一个");
+  });
+
+  it("an answer that is no answer of this kind is told as such", async () => {
+    await enter("lihua");
+    await page.route("**/api/token/?*", (route) => route.fulfill({ body: "<html>hello</html>" }));
+    await page.goto("/token");
+    await toast("服务器返回了无法识别的数据").waitFor();
+  });
+});
+
+describe("without a network", () => {
+  beforeEach(() => enter("lihua"));
+
+  it("a list says so and recovers", async () => {
+    const abort = (route: Route) => route.abort("connectionrefused");
+    await page.route("**/api/token/?*", abort);
+    await page.goto("/token");
+    await toast("无法正常连接至服务器！").waitFor();
+    await page.unroute("**/api/token/?*", abort);
+    await page.getByRole("button", { name: "重试" }).click();
+    await page.getByText("还没有令牌").waitFor();
+  });
+
+  it("the start says so once, with the last known name, and the page stands", async () => {
+    await page.goto("/token");
+    await page.getByText("还没有令牌").waitFor();
+    await page.route("**/api/**", (route) => route.abort("internetdisconnected"));
+    await page.reload();
+    await toast("无法正常连接至服务器！").waitFor();
+    await page.getByRole("link", { name: "Tollgate 首页" }).waitFor();
+    expect(await page.locator(".ant-notification-notice", { hasText: "无法正常连接" }).count()).toBe(1);
+    expect(new URL(page.url()).pathname).toBe("/token");
+  });
+
+  it("a page whose code cannot be fetched says what to do", async () => {
+    await page.goto("/token");
+    await page.getByText("还没有令牌").waitFor();
+    await page.route("**/assets/**", (route) => route.abort("internetdisconnected"));
+    await page.getByRole("menuitem", { name: "充值" }).click();
+    await page.getByRole("button", { name: /刷新|重新加载|重试/ }).waitFor();
+  });
+});
+
+describe("what a role may not do", () => {
+  it("is refused by the server and told, whatever the browser believes", async () => {
+    await enter("lihua");
+    // Somebody changes the stored role: the pages open, the server does not.
+    await page.addInitScript(() => {
+      const user = JSON.parse(localStorage.getItem("user") ?? "{}");
+      localStorage.setItem("user", JSON.stringify({ ...user, role: 100 }));
+    });
+    await page.goto("/channel");
+    await page.getByText("渠道一号").waitFor({ state: "detached" });
+    await page
+      .getByText(/没有访问权限|权限不/)
+      .first()
+      .waitFor();
+  });
+});

@@ -1,0 +1,158 @@
+// The forms of channels and tokens as the specification wants them: what they refuse, their defaults, presets and batches.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { startHttpEmulator } from "#test/http-emulator.ts";
+
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+
+afterAll(() => world?.close());
+
+describe("channels (spec §5)", () => {
+  it("have a form that refuses what is missing, and knows keys, defaults and batches of each type (spec §5)", async () => {
+    const { page, context } = await world.visit("root");
+    const sent: unknown[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().endsWith("/api/channel/"))
+        sent.push(request.postDataJSON());
+    });
+    await page.goto("/channel/add");
+    const submit = page.getByRole("button", { name: "提交", exact: true });
+    await submit.click();
+    await page.getByText("请填写渠道名称和渠道密钥").first().waitFor();
+    await page.getByText("请至少选择一个模型").waitFor();
+    const choose = async (label: string) => {
+      await page.getByLabel("类型").fill(label);
+      await page.keyboard.press("Enter");
+    };
+    for (const [label, hint] of [
+      ["百度文心千帆", "APIKey|SecretKey"],
+      ["讯飞星火认知", "APPID|APISecret|APIKey"],
+      ["知识库：FastGPT", "APIKey-AppId"],
+      ["腾讯混元", "AppId|SecretId|SecretKey"],
+    ] as const) {
+      await choose(label);
+      await expect.poll(() => page.locator("#key").getAttribute("placeholder")).toContain(hint);
+      if (label === "讯飞星火认知") expect(await page.locator("#other").inputValue()).toBe("v2.1");
+    }
+    await choose("Azure OpenAI");
+    await expect.poll(() => page.locator("#other").inputValue()).toBe("2023-06-01-preview");
+    await choose("自定义渠道");
+    await page.getByLabel("名称", { exact: true }).fill("批量");
+    await page.getByLabel("Base URL").fill("https://up.example/v1/");
+    await page.getByRole("button", { name: "清除所有模型" }).click();
+    await page.getByLabel("自定义模型名称").fill("gpt-4o, my-model");
+    await page.getByRole("button", { name: "填入", exact: true }).click();
+    await page.getByLabel("批量创建").check();
+    await page.locator("#key").fill("key-one\n\nkey-two\n");
+    await page.getByText("将创建 2 个渠道").waitFor();
+    await page.getByText("JSON", { exact: true }).click();
+    const mapping = page.getByPlaceholder(/my-deployment/);
+    await mapping.fill("{broken");
+    await submit.click();
+    await page.getByText("模型映射必须是合法的 JSON 格式").first().waitFor();
+    expect(sent).toEqual([]);
+    await mapping.fill('{"gpt-4o":"mine"}');
+    await submit.click();
+    await page.getByText("已创建 2 个渠道").waitFor();
+    expect(sent).toMatchObject([
+      { type: 8, base_url: "https://up.example/v1", models: "gpt-4o,my-model", key: "key-one\nkey-two" },
+    ]);
+    await context.close();
+  });
+
+  it("read the list of models of the upstream, with what the form holds", async () => {
+    const upstream = await startHttpEmulator(({ headers }) =>
+      headers["authorization"] === "Bearer up-key"
+        ? { json: { data: [{ id: "deep-1" }, { id: "deep-2" }] } }
+        : { status: 401, json: {} },
+    );
+    const { page, context } = await world.visit("root");
+    await page.goto("/channel/add");
+    await page.getByLabel("类型").fill("自定义渠道");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Base URL").fill(upstream.url);
+    await page.locator("#key").fill("wrong");
+    await page.getByRole("button", { name: "获取上游模型" }).click();
+    await page.getByText("获取模型列表失败，上游返回状态码 401").waitFor();
+    await page.locator("#key").fill("up-key");
+    await page.getByRole("button", { name: "获取上游模型" }).click();
+    await page.getByText("上游提供 2 个模型").waitFor();
+    await page.getByRole("button", { name: "填入上游模型" }).click();
+    await page
+      .getByTitle("deep-1")
+      .or(page.getByText("deep-1", { exact: true }))
+      .first()
+      .waitFor();
+    await page.getByText(/已选 2 个/).waitFor();
+    await upstream.close();
+    await context.close();
+  });
+
+  it("take priority and weight in place: empty is ignored, a weight below 0 becomes 0", async () => {
+    const { page, context } = await world.visit("root");
+    const sent: unknown[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "PUT") sent.push(request.postDataJSON());
+    });
+    await page.goto("/channel");
+    const weight = page.getByLabel(/的权重$/).first();
+    await weight.fill("5");
+    await weight.press("Enter");
+    await page.getByText("操作成功").first().waitFor();
+    await weight.fill("-7");
+    await weight.press("Enter");
+    const priority = page.getByLabel(/的优先级$/).first();
+    await priority.fill("");
+    await priority.press("Enter");
+    await expect.poll(() => sent).toMatchObject([{ weight: 5 }, { weight: 0 }]);
+    await context.close();
+  });
+});
+
+describe("tokens (spec §2, §5)", () => {
+  it("have a form with a default quota, presets of time, and a name that must be there", async () => {
+    const { page, context } = await world.visit("lihua");
+    await page.goto("/token/add");
+    expect(await page.locator("#remain_quota").inputValue()).toBe("500000");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.getByText("请输入令牌名称").waitFor();
+    const expiry = page.getByLabel("过期时间");
+    for (const [preset, seconds] of [
+      ["一个月后过期", 30 * 86_400],
+      ["一天后过期", 86_400],
+      ["一小时后过期", 3_600],
+      ["一分钟后过期", 60],
+    ] as const) {
+      await page.getByRole("button", { name: preset }).click();
+      const ahead = (new Date(await expiry.inputValue()).getTime() - Date.now()) / 1000;
+      expect(Math.abs(ahead - seconds), preset).toBeLessThan(5);
+    }
+    await page.getByRole("button", { name: "永不过期" }).click();
+    await page.getByLabel("名称").fill("永远");
+    const call = page.waitForRequest((request) => request.method() === "POST");
+    await page.getByRole("button", { name: "提交" }).click();
+    expect((await call).postDataJSON()).toMatchObject({ expired_time: -1, remain_quota: 500_000 });
+    await page.waitForURL("**/token");
+    await context.close();
+  });
+
+  it("come into the search box, with their prefix, when the clipboard refuses them (spec §8)", async () => {
+    const { page, context } = await world.visit("lihua");
+    await page.addInitScript(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+    });
+    await page.goto("/token");
+    await page
+      .getByRole("button", { name: /^复制令牌 .* 的密钥$/ })
+      .first()
+      .click();
+    await page.getByText("无法复制到剪贴板，请手动复制").waitFor();
+    expect(await page.getByLabel("搜索令牌的名称").inputValue()).toMatch(/^sk-[0-9A-Za-z]{48}$/);
+    expect(page.url()).not.toContain("sk-");
+    await context.close();
+  });
+});
