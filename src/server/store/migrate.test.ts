@@ -122,6 +122,11 @@ test("the released migrations are the ones that were released", () => {
         "3f55f0f684fd35dbaf85b5487f4a9b7b6de19a6c1cc8957b17e173b9b667fe6a",
         "49d1700ea6d5d2b4d0c3ef4cd6408d331cb2058e9bb31921242fabbe8f269388",
       ],
+      [
+        "0006-recent-logs",
+        "26caaa80930b93c5f262d5d5368a05a07a57b812d022bdb13bbfb67580ae2086",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      ],
     ]
   `);
 });

@@ -4,6 +4,7 @@ import { partner } from "./0002-partner.ts";
 import { logins } from "./0003-logins.ts";
 import { operations } from "./0004-operations.ts";
 import { openings } from "./0005-openings.ts";
+import { recentLogs } from "./0006-recent-logs.ts";
 import type { Migration } from "./migration.ts";
 
-export const MIGRATIONS: readonly Migration[] = [init, partner, logins, operations, openings];
+export const MIGRATIONS: readonly Migration[] = [init, partner, logins, operations, openings, recentLogs];
