@@ -18,6 +18,7 @@ import type { Context } from "#server/context.ts";
 import { asAppError, faults, openAiError, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";
 import { createRelay } from "#server/relay/relay.ts";
+import { Roster } from "#server/relay/roster.ts";
 import { newRequestId } from "#server/secrets.ts";
 
 export interface App {
@@ -44,7 +45,7 @@ const BODY_TIMEOUT_MS = 30_000;
 /** Builds the application over a context. */
 export function createApp(ctx: Context): App {
   let isDraining = false;
-  const open = new Set<ServerResponse>();
+  const open = new Roster<ServerResponse>();
   const relay = createRelay(ctx);
   const site = createSite(ctx, () => isDraining);
   const pressure = createPressure(ctx.config);
@@ -55,8 +56,8 @@ export function createApp(ctx: Context): App {
   return {
     listener(req, res) {
       if (isDraining) res.setHeader("Connection", "close");
-      open.add(res);
-      res.once("close", () => open.delete(res));
+      const seat = open.add(res);
+      res.once("close", () => open.remove(seat));
       if (RELAY_PATH.test(req.url ?? "")) {
         if (pressure.shedsCalls()) turnAway(ctx, res, "calls");
         else relay(req, res);
@@ -74,7 +75,7 @@ export function createApp(ctx: Context): App {
     drain() {
       isDraining = true;
       // Answers to calls that came before say it too, so that no client sends another on the same connection (G02).
-      for (const res of open) if (!res.headersSent) res.setHeader("Connection", "close");
+      for (const res of open.list()) if (!res.headersSent) res.setHeader("Connection", "close");
     },
     cut: () => relay.cut(),
   };

@@ -140,6 +140,19 @@ function createHearers<Told extends unknown[]>() {
   };
 }
 
+/** Labels of endpoints, of which there are few, made once. */
+const endpointLabels = new Map<string, { readonly text: string; readonly ok: string }>();
+
+function labelOf(endpoint: string) {
+  let labels = endpointLabels.get(endpoint);
+  if (labels === undefined) {
+    const text = `endpoint="${endpoint}"`;
+    labels = { text, ok: `${text},outcome="ok"` };
+    endpointLabels.set(endpoint, labels);
+  }
+  return labels;
+}
+
 /** Builds the event sinks over a logger. */
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
@@ -148,15 +161,16 @@ export function createEvents(logger: Logger): Events {
   const failed = createHearers<[event: ChannelFailed]>();
   return {
     relayDone(event) {
+      const endpoint = labelOf(event.endpoint);
       const outcome = event.fault === "" ? "ok" : event.fault;
-      counters.add("tollgate_relay_requests_total", `endpoint="${event.endpoint}",outcome="${outcome}"`);
+      const labels = outcome === "ok" ? endpoint.ok : `${endpoint.text},outcome="${outcome}"`;
+      counters.add("tollgate_relay_requests_total", labels);
       counters.add("tollgate_relay_prompt_tokens_total", "", event.promptTokens);
       counters.add("tollgate_relay_completion_tokens_total", "", event.completionTokens);
       counters.add("tollgate_relay_quota_total", "", event.chargedQuota);
-      const endpoint = `endpoint="${event.endpoint}"`;
-      counters.observe("tollgate_relay_duration_seconds", endpoint, event.elapsedMs / 1000);
+      counters.observe("tollgate_relay_duration_seconds", endpoint.text, event.elapsedMs / 1000);
       if (event.firstByteMs > 0)
-        counters.observe("tollgate_relay_first_byte_seconds", endpoint, event.firstByteMs / 1000);
+        counters.observe("tollgate_relay_first_byte_seconds", endpoint.text, event.firstByteMs / 1000);
       if (event.chargedQuota > 0) charged.tell(event.userId, event.chargedQuota);
       relayed.tell(event);
       logger.info(event, "relay");

@@ -57,15 +57,12 @@ export type Counters = ReturnType<typeof createCounters>;
 
 /** Builds an empty set of counters. */
 export function createCounters() {
-  const values = new Map<string, Sample>();
-  const histograms = new Map<string, Histogram>();
+  // By name, then by labels: both are texts that the caller keeps, so that nothing is joined or hashed anew for a count.
+  const values = new Map<string, Map<string, Sample>>();
+  const histograms = new Map<string, Map<string, Histogram>>();
   const gauges = new Map<string, () => number>();
-  const sampleOf = (name: string, labels: string): Sample => {
-    const key = `${name}{${labels}}`;
-    const sample = values.get(key) ?? { name, labels, value: 0 };
-    values.set(key, sample);
-    return sample;
-  };
+  const sampleOf = (name: string, labels: string): Sample =>
+    entryOf(values, name, labels, () => ({ name, labels, value: 0 }));
   return {
     add(name: string, labels: string, amount = 1): void {
       sampleOf(name, labels).value += amount;
@@ -75,13 +72,7 @@ export function createCounters() {
     },
     /** Counts how long something took. */
     observe(name: string, labels: string, seconds: number): void {
-      const key = `${name}{${labels}}`;
-      let histogram = histograms.get(key);
-      if (histogram === undefined) {
-        histogram = new Histogram(name, labels);
-        histograms.set(key, histogram);
-      }
-      histogram.observe(seconds);
+      entryOf(histograms, name, labels, () => new Histogram(name, labels)).observe(seconds);
     },
     /** A gauge that is read when somebody asks. */
     measure(name: string, read: () => number): void {
@@ -89,12 +80,33 @@ export function createCounters() {
     },
     samples(): Sample[] {
       return [
-        ...values.values(),
+        ...[...values.values()].flatMap((byLabels) => [...byLabels.values()]),
         ...[...gauges].map(([name, read]) => ({ name, labels: "", value: read() })),
-        ...[...histograms.values()].flatMap((histogram) => histogram.samples()),
+        ...[...histograms.values()].flatMap((byLabels) =>
+          [...byLabels.values()].flatMap((histogram) => histogram.samples()),
+        ),
       ];
     },
   };
+}
+
+function entryOf<Entry>(
+  all: Map<string, Map<string, Entry>>,
+  name: string,
+  labels: string,
+  make: () => Entry,
+): Entry {
+  let byLabels = all.get(name);
+  if (byLabels === undefined) {
+    byLabels = new Map();
+    all.set(name, byLabels);
+  }
+  let entry = byLabels.get(labels);
+  if (entry === undefined) {
+    entry = make();
+    byLabels.set(labels, entry);
+  }
+  return entry;
 }
 
 /** The Prometheus text format: samples by family, each with its HELP and TYPE when it is known. */

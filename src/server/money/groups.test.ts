@@ -37,9 +37,9 @@ test("what arrives together is one transaction, what arrives meanwhile is the ne
   const { groups, batches } = scripted((_batch, turn) =>
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
   );
-  const first = [groups.submit(call("a"), false), groups.submit(call("b"), false)];
+  const first = [groups.submit(call("a")), groups.submit(call("b"))];
   await vi.waitFor(() => expect(batches).toHaveLength(1));
-  const later = ["c", "d", "e"].map((id) => groups.submit(call(id), false));
+  const later = ["c", "d", "e"].map((id) => groups.submit(call(id)));
   release();
   await Promise.all([...first, ...later]);
   expect(batches).toEqual([
@@ -48,15 +48,43 @@ test("what arrives together is one transaction, what arrives meanwhile is the ne
   ]);
 });
 
+test("what may wait shares the transaction of what comes next, and is not forgotten when nothing comes", async () => {
+  const { groups, batches } = scripted(() => undefined);
+  const patient = groups.submit(call("a"), { mayWait: true });
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  expect(batches).toEqual([]);
+  await Promise.all([patient, groups.submit(call("b"))]);
+  expect(batches).toEqual([["a", "b"]]);
+  await groups.submit(call("c"), { mayWait: true });
+  expect(batches).toEqual([["a", "b"], ["c"]]);
+});
+
+test("what may wait does so beside a running group too, but not for the end", async () => {
+  let release = () => {};
+  const { groups, batches } = scripted((_batch, turn) =>
+    turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
+  );
+  const first = groups.submit(call("a"));
+  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  const patient = groups.submit(call("b"), { mayWait: true });
+  release();
+  await first;
+  expect(batches).toEqual([["a"]]);
+  const closed = groups.close();
+  await Promise.all([patient, closed]);
+  expect(batches).toEqual([["a"], ["b"]]);
+});
+
 test("a transaction carries at most 512", async () => {
   const { groups, batches } = scripted(() => undefined);
-  await Promise.all(Array.from({ length: 1_100 }, (_, index) => groups.submit(call(String(index)), false)));
+  await Promise.all(Array.from({ length: 1_100 }, (_, index) => groups.submit(call(String(index)))));
   expect(batches.map((batch) => batch.length)).toEqual([512, 512, 76]);
 });
 
 test.each(["busy", "lost"] as const)("tries the whole group again when it was %s", async (kind) => {
   const { groups, batches } = scripted((_batch, turn) => (turn <= 2 ? fail(kind) : undefined));
-  expect(await Promise.all([groups.submit(call("a"), false), groups.submit(call("b"), true)])).toEqual([
+  expect(await Promise.all([groups.submit(call("a")), groups.submit(call("b"), { isOwed: true })])).toEqual([
     reserved,
     reserved,
   ]);
@@ -74,9 +102,9 @@ test("what failed goes before what came later", async () => {
       ? new Promise((_, reject) => (fails = () => reject(new StoreError("busy", "busy"))))
       : undefined,
   );
-  const first = groups.submit(call("a"), false);
+  const first = groups.submit(call("a"));
   await vi.waitFor(() => expect(batches).toHaveLength(1));
-  const later = groups.submit(call("b"), false);
+  const later = groups.submit(call("b"));
   fails();
   await Promise.all([first, later]);
   expect(batches).toEqual([["a"], ["a", "b"]]);
@@ -86,9 +114,9 @@ test("takes no more callers than can wait while it fails", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   let isBroken = true;
   const { groups, batches } = scripted(() => (isBroken ? fail("busy") : undefined));
-  const waiting = Array.from({ length: 1_600 }, (_, index) => groups.submit(call(String(index)), false));
+  const waiting = Array.from({ length: 1_600 }, (_, index) => groups.submit(call(String(index))));
   await vi.waitFor(() => expect(batches.length).toBeGreaterThan(0));
-  await expect(groups.submit(call("too many"), false)).rejects.toThrow("does not keep up");
+  await expect(groups.submit(call("too many"))).rejects.toThrow("does not keep up");
   isBroken = false;
   await vi.advanceTimersByTimeAsync(1_000);
   await Promise.all(waiting);
@@ -99,8 +127,8 @@ test("gives up after some tries, but not on what is owed", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   let isBroken = true;
   const { groups, batches } = scripted(() => (isBroken ? fail("busy") : undefined));
-  const outcome = groups.submit(call("a"), false).catch((error: unknown) => error);
-  const owed = groups.submit(call("b", "release"), true).catch((error: unknown) => error);
+  const outcome = groups.submit(call("a")).catch((error: unknown) => error);
+  const owed = groups.submit(call("b", "release"), { isOwed: true }).catch((error: unknown) => error);
   const advance = vi.waitFor(async () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(batches.length).toBeGreaterThan(10);
@@ -111,7 +139,7 @@ test("gives up after some tries, but not on what is owed", async () => {
   expect(batches[7]).toEqual(["a", "b"]);
   expect(batches[8]).toEqual(["b"]);
   isBroken = false;
-  const later = groups.submit(call("c"), false);
+  const later = groups.submit(call("c"));
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await later).toEqual(reserved);
   expect(batches.at(-1)).toEqual(["b", "c"]);
@@ -162,8 +190,8 @@ test("closing tells the caller of a settlement that it is not known to be booked
 
 test("a full disk refuses at once, and what is owed is booked when there is space", async () => {
   const { groups, batches } = scripted((_batch, turn) => (turn === 1 ? fail("full") : undefined));
-  const refused = groups.submit(call("a"), false);
-  const owed = groups.submit(call("b", "release"), true);
+  const refused = groups.submit(call("a"));
+  const owed = groups.submit(call("b", "release"), { isOwed: true });
   await expect(refused).rejects.toMatchObject({ kind: "full" });
   await expect(owed).rejects.toMatchObject({ kind: "full" });
   await vi.waitFor(() => expect(batches).toEqual([["a", "b"], ["b"]]));
@@ -174,21 +202,20 @@ test("one operation that cannot be stored does not stop the others", async () =>
     batch.operations.some((operation) => operation.requestId === "bad") ? fail("constraint") : undefined,
   );
   const ids = ["a", "b", "c", "bad", "d", "e", "f", "g"];
-  const outcomes = await Promise.allSettled(ids.map((id) => groups.submit(call(id), id === "bad")));
+  const outcomes = await Promise.allSettled(
+    ids.map((id) => groups.submit(call(id), { isOwed: id === "bad" })),
+  );
   expect(outcomes.map((outcome) => outcome.status === "fulfilled")).toEqual(ids.map((id) => id !== "bad"));
   expect(batches.flat().filter((id) => id === "g").length).toBeLessThan(5);
   // Groups grow again.
-  await Promise.all(ids.slice(4).map((id) => groups.submit(call(id), false)));
+  await Promise.all(ids.slice(4).map((id) => groups.submit(call(id))));
   expect(batches.at(-1)).toEqual(["d", "e", "f", "g"]);
 });
 
 test("an answer that lacks an outcome is an error for the one it lacks", async () => {
   const teller = { run: () => Promise.resolve([reserved]) } as unknown as Teller;
   const groups = createGroups({ teller, clock: fakeClock(), node: "n" });
-  const [first, second] = await Promise.allSettled([
-    groups.submit(call("a"), false),
-    groups.submit(call("b"), false),
-  ]);
+  const [first, second] = await Promise.allSettled([groups.submit(call("a")), groups.submit(call("b"))]);
   expect(first).toMatchObject({ status: "fulfilled" });
   expect(second).toMatchObject({ status: "rejected" });
 });
@@ -198,30 +225,30 @@ test("takes no more callers than can wait while the database is stuck, but every
   const { groups, clock, batches } = scripted((_batch, turn) =>
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
   );
-  const first = groups.submit(call("first"), false);
+  const first = groups.submit(call("first"));
   await vi.waitFor(() => expect(batches).toHaveLength(1));
-  const waiting = Array.from({ length: 1_000 }, (_, index) => groups.submit(call(String(index)), false));
-  waiting.push(groups.submit(call("one more while it is quick"), false));
+  const waiting = Array.from({ length: 1_000 }, (_, index) => groups.submit(call(String(index))));
+  waiting.push(groups.submit(call("one more while it is quick")));
   clock.advance(1_001);
-  await expect(groups.submit(call("too many"), false)).rejects.toMatchObject({ kind: "busy" });
-  waiting.push(groups.submit(call("owed", "release"), true));
+  await expect(groups.submit(call("too many"))).rejects.toMatchObject({ kind: "busy" });
+  waiting.push(groups.submit(call("owed", "release"), { isOwed: true }));
   release();
   await Promise.all([first, ...waiting]);
 });
 
 test("closing books what is queued and takes no more", async () => {
   const { groups, batches } = scripted(() => undefined);
-  const last = groups.submit(call("a"), false);
+  const last = groups.submit(call("a"));
   await groups.close();
   expect(await last).toEqual(reserved);
   expect(batches).toEqual([["a"]]);
-  await expect(groups.submit(call("b"), true)).rejects.toMatchObject({ kind: "lost" });
+  await expect(groups.submit(call("b"), { isOwed: true })).rejects.toMatchObject({ kind: "lost" });
 });
 
 test("closing ends even when the database is gone; recovery will find what is owed", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const { groups, batches } = scripted(() => fail("lost"));
-  const owed = groups.submit(call("a", "release"), true).catch((error: unknown) => error);
+  const owed = groups.submit(call("a", "release"), { isOwed: true }).catch((error: unknown) => error);
   const closed = groups.close();
   for (let step = 0; step < 20; step += 1) await vi.advanceTimersByTimeAsync(1_000);
   await closed;

@@ -16,6 +16,8 @@ const LONGEST_PAUSE_MS = 1_000;
 /** While the database is stuck, no more than this many callers wait for it (reliability F03). */
 const WAITING_WHILE_STUCK = 1_000;
 const STUCK_MS = 1_000;
+/** How long operations that may wait do so for others to share their commit. */
+const SHARE_MS = 4;
 
 interface Waiting {
   readonly operation: Operation;
@@ -27,9 +29,16 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export interface SubmitOptions {
+  /** Must be done some time, whoever still waits for it. */
+  readonly isOwed?: boolean;
+  /** Nobody minds some milliseconds: it joins the next group that others need, and begins none of its own before. */
+  readonly mayWait?: boolean;
+}
+
 export interface Groups {
   /** Queues an operation; answers when its group is durable. Throws: StoreError. */
-  submit(operation: Operation, isOwed: boolean): Promise<Outcome>;
+  submit(operation: Operation, options?: SubmitOptions): Promise<Outcome>;
   /** Runs what is queued and takes nothing more. */
   close(): Promise<void>;
 }
@@ -49,6 +58,9 @@ class Queue implements Groups {
   /** Shrinks while an operation that cannot be stored is being found, and grows again. */
   #size = GROUP_SIZE;
   #isClosed = false;
+  /** Somebody in the queue does not want to wait. */
+  #isUrgent = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: { teller: Teller; clock: Clock; node: string }) {
     this.#teller = deps.teller;
@@ -56,20 +68,35 @@ class Queue implements Groups {
     this.#node = deps.node;
   }
 
-  submit(operation: Operation, isOwed: boolean): Promise<Outcome> {
+  submit(operation: Operation, { isOwed = false, mayWait = false }: SubmitOptions = {}): Promise<Outcome> {
     if (this.#isClosed) return Promise.reject(new StoreError("lost", "the ledger is closed"));
     if (!isOwed && this.#queue.length >= WAITING_WHILE_STUCK && this.#isStuck()) {
       return Promise.reject(new StoreError("busy", "the database does not keep up"));
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ operation, isOwed, tries: 0, sinceMs: this.#clock.now(), resolve, reject });
-      this.#running ??= this.#start();
+      if (mayWait) this.#startSoon();
+      else this.#startNow();
     });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#startNow();
     await this.#running;
+  }
+
+  #startNow(): void {
+    this.#isUrgent = true;
+    this.#running ??= this.#start();
+  }
+
+  #startSoon(): void {
+    if (this.#isUrgent) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#startNow();
+    }, SHARE_MS);
   }
 
   #isStuck(): boolean {
@@ -79,16 +106,21 @@ class Queue implements Groups {
   /** Begins after the events of this turn of the loop: what arrived together is stored together. */
   async #start(): Promise<void> {
     this.#startedMs = this.#clock.now();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     await new Promise(setImmediate);
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && this.#isUrgent) {
       const group = this.#queue.slice(0, this.#size);
       this.#queue = this.#queue.slice(this.#size);
+      this.#isUrgent = this.#queue.length > 0;
       this.#startedMs = this.#clock.now();
       const error = await this.#run(group);
       this.#failures = error === undefined ? 0 : this.#failures + 1;
       if (error !== undefined) await this.#pause();
     }
+    this.#isUrgent = false;
     this.#running = undefined;
+    if (this.#queue.length > 0) this.#startSoon();
   }
 
   #pause(): Promise<void> {
@@ -126,7 +158,7 @@ class Queue implements Groups {
     // One of them cannot be stored. Alone it is told so; else half of the group is tried, until the others are through.
     const [first] = group;
     if (first && group.length === 1) first.reject(error);
-    else this.#queue = [...group, ...this.#queue];
+    else this.#putBack(group);
     this.#size = Math.max(1, group.length >> 1);
     return undefined;
   }
@@ -144,6 +176,11 @@ class Queue implements Groups {
       if (isTired && !isUndecided) waiting.reject(error);
       if (!isTired || (waiting.isOwed && !this.#isClosed)) again.push(waiting);
     }
-    this.#queue = [...again, ...this.#queue];
+    this.#putBack(again);
+  }
+
+  #putBack(group: readonly Waiting[]): void {
+    this.#queue = [...group, ...this.#queue];
+    this.#isUrgent = true;
   }
 }

@@ -114,7 +114,7 @@ class Counter implements Ledger {
     const { requestId, userId, tokenId, amount } = order;
     const modelName = plainText(order.modelName);
     const operation = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
-    const outcome = expectKind("reserve", await this.#groups.submit(operation, false));
+    const outcome = expectKind("reserve", await this.#groups.submit(operation));
     if (outcome.verdict === "reserved") {
       this.#held.set(requestId, { userId, tokenId, amount, seen: undefined, isNoting: false });
     }
@@ -129,7 +129,7 @@ class Counter implements Ledger {
     const { userId, tokenId } = held;
     const outcome = expectKind(
       "extend",
-      await this.#groups.submit({ kind: "extend", requestId, userId, tokenId, target }, false),
+      await this.#groups.submit({ kind: "extend", requestId, userId, tokenId, target }),
     );
     if (outcome.granted && target > held.amount) held.amount = target;
     return outcome.granted;
@@ -156,7 +156,10 @@ class Counter implements Ledger {
       usage: wholeUsage(settlement.usage),
       log: settlement.log && cleanLog(settlement.log),
     } as const;
-    const outcome = expectKind("settle", await this.#groups.submit(operation, true));
+    const outcome = expectKind(
+      "settle",
+      await this.#groups.submit(operation, { isOwed: true, mayWait: settlement.mayWait === true }),
+    );
     this.#held.delete(requestId);
     return outcome.booking;
   }
@@ -165,7 +168,10 @@ class Counter implements Ledger {
     const held = this.#held.get(requestId);
     if (!held) return;
     const { userId, tokenId } = held;
-    expectKind("release", await this.#groups.submit({ kind: "release", requestId, userId, tokenId }, true));
+    expectKind(
+      "release",
+      await this.#groups.submit({ kind: "release", requestId, userId, tokenId }, { isOwed: true }),
+    );
     this.#held.delete(requestId);
   }
 
@@ -178,19 +184,19 @@ class Counter implements Ledger {
       tokenId: adjustment.tokenId ?? 0,
       adjustment,
     } as const;
-    return expectKind("adjust", await this.#groups.submit(operation, false)).adjusted;
+    return expectKind("adjust", await this.#groups.submit(operation)).adjusted;
   }
 
   async redeem(order: RedeemOrder): Promise<Redeemed> {
     const { operationId: requestId, userId } = order;
     const operation = { kind: "redeem", requestId, userId, tokenId: 0, order } as const;
-    return expectKind("redeem", await this.#groups.submit(operation, false)).redeemed;
+    return expectKind("redeem", await this.#groups.submit(operation)).redeemed;
   }
 
   async changeCommission(change: CommissionChange): Promise<CommissionChanged> {
     const requestId = change.operationId ?? `commission-${this.#deps.node}-${++this.#adjustments}`;
     const operation = { kind: "commission", requestId, userId: change.userId, tokenId: 0, change } as const;
-    return expectKind("commission", await this.#groups.submit(operation, false)).changed;
+    return expectKind("commission", await this.#groups.submit(operation)).changed;
   }
 
   async grantSignup(gifts: SignupGifts): Promise<void> {
@@ -198,7 +204,7 @@ class Counter implements Ledger {
     if (!hasGifts(gifts)) return;
     const { userId } = gifts;
     const operation = { kind: "signup", requestId: `signup-${userId}`, userId, tokenId: 0, gifts } as const;
-    expectKind("signup", await this.#groups.submit(operation, false));
+    expectKind("signup", await this.#groups.submit(operation));
   }
 
   async recover(): Promise<{ closed: number }> {
@@ -242,7 +248,7 @@ class Counter implements Ledger {
         const seen = wholeSeen(held.seen);
         held.seen = undefined;
         const { userId, tokenId } = held;
-        await this.#groups.submit({ kind: "checkpoint", requestId, userId, tokenId, seen }, false);
+        await this.#groups.submit({ kind: "checkpoint", requestId, userId, tokenId, seen });
       }
     } catch (error) {
       this.#deps.onError?.(error);

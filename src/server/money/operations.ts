@@ -48,6 +48,8 @@ export interface Settlement {
   readonly usage: Usage;
   /** null = LogConsumeEnabled is off; ledger, counters and rollups are booked all the same (reliability M28). */
   readonly log: SettlementLog | null;
+  /** A few milliseconds do not matter to the caller: the settlement waits for others to share a commit with. */
+  readonly mayWait?: boolean;
 }
 
 /** What a settlement booked. `shortfall` is what user or token had no quota for. */

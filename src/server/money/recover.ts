@@ -21,17 +21,14 @@ export async function recoverDead(deps: {
     const orphans = await findOrphans(db, node, after);
     const outcomes = await Promise.all(
       orphans.map((orphan) =>
-        groups.submit(
-          {
-            kind: "recover",
-            requestId: orphan.request_id,
-            userId: orphan.user_id,
-            tokenId: orphan.token_id,
-            channelId: orphan.channel_id,
-            deadNode: orphan.node,
-          },
-          false,
-        ),
+        groups.submit({
+          kind: "recover",
+          requestId: orphan.request_id,
+          userId: orphan.user_id,
+          tokenId: orphan.token_id,
+          channelId: orphan.channel_id,
+          deadNode: orphan.node,
+        }),
       ),
     );
     closed += outcomes.filter((outcome) => outcome.kind === "recover" && outcome.isClosed).length;

@@ -89,7 +89,7 @@ export function toNumber(amount: bigint): number {
 }
 
 export type ColumnType = "int" | "text";
-type Value = number | string;
+export type Value = number | string;
 
 /** How one kind of change is written: columns with their types, and the values of one item in that order. */
 export interface Sheet<Item> {

@@ -1,12 +1,12 @@
 // How a call is booked: what user and token can pay, and everything that is written with it. Pure, part of rules.ts.
-import type { Books, Changes, HourSums, Reservation, SumPart, TokenBook, UserBook } from "./books.ts";
+import type { Books, Changes, Reservation, TokenBook, UserBook } from "./books.ts";
 import type { Booking, SettlementLog } from "./operations.ts";
 import type { Usage } from "./price.ts";
+import { addCall } from "./rules-sums.ts";
 import { LogType, TokenStatus } from "./states.ts";
 
 /** The largest number that balances and entries can hold exactly. */
 export const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
-const HOUR_SEC = 3600;
 
 /** The books with what has been changed in them so far. */
 export interface Desk extends Books {
@@ -111,7 +111,11 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
   if (bill.channelId !== 0) {
     changes.channels.set(bill.channelId, (changes.channels.get(bill.channelId) ?? 0n) + charged);
   }
-  addToHour(desk, { bill, user, token, booking, tokenAmount });
+  const { modelName, channelId, usage } = bill;
+  const { promptTokens, completionTokens } = usage;
+  const tokenName = token?.name ?? "";
+  const call = { userId: user.id, tokenName, modelName, channelId, charged, promptTokens, completionTokens };
+  addCall(changes, call, nowSec);
   if (!bill.log) return;
   changes.logs.push({
     ...bill.log,
@@ -121,7 +125,7 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
     type: LogType.consume,
     username: user.username,
     token_id: bill.tokenId,
-    token_name: token?.name ?? "",
+    token_name: tokenName,
     quota: Number(charged),
     prompt_tokens: bill.usage.promptTokens,
     completion_tokens: bill.usage.completionTokens,
@@ -129,39 +133,4 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
     channel_id: bill.channelId,
     request_id: bill.requestId,
   });
-}
-
-/** Adds the call to the sums of its hour, along each dimension and along all at once. */
-function addToHour(desk: Desk, { bill, user, token, booking }: Paid): void {
-  const { sums, rollups } = desk.changes;
-  const hour = desk.nowSec - (desk.nowSec % HOUR_SEC);
-  const userId = user.id;
-  const tokenName = token?.name ?? "";
-  const { modelName, channelId } = bill;
-  const add = (part: HourSums) => {
-    part.quota += booking.charged;
-    part.promptTokens += bill.usage.promptTokens;
-    part.completionTokens += bill.usage.completionTokens;
-    part.requests += 1;
-  };
-  const addAlong = (dimension: SumPart["dimension"], key: string) => {
-    const name = `${dimension}\n${key}`;
-    const part = sums.get(name) ?? { dimension, key, ...noSums(hour) };
-    sums.set(name, part);
-    add(part);
-  };
-  addAlong("all", "");
-  addAlong("user", String(userId));
-  addAlong("token", tokenName);
-  addAlong("model", modelName);
-  addAlong("channel", String(channelId));
-  addAlong("model-channel", `${modelName}\n${channelId}`);
-  const name = `${userId}\n${channelId}\n${modelName}\n${tokenName}`;
-  const part = rollups.get(name) ?? { userId, tokenName, modelName, channelId, ...noSums(hour) };
-  rollups.set(name, part);
-  add(part);
-}
-
-function noSums(hour: number): HourSums {
-  return { hour, quota: 0n, promptTokens: 0, completionTokens: 0, requests: 0 };
 }

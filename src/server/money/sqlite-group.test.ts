@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
 import type { Operation, Outcome } from "./operations.ts";
 import { run } from "./sqlite-group.ts";
-import { decodeOutcomes, encodeBatch } from "./wire.ts";
+import { decodeOutcomes, encodeBatch, SORT_IN } from "./wire.ts";
 
 let database: DatabaseSync;
 
@@ -57,6 +57,7 @@ test("stores everything that belongs to a call", () => {
     channel_id: 3,
   });
   group(settle("a", 15n), settle("b", 5n));
+  run(database, SORT_IN);
   expect(one("SELECT count(*) AS n FROM reservations")).toEqual({ n: 0 });
   expect(one("SELECT count(*) AS n, sum(quota) AS quota FROM logs")).toEqual({ n: 2, quota: 20 });
   expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 2 });
@@ -65,12 +66,43 @@ test("stores everything that belongs to a call", () => {
     requests: 2,
   });
   group(settle("d", 1n));
+  run(database, SORT_IN);
   expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 3 });
   expect(one("SELECT quota, requests, hour FROM log_rollups")).toEqual({
     quota: 21,
     requests: 3,
     hour: 3_600,
   });
+});
+
+test("entries that were not sorted in before the end are found again, with exact sums", () => {
+  group(settle("a", 15n), settle("b", 5n));
+  group(reserve("c", 7n), { ...settle("c", 7n), log: null } as Operation);
+  expect(one("SELECT count(*) AS n FROM logs")).toEqual({ n: 0 });
+  // After a failure the program remembers nothing, as after a start.
+  expect(() => group({ ...settle("d", 1n), requestId: Symbol("no") } as unknown as Operation)).toThrow();
+  run(database, SORT_IN);
+  run(database, SORT_IN);
+  expect(one("SELECT count(*) AS n, sum(quota) AS quota, min(id) AS first FROM logs")).toEqual({
+    n: 2,
+    quota: 20,
+    first: 1,
+  });
+  const sums = (table: string, where: string) =>
+    one(`SELECT quota, prompt_tokens, completion_tokens, requests FROM ${table} WHERE ${where}`);
+  const all = { quota: 27, prompt_tokens: 15, completion_tokens: 18, requests: 3 };
+  for (const dimension of ["all", "user", "token", "model", "channel", "model-channel"])
+    expect(sums("log_sums", `dimension = '${dimension}' AND hour = 3600`)).toEqual(all);
+  expect(sums("log_rollups", "user_id = 1 AND token_name = 't' AND channel_id = 3")).toEqual(all);
+  expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 2 });
+});
+
+test("many entries are sorted in without being asked for", () => {
+  for (let at = 0; at < 30; at += 1)
+    group(...Array.from({ length: 10 }, (_, index) => settle(`${at}-${index}`, 0n)));
+  expect(one("SELECT count(*) AS n, max(id) AS last FROM logs")).toEqual({ n: 260, last: 260 });
+  expect(one("SELECT count(*) AS n FROM recent_logs")).toEqual({ n: 40 });
+  expect(one("SELECT requests FROM log_sums WHERE dimension = 'all'")).toEqual({ requests: 260 });
 });
 
 test("a repetition is answered from the ledger", () => {

@@ -1,6 +1,5 @@
 // Runs in SQLite's writer thread: loads the rows of one group, lets the rules decide, stores what changed; one transaction.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { spanOf } from "#server/store/span.ts";
 import type { Books, Changes, Reservation } from "./books.ts";
 import type { Batch, PartnerOperation } from "./operations.ts";
 import {
@@ -18,21 +17,16 @@ import {
   usersOf,
 } from "./partner-rows.ts";
 import {
-  addToSums,
   BOOKED_COLUMNS,
   type BookedRow,
   bookedEntry,
-  columnNames,
   LEDGER_SHEET,
-  LOG_SHEET,
   RESERVATION_COLUMNS,
   RESERVATION_SHEET,
   type ReservationRow,
-  ROLLUP_SHEET,
   reservationBook,
   SEEN_SHEET,
   type Sheet,
-  SUM_SHEET,
   TOKEN_COLUMNS,
   TOKEN_SHEET,
   type TokenRow,
@@ -43,11 +37,8 @@ import {
   userBook,
 } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
-import { decodeBatch, encodeOutcomes } from "./wire.ts";
-
-function insertSql(sheet: Sheet<never>, tail = ""): string {
-  return `INSERT INTO ${sheet.table} (${columnNames(sheet)}) VALUES (${sheet.columns.map(() => "?").join(", ")}) ${tail}`;
-}
+import { insertSql, Logs } from "./sqlite-logs.ts";
+import { decodeBatch, encodeOutcomes, SORT_IN } from "./wire.ts";
 
 /** Numbered, because the values begin with the key that finds the row. */
 function updateSql(sheet: Sheet<never>): string {
@@ -74,16 +65,12 @@ const SQL = {
   updateCommission: updateSql(COMMISSION_SHEET),
   updateCode: updateSql(CODE_SHEET),
   insertPartnerLedger: insertSql(PARTNER_LEDGER_SHEET),
-  insertLog: insertSql(LOG_SHEET),
-  upsertSum: insertSql(SUM_SHEET, addToSums(SUM_SHEET)),
-  upsertRollup: insertSql(ROLLUP_SHEET, addToSums(ROLLUP_SHEET)),
-  upsertSpan: `INSERT INTO log_spans (span, first_id, last_id) VALUES (?, ?, ?) ON CONFLICT (span) DO UPDATE SET
-    first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id)`,
 } as const;
 
 interface Statements extends Readonly<Record<keyof typeof SQL, StatementSync>> {
   /** Every open reservation. Nobody but this program writes them, so that they need not be looked up. */
   readonly open: Map<string, Reservation>;
+  readonly logs: Logs;
 }
 
 const prepared = new WeakMap<DatabaseSync, Statements>();
@@ -95,7 +82,8 @@ function statementsOf(database: DatabaseSync): Statements {
   // The names are those of SQL.
   const prepare = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
   const rows = prepare.reservations.all() as unknown as ReservationRow[];
-  const statements = { ...prepare, open: new Map(rows.map((row) => [row.request_id, reservationBook(row)])) };
+  const open = new Map(rows.map((row) => [row.request_id, reservationBook(row)]));
+  const statements = { ...prepare, open, logs: new Logs(database) };
   prepared.set(database, statements);
   return statements;
 }
@@ -105,15 +93,20 @@ function keepOpen(open: Map<string, Reservation>, { inserted, deleted }: Changes
   for (const { requestId } of deleted) open.delete(requestId);
 }
 
-/** Runs an encoded Batch and returns its encoded Outcomes. All or nothing. Throws: SQLite's error, after undoing everything. */
+/**
+ * Runs an encoded Batch and returns its encoded Outcomes, or does what SORT_IN asks for. All or nothing.
+ * Throws: SQLite's error, after undoing everything.
+ */
 export function run(database: DatabaseSync, input: unknown): string {
   // Posted by sqlite-teller.ts alone.
-  const batch = decodeBatch(input as string);
+  const text = input as string;
+  const batch = text === SORT_IN ? NOTHING : decodeBatch(text);
   const statements = statementsOf(database);
   statements.begin.run();
   try {
     const { outcomes, changes } = applyOperations(load(statements, batch), batch);
     store(statements, changes, batch.nowSec);
+    if (text === SORT_IN) statements.logs.sortIn();
     statements.commit.run();
     keepOpen(statements.open, changes);
     return encodeOutcomes(outcomes);
@@ -124,6 +117,8 @@ export function run(database: DatabaseSync, input: unknown): string {
     throw error;
   }
 }
+
+const NOTHING: Batch = { operations: [], nowSec: 0, node: "" };
 
 function load(statements: Statements, { operations }: Batch): Books {
   const books: Books = {
@@ -208,16 +203,5 @@ function store(statements: Statements, changes: Changes, nowSec: number): void {
   write(statements.updateCommission, COMMISSION_SHEET, changes.commissions);
   write(statements.updateCode, CODE_SHEET, changes.codes);
   write(statements.insertPartnerLedger, PARTNER_LEDGER_SHEET, changes.partnerLedger);
-  write(statements.upsertSum, SUM_SHEET, changes.sums.values());
-  write(statements.upsertRollup, ROLLUP_SHEET, changes.rollups.values());
-  storeLogs(statements, changes.logs, nowSec);
-}
-
-function storeLogs(statements: Statements, logs: Changes["logs"], nowSec: number): void {
-  const [first, ...rest] = logs;
-  if (!first) return;
-  const firstId = Number(statements.insertLog.run(...LOG_SHEET.values(first, nowSec)).lastInsertRowid);
-  for (const log of rest) statements.insertLog.get(...LOG_SHEET.values(log, nowSec));
-  // The only writer numbers its rows without gaps, and every entry of a group has the time of the group.
-  statements.upsertSpan.get(spanOf(nowSec), firstId, firstId + rest.length);
+  statements.logs.add(changes, nowSec);
 }

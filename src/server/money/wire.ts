@@ -101,6 +101,9 @@ function decodeOperation(wire: OperationWire): Operation {
   };
 }
 
+/** In place of a batch: books nothing, and sorts in the newest log entries (sqlite-logs.ts). */
+export const SORT_IN = "";
+
 export function encodeBatch({ nowSec, node, operations }: Batch): string {
   const wire: BatchWire = [nowSec, node, operations.map(encodeOperation)];
   return JSON.stringify(wire);

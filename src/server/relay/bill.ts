@@ -142,6 +142,8 @@ export class Account {
       channelId: this.#channelId,
       charge: amount,
       usage,
+      // The last of many events: what is left of it is the terminator.
+      mayWait: incoming.isStream,
       log: this.#tools.options.get("LogConsumeEnabled")
         ? {
             content: explain(usage, this.#price, amount) + remarkOf(read, isGone),

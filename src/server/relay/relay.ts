@@ -14,6 +14,7 @@ import { type Journey, newJourney } from "./journey.ts";
 import { createRelayLimits } from "./limits.ts";
 import { findModel, listModels } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import { Roster } from "./roster.ts";
 import {
   addressOf,
   createBodyReader,
@@ -34,6 +35,12 @@ export interface Relay {
    * the last event or as the answer (reliability G01). Resolves when all of it is booked.
    */
   cut(): Promise<void>;
+}
+
+/** A request that is being answered. */
+interface Running {
+  readonly door: Door;
+  readonly done: Promise<void>;
 }
 
 /** Everything the rooms of a request need. */
@@ -66,7 +73,7 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
 /** Builds the listener of /v1. `limits` shortens time limits in tests. */
 export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): Relay {
   const rooms = createRooms(ctx, limits);
-  const running = new Map<Door, Promise<void>>();
+  const running = new Roster<Running>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
   const listen = (req: RelayRequest, res: RelayResponse) => {
     const door = new Door(req, res, newRequestId(ctx.clock.now()));
@@ -75,13 +82,14 @@ export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): 
         ctx.events.backgroundFailed({ task: "relay", error });
         door.sendFault(refusals.internal(""));
       })
-      .then(() => void running.delete(door));
-    running.set(door, done);
+      .then(() => running.remove(seat));
+    const seat = running.add({ door, done });
   };
   return Object.assign(listen, {
     async cut() {
-      for (const door of running.keys()) door.cut(refusals.serverStopping());
-      await Promise.all(running.values());
+      const left = running.list();
+      for (const { door } of left) door.cut(refusals.serverStopping());
+      await Promise.all(left.map(({ done }) => done));
     },
   });
 }

@@ -6,6 +6,7 @@ import type { Cancellation } from "#server/upstream/hub.ts";
 import type { BillingPart } from "./billing.ts";
 import type { TextEndpoint } from "./incoming.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import { Roster } from "./roster.ts";
 
 /** What node:http gives; named here so that the other rooms need not know it. */
 export type RelayRequest = IncomingMessage;
@@ -121,10 +122,10 @@ export type ReadBody = (req: RelayRequest, gone: Cancellation) => Promise<Buffer
 
 /** Makes a reader with one timer for all bodies: a timer each would cost more than reading most of them. */
 export function createBodyReader(): ReadBody {
-  const readings = new Set<Reading>();
+  const readings = new Roster<Reading>();
   const sweep = () => {
     const now = performance.now();
-    for (const reading of readings) {
+    for (const reading of readings.list()) {
       if (now < reading.lookAtMs) continue;
       if (reading.bytes - reading.bytesAtLook < LEAST_BYTES) reading.giveUp();
       reading.bytesAtLook = reading.bytes;
@@ -141,11 +142,11 @@ export function createBodyReader(): ReadBody {
   };
 }
 
-function collect(req: RelayRequest, gone: Cancellation, readings: Set<Reading>): Promise<Buffer> {
+function collect(req: RelayRequest, gone: Cancellation, readings: Roster<Reading>): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const stop = (refusal: Refusal) => {
-      readings.delete(reading);
+      readings.remove(seat);
       req.removeAllListeners("data");
       req.pause();
       reject(refusal);
@@ -162,12 +163,12 @@ function collect(req: RelayRequest, gone: Cancellation, readings: Set<Reading>):
       if (reading.bytes > BODY_LIMIT_BYTES) stop(new Refusal(refusals.bodyTooLarge()));
     });
     req.on("end", () => {
-      readings.delete(reading);
+      readings.remove(seat);
       gone.watch(undefined);
       const [first] = chunks;
       resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
     });
+    const seat = readings.add(reading);
     gone.watch(() => stop(new Refusal(refusals.bodyBroken())));
-    readings.add(reading);
   });
 }

@@ -24,6 +24,11 @@ export interface SqliteStore extends CommonStore {
    * For what must read, think and write in one go: the money groups. Throws: StoreError.
    */
   runProgram(module: URL, input: unknown): Promise<unknown>;
+  /**
+   * Leaves work for later: it is done once, before the next statement that is not a program's. When it fails, the statement
+   * is run all the same and the work tried again before the next.
+   */
+  beforeNextUse(work: () => Promise<void>): void;
 }
 
 export interface PostgresStore extends CommonStore {
@@ -72,6 +77,7 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
       await loading;
       return files.gate.pass(() => files.writer.program(module.href, input));
     },
+    beforeNextUse: (work) => files.chores.leave(work),
     ready: () => isWritable(db),
     close: () => db.destroy(),
   };

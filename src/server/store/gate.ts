@@ -9,6 +9,11 @@ export class Gate {
   #held = false;
   readonly #queue: Waiter[] = [];
 
+  /** A transaction is open. */
+  get isHeld(): boolean {
+    return this.#held;
+  }
+
   /** Runs `action` as soon as no transaction is open. What it posts is ordered before any later transaction. */
   pass<T>(action: () => Promise<T>): Promise<T> {
     if (!this.#held) return action();

@@ -123,6 +123,11 @@ test("the released migrations are the ones that were released", () => {
         "49d1700ea6d5d2b4d0c3ef4cd6408d331cb2058e9bb31921242fabbe8f269388",
       ],
       [
+        "0006-recent-logs",
+        "26caaa80930b93c5f262d5d5368a05a07a57b812d022bdb13bbfb67580ae2086",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      ],
+      [
         "0007-survivors",
         "3c95c94ba980373ebfcab469c9b8d128cfc9344c5912a4b9031082a1a166c1c6",
         "dc1a842a0170a6eecbe63262436d4495b3c11641930d7ab88347b9da638cbba2",

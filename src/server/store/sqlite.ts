@@ -14,6 +14,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
+import { Chores } from "./chores.ts";
 import { StoreError } from "./fault.ts";
 import { Gate } from "./gate.ts";
 import type { SqlValue } from "./sqlite-messages.ts";
@@ -27,6 +28,7 @@ export interface SqliteFiles {
   readonly writer: SqliteThread;
   readonly reader: SqliteThread;
   readonly gate: Gate;
+  readonly chores: Chores;
   /** The file existed before: what is in it is worth a copy before a migration. */
   readonly existed: boolean;
   readonly file: string;
@@ -43,7 +45,7 @@ export async function openSqliteFiles(
   const writer = await SqliteThread.open({ file, lockFile: join(dataDir, "tollgate.lock") }, onDeath);
   try {
     const reader = await SqliteThread.open({ file, lockFile: undefined }, onDeath);
-    return { writer, reader, gate: new Gate(), existed, file };
+    return { writer, reader, gate: new Gate(), chores: new Chores(), existed, file };
   } catch (error) {
     await writer.close();
     throw error;
@@ -87,6 +89,7 @@ class WorkerConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#state === "loose") await this.#finishChores();
     // Kysely's parameters are what our columns hold; the worker refuses anything else.
     const answer = await this.#run(query, query.parameters as readonly SqlValue[]);
     return {
@@ -104,6 +107,7 @@ class WorkerConnection implements DatabaseConnection {
 
   async begin(): Promise<void> {
     const { gate, writer } = this.#files;
+    await this.#finishChores();
     await gate.enter(async () => {
       try {
         await writer.query("BEGIN IMMEDIATE", []);
@@ -125,6 +129,12 @@ class WorkerConnection implements DatabaseConnection {
   async rollback(): Promise<void> {
     if (this.#state !== "open") return;
     await this.#end("ROLLBACK", "loose");
+  }
+
+  /** Before others look. Not beside a transaction: it may be waiting for this very statement, and nothing was left since it began. */
+  async #finishChores(): Promise<void> {
+    const { chores, gate } = this.#files;
+    if (!chores.areDone && !gate.isHeld) await chores.finish();
   }
 
   async #end(command: "COMMIT" | "ROLLBACK", next: "loose" | "expired"): Promise<void> {

@@ -4,6 +4,7 @@ import { partner } from "./0002-partner.ts";
 import { logins } from "./0003-logins.ts";
 import { operations } from "./0004-operations.ts";
 import { openings } from "./0005-openings.ts";
+import { recentLogs } from "./0006-recent-logs.ts";
 import { survivors } from "./0007-survivors.ts";
 import { traffic } from "./0009-traffic.ts";
 import type { Migration } from "./migration.ts";
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   logins,
   operations,
   openings,
+  recentLogs,
   survivors,
   traffic,
 ];

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { Chores } from "./chores.ts";
+
+test("work is done once, by whoever comes first; those who come meanwhile wait for it", async () => {
+  const chores = new Chores();
+  expect(chores.areDone).toBe(true);
+  let done = 0;
+  let finish = () => {};
+  chores.leave(async () => {
+    await new Promise<void>((resolve) => (finish = resolve));
+    done += 1;
+  });
+  const callers = [chores.finish(), chores.finish()];
+  finish();
+  await Promise.all(callers);
+  expect([done, chores.areDone]).toEqual([1, true]);
+  await chores.finish();
+  expect(done).toBe(1);
+});
+
+test("work left while other work is done is done before a caller of that moment goes on", async () => {
+  const chores = new Chores();
+  const done: string[] = [];
+  chores.leave(async () => {
+    chores.leave(async () => void done.push("second"));
+    await Promise.resolve();
+    done.push("first");
+  });
+  const first = chores.finish();
+  await chores.finish();
+  await first;
+  expect(done).toEqual(["first", "second"]);
+});
+
+test("work that fails is left for the next caller, and hinders nobody", async () => {
+  const chores = new Chores();
+  let tries = 0;
+  chores.leave(async () => {
+    tries += 1;
+    if (tries === 1) throw new Error("the disk is full");
+  });
+  await chores.finish();
+  expect([tries, chores.areDone]).toEqual([1, false]);
+  await chores.finish();
+  expect([tries, chores.areDone]).toEqual([2, true]);
+});
