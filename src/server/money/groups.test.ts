@@ -164,7 +164,7 @@ test.each(["busy", "lost", "full"] as const)(
     let isBroken = true;
     const { groups, batches } = scripted(() => (isBroken ? fail(kind) : undefined));
     const heard = vi.fn();
-    const settled = groups.submit(settlement, true).finally(heard);
+    const settled = groups.submit(settlement, { isOwed: true }).finally(heard);
     await vi.waitFor(async () => {
       await vi.advanceTimersByTimeAsync(1_000);
       expect(batches.length).toBeGreaterThan(20);
@@ -180,7 +180,7 @@ test.each(["busy", "lost", "full"] as const)(
 test("closing tells the caller of a settlement that it is not known to be booked", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   const { groups } = scripted(() => fail("lost"));
-  const settled = groups.submit(settlement, true).catch((error: unknown) => error);
+  const settled = groups.submit(settlement, { isOwed: true }).catch((error: unknown) => error);
   const closed = groups.close();
   for (let step = 0; step < 20; step += 1) await vi.advanceTimersByTimeAsync(1_000);
   await closed;
