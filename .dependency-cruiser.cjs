@@ -113,14 +113,14 @@ module.exports = {
     },
     {
       name: "dialects-are-pure",
-      comment: "upstream/dialects/* import only contract, hub, sse and fault: pure, so fixtures suffice.",
+      comment: "dialects, upstream's and clients', import only contract, hub, sse and fault: pure, so fixtures suffice.",
       severity: "error",
-      from: { path: "^src/server/upstream/dialects/", pathNot: TESTS },
+      from: { path: "^src/server/upstream/(dialects|clients)/", pathNot: TESTS },
       to: {
         pathNot: [
           "^src/contract/",
-          "^src/server/upstream/(hub|sse|fault)\\.ts$",
-          "^src/server/upstream/dialects/",
+          "^src/server/upstream/(hub|hub-request|hub-reply|sse|fault)\\.ts$",
+          "^src/server/upstream/(dialects|clients)/",
         ],
       },
     },

@@ -1,10 +1,20 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
 
-/** What a client can ask an upstream for. Not listed here = not relayed. */
+/**
+ * The formats a client can ask for text in: OpenAI chat, its old completions, Anthropic Messages, Gemini generateContent, OpenAI
+ * Responses. Any of them reaches any wire; where wire and format agree the bytes pass.
+ */
+export type GenerationEndpoint = "chat" | "completions" | "messages" | "generate" | "responses";
+
+/**
+ * What a client can ask an upstream for. Not listed here = not relayed. In a row's paths `chat` is the address of the wire's own
+ * generation, whatever its dialect; `messages`, `generate` and `responses` are further formats this upstream takes natively.
+ */
 export type EndpointName =
-  | "chat"
-  | "completions"
+  | GenerationEndpoint
+  | "count-tokens"
   | "embeddings"
+  | "realtime"
   | "images"
   | "image-edits"
   | "speech"
