@@ -1,10 +1,22 @@
 // The words that everything upstream shares. Imports nothing.
 
-/** LLM tokens of one call. `cachedTokens` ⊆ `promptTokens`; reasoning is part of `completionTokens`. */
+/**
+ * LLM tokens of one call. Cached, cache-written, audio and image input are disjoint parts of `promptTokens`, what is left is
+ * fresh text; reasoning, audio and image output are parts of `completionTokens`. An absent part is 0.
+ */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
+  /** Written to the upstream's cache, for an hour or less. */
+  readonly cacheWriteTokens?: number;
+  /** Those of `cacheWriteTokens` that were written for an hour. */
+  readonly cacheWriteHourTokens?: number;
+  readonly audioPromptTokens?: number;
+  readonly imagePromptTokens?: number;
+  readonly reasoningTokens?: number;
+  readonly audioCompletionTokens?: number;
+  readonly imageCompletionTokens?: number;
 }
 
 /** A parsed JSON object. */
