@@ -46,12 +46,17 @@ export type DialectName =
 export type SignerName =
   | "bearer"
   | "azure-key"
+  | "bearer-x-api-key"
+  | "bearer-app-id"
   | "x-api-key"
   | "goog-key"
   | "baidu-token"
   | "zhipu-jwt"
   | "xunfei-url"
-  | "tencent-tc3";
+  | "xunfei-pair"
+  | "tencent-tc3"
+  | "aws-sigv4"
+  | "vertex";
 
 /** The twelve tag colours of spec §3. */
 export type ProviderColor =

@@ -67,9 +67,23 @@ describe.each(databases)("channels on $name", (database) => {
   test("one bad line refuses the whole batch", async () => {
     const before = (await app.call(admin.who, "GET", "/api/channel/")).total;
     const answer = await create({ ...plain, type: 18, key: "id|secret|key\nonly|two" });
-    expect(answer.message).toBe("密钥格式应为 APPID|APISecret|APIKey");
+    expect(answer.message).toBe("第 2 个密钥有误：密钥格式应为 APPID|APISecret|APIKey");
     expect((await app.call(admin.who, "GET", "/api/channel/")).total).toBe(before);
   });
+
+  test.each([
+    [{ type: 15, key: "id|secret|more" }, "密钥格式应为 APIKey|SecretKey"],
+    [{ type: 23, key: "id|key" }, "密钥格式应为 AppId|SecretId|SecretKey"],
+    [{ key: "sk-中文" }, "密钥含有不能用于请求头的字符，请检查是否粘贴完整"],
+  ])(
+    "refuses the wrong form of a key (%j) when it is saved and when it is changed",
+    async (change, message) => {
+      expect(await create({ ...plain, ...change })).toMatchObject({ success: false, message });
+      await create({ ...plain, name: "to be edited" });
+      const { id } = await newest();
+      expect(await update({ id, ...change })).toMatchObject({ success: false, message });
+    },
+  );
 
   test.each([
     [{ name: "" }, "请填写渠道名称和渠道密钥"],
