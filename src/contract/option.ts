@@ -194,6 +194,26 @@ export const optionTable = {
   ModelRatio: row({ schema: ratios("模型倍率"), fallback: "{}", tab: "operation", label: "模型倍率" }),
   CompletionRatio: row({ schema: ratios("补全倍率"), fallback: "{}", tab: "operation", label: "补全倍率" }),
   CacheRatio: row({ schema: ratios("缓存倍率"), fallback: "{}", tab: "operation", label: "缓存倍率" }),
+  CacheWriteRatio: row({
+    schema: ratios("缓存写入倍率"),
+    fallback: "{}",
+    tab: "operation",
+    label: "缓存写入倍率",
+  }),
+  AudioRatio: row({ schema: ratios("音频倍率"), fallback: "{}", tab: "operation", label: "音频倍率" }),
+  AudioCompletionRatio: row({
+    schema: ratios("音频补全倍率"),
+    fallback: "{}",
+    tab: "operation",
+    label: "音频补全倍率",
+  }),
+  ImageRatio: row({ schema: ratios("图片倍率"), fallback: "{}", tab: "operation", label: "图片倍率" }),
+  ImageCompletionRatio: row({
+    schema: ratios("图片补全倍率"),
+    fallback: "{}",
+    tab: "operation",
+    label: "图片补全倍率",
+  }),
   GroupRatio: row({
     schema: groupRatios,
     fallback: '{"default":1,"vip":1,"svip":1}',

@@ -22,7 +22,7 @@ import { createEgress, type Egress } from "./egress/dispatcher.ts";
 import { createEvents, type Events } from "./events.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger, type Ledger } from "./money/ledger.ts";
-import { createPriceBook, type PriceBook } from "./money/price.ts";
+import { createPriceBook, type PriceBook } from "./money/price-book.ts";
 import { createOptions, type Options } from "./options.ts";
 import { randomHex, type Secrets } from "./secrets.ts";
 import { type Db, openStore, type Store } from "./store/db.ts";
@@ -207,6 +207,11 @@ function livePrices(options: Options): () => PriceBook {
       modelRatio: options.get("ModelRatio"),
       completionRatio: options.get("CompletionRatio"),
       cacheRatio: options.get("CacheRatio"),
+      cacheWriteRatio: options.get("CacheWriteRatio"),
+      audioRatio: options.get("AudioRatio"),
+      audioCompletionRatio: options.get("AudioCompletionRatio"),
+      imageRatio: options.get("ImageRatio"),
+      imageCompletionRatio: options.get("ImageCompletionRatio"),
       groupRatio: options.get("GroupRatio"),
       fallbackModelRatio: options.get("FallbackModelRatio"),
     });

@@ -168,7 +168,7 @@ const operation: readonly Section[] = [
   {
     id: "model-ratio",
     title: "模型倍率",
-    text: "倍率 1 等于每 token 一点额度。表里已含内置价格，改过的会标出来。",
+    text: "倍率 1 等于每 token 一点额度。表里已含内置价格，改过的会标出来。名称后带“>数字”的是输入超过这么多 token 时整个请求的价格。",
     submit: "保存模型倍率",
     fields: [
       { key: "ModelRatio", help: "模型 → 输入价格的倍率。" },
@@ -185,9 +185,27 @@ const operation: readonly Section[] = [
   {
     id: "cache-ratio",
     title: "缓存倍率",
-    text: "命中上游缓存的输入按多少折计费。没有列出的模型不打折。",
+    text: "命中上游缓存的输入按多少折计费，写入缓存的输入加价多少。没有列出的模型按普通输入计费。",
     submit: "保存缓存倍率",
-    fields: [{ key: "CacheRatio", help: "模型 → 缓存命中的输入价格相对普通输入的倍数。" }],
+    fields: [
+      { key: "CacheRatio", help: "模型 → 缓存命中的输入价格相对普通输入的倍数。" },
+      {
+        key: "CacheWriteRatio",
+        help: "模型 → 写入缓存（5 分钟）的输入价格相对普通输入的倍数；写入 1 小时的按其 1.6 倍计。",
+      },
+    ],
+  },
+  {
+    id: "media-ratio",
+    title: "音频与图片倍率",
+    text: "音频、图片的 token 与文字价格不同的模型。没有列出的模型按文字计费。",
+    submit: "保存音频与图片倍率",
+    fields: [
+      { key: "AudioRatio", help: "模型 → 音频输入价格相对文字输入的倍数。" },
+      { key: "AudioCompletionRatio", help: "模型 → 音频输出价格相对音频输入的倍数。" },
+      { key: "ImageRatio", help: "模型 → 图片输入价格相对文字输入的倍数。" },
+      { key: "ImageCompletionRatio", help: "模型 → 图片输出价格相对图片输入的倍数。" },
+    ],
   },
   {
     id: "group-ratio",
