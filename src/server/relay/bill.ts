@@ -2,7 +2,7 @@
 // place of the relay that knows prices; it knows no HTTP.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
-import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
@@ -179,7 +179,7 @@ export class Account {
     // As much again as there was: few questions, however long the answer.
     const more = Math.max(STREAM_OUTPUT, this.#coveredTokens);
     this.#tools.ledger
-      .extend(this.#billed.requestId, estimate(0, more, this.#price, 0))
+      .extend(this.#billed.requestId, estimate(0, more, tierOf(this.#price, this.#roughPrompt), 0))
       .then((isGranted) => {
         if (isGranted) this.#coveredTokens += more;
         else this.#isRefused = true;
