@@ -30,6 +30,21 @@ export function asObject(value: unknown): JsonRecord | undefined {
     : undefined;
 }
 
+/** Narrows a parsed value to a text; undefined = it is none. */
+export function asText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The items of a parsed array; none when it is something else. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Narrows a parsed value to a number; undefined = it is none. */
+export function asNumber(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
 /**
  * Cancels a call from outside: the one signal of a request (design 4.7). Lighter than AbortController, which costs more
  * than the rest of the hot path's bookkeeping together.
@@ -50,5 +65,14 @@ export class Cancellation {
   watch(listener: (() => void) | undefined): void {
     if (this.isCancelled) listener?.();
     else this.#listener = listener;
+  }
+}
+
+/** The JSON object in a text; undefined = there is none. */
+export function readJson(text: string): JsonRecord | undefined {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,88 @@
+// Google Gemini's generateContent (providers 7): addresses, errors, embeddings; requests and replies stand in gemini-*.ts.
+import type { EndpointName } from "#contract/providers.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import type { Dialect, Embedded, EmbeddingWire, Target, WireError } from "./dialect.ts";
+import { GeminiDecoder } from "./gemini-reply.ts";
+import { encodeRequest } from "./gemini-request.ts";
+import { usageOf } from "./gemini-usage.ts";
+
+/** v1 knows neither tools nor `systemInstruction`. */
+const DEFAULT_VERSION = "v1beta";
+
+const embeddings: EmbeddingWire = {
+  encode({ model, inputs, dimensions, user }) {
+    const requests = inputs.map((text) => ({
+      model: resourceOf(model),
+      content: { parts: [{ text }] },
+      ...(dimensions !== undefined && { outputDimensionality: dimensions }),
+    }));
+    return { body: { requests }, dropped: user === undefined ? [] : ["user"] };
+  },
+
+  decode(body): Embedded | WireError {
+    const one = asObject(body["embedding"]);
+    const found = one === undefined ? asList(body["embeddings"]) : [one];
+    const metadata = asObject(body["usageMetadata"]);
+    return {
+      kind: "embedded",
+      vectors: found.map((item) =>
+        asList(asObject(item)?.["values"]).filter((value) => typeof value === "number"),
+      ),
+      usage: metadata && usageOf(metadata),
+    };
+  },
+};
+
+export const gemini: Dialect = {
+  native: "generate",
+  inlinesMedia: true,
+  embeddings,
+
+  address(endpoint, wire, target) {
+    const path = wire.paths[endpoint] ?? wire.paths.chat ?? "";
+    const filled = path
+      .replace("{other}", encodeURIComponent(target.other || DEFAULT_VERSION))
+      .replace("models/{model}", pathOf(target.model));
+    // A base that already names a version is taken without it.
+    return target.baseUrl.replace(/\/v1(beta|alpha)?$/, "") + streaming(endpoint, filled, target);
+  },
+
+  encode: encodeRequest,
+
+  decode: (body, context) => new GeminiDecoder(context).read(body),
+
+  decoder: (context) => new GeminiDecoder(context),
+
+  readError(status, body) {
+    const error = asObject(body["error"]);
+    if (status !== 400 || error === undefined) return undefined;
+    const message = asText(error["message"]) ?? "";
+    const code = asText(error["status"]) ?? null;
+    // Both are no fault of the request: another channel may do. Source: providers 7.8.
+    if (isBadKey(error, message)) return { kind: "error", status: 401, message, code, type: "gemini_error" };
+    if (/user location is not supported/i.test(message))
+      return { kind: "error", status: 403, message, code, type: "gemini_error" };
+    return undefined;
+  },
+};
+
+function isBadKey(error: JsonRecord, message: string): boolean {
+  const reasons = asList(error["details"]).map((detail) => asObject(detail)?.["reason"]);
+  return reasons.includes("API_KEY_INVALID") || /api key (not valid|expired)/i.test(message);
+}
+
+function streaming(endpoint: EndpointName, path: string, { isStream }: Target): string {
+  const isGeneration = endpoint === "chat" || endpoint === "generate";
+  return isStream && isGeneration
+    ? path.replace(/:generateContent$/, ":streamGenerateContent?alt=sse")
+    : path;
+}
+
+/** Names may come with their collection: models/x, tunedModels/x. */
+function resourceOf(model: string): string {
+  return /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;
+}
+
+function pathOf(model: string): string {
+  return resourceOf(model).split("/").map(encodeURIComponent).join("/");
+}
