@@ -26,6 +26,7 @@ import { createPriceBook, type PriceBook } from "./money/price-book.ts";
 import { createOptions, type Options } from "./options.ts";
 import { randomHex, type Secrets } from "./secrets.ts";
 import { type Db, openStore, type Store } from "./store/db.ts";
+import { createTokenCache, type TokenCache } from "./upstream/signers/token-cache.ts";
 
 /** Something the super administrator should know, such as a channel that was switched off. */
 export interface Notice {
@@ -51,6 +52,8 @@ export interface Context {
   prices(): PriceBook;
   readonly ledger: Ledger;
   readonly egress: Egress;
+  /** Channels' credentials that live for a while. */
+  readonly credentials: TokenCache;
   readonly candidates: Candidates;
   readonly sessions: Sessions;
   readonly actors: Actors;
@@ -144,6 +147,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: [config.port] }), (it) =>
     it.close(),
   );
+  const credentials = createTokenCache({ egress, now: clock.now });
   const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
@@ -169,6 +173,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     prices,
     ledger,
     egress,
+    credentials,
     candidates,
     sessions,
     actors,

@@ -3,11 +3,11 @@
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
+import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
+import type { Heard } from "#server/upstream/course.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
-import type { StreamReply, Trace, WholeReply } from "#server/upstream/reply.ts";
-import { ReplyTap } from "#server/upstream/tap.ts";
 import { type Countable, TOKENS_PER_BYTE, type TokenCounter } from "#server/upstream/tokens.ts";
 import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
@@ -166,7 +166,7 @@ export class Account {
   async #count(reply: WholeReply | StreamReply | undefined): Promise<TokenUsage> {
     const { incoming } = this.#billed;
     const { tokens } = this.#tools;
-    const output = { texts: reply === undefined ? [] : [textOf(reply)], fixedTokens: 0 };
+    const output = { texts: reply === undefined ? [] : [reply.text()], fixedTokens: 0 };
     const [promptTokens, completionTokens] = await Promise.all([
       tokens.count(incoming.model, promptOf(incoming)),
       incoming.endpoint === "embeddings" ? 0 : tokens.count(incoming.model, output),
@@ -222,7 +222,7 @@ function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): Usag
 
 /** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
 function roughPrompt({ endpoint, tally }: Incoming): number {
-  const given = endpoint === "chat" ? 0 : tally.numbers;
+  const given = endpoint === "completions" || endpoint === "embeddings" ? tally.numbers : 0;
   return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given;
 }
 
@@ -232,15 +232,8 @@ function promptOf({ endpoint, body }: Incoming): Countable {
   return promptParts(endpoint, values ?? {});
 }
 
-function roughOutput(tap: ReplyTap): number {
+function roughOutput(tap: Heard): number {
   return Math.max(tap.textPieces, Math.ceil(tap.textBytes / BYTES_PER_TOKEN));
-}
-
-function textOf(reply: WholeReply | StreamReply): string {
-  if (reply.kind === "stream") return reply.tap.text();
-  const tap = new ReplyTap();
-  tap.scan(reply.body, 0, reply.body.length);
-  return tap.text();
 }
 
 function remarkOf(read: ReadUsage | undefined, isGone: boolean): string {

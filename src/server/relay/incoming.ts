@@ -1,7 +1,7 @@
 // Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (contract 8.5, reliability
 // M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
 import { isUtf8 } from "node:buffer";
-import type { EndpointName } from "#contract/providers.ts";
+import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
 import {
   findMember,
@@ -14,13 +14,17 @@ import {
 import { Refusal, refusals } from "./refusal.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
-export type TextEndpoint = Extract<EndpointName, "chat" | "completions" | "embeddings">;
+export type TextEndpoint = GenerationEndpoint | Extract<EndpointName, "embeddings">;
 
 export interface Incoming {
   readonly endpoint: TextEndpoint;
   readonly body: ClientBody;
   readonly model: string;
   readonly isStream: boolean;
+  /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
+  readonly isArray: boolean;
+  /** Headers of the client's format, names and values in turn. */
+  readonly passHeaders: readonly string[];
   /** `api-version` of the query; "" = none. */
   readonly apiVersion: string;
   /** The most tokens one choice may have, as the client said; undefined = it did not. */
@@ -36,35 +40,84 @@ const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
 const MAX_BEST_OF = 20;
 
-/**
- * Reads a request. `pathModel` stands in for a body without a model.
- * Throws: Refusal with status 400.
- */
-export function readIncoming(
-  request: { endpoint: TextEndpoint; pathModel: string | undefined; apiVersion: string },
-  bytes: Buffer,
-): Incoming {
+/** What of a request is known besides its body. */
+export interface Outside {
+  readonly endpoint: TextEndpoint;
+  /** Stands in for a body without a model. */
+  readonly pathModel: string | undefined;
+  /** The path says whether a stream is wanted; undefined = the body does. */
+  readonly isStream?: boolean;
+  readonly wantsEvents: boolean;
+  readonly apiVersion: string;
+  readonly passHeaders: readonly string[];
+}
+
+/** Reads a request. Throws: Refusal with status 400. */
+export function readIncoming(outside: Outside, bytes: Buffer): Incoming {
   const tally = newTally();
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
-  const { endpoint, pathModel, apiVersion } = request;
+  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
   const model = body.model ?? pathModel;
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
-  const maxTokens = count(body, "max_tokens", MAX_TOKENS);
-  const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
+  if (endpoint === "responses") refuseState(body);
+  const isStream = outside.isStream ?? (flag(body, "stream") && endpoint !== "embeddings");
   return {
     endpoint,
     body,
     model,
-    isStream: flag(body, "stream") && endpoint !== "embeddings",
+    isStream,
+    isArray: endpoint === "generate" && isStream && !wantsEvents,
+    passHeaders,
     apiVersion,
-    maxTokens: maxCompletionTokens ?? maxTokens,
-    choices: Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1),
+    ...limitsOf(endpoint, body),
     tally,
   };
+}
+
+/** How long, and how many, the answers may be. */
+function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<Incoming, "maxTokens" | "choices"> {
+  if (endpoint === "generate") {
+    const config = memberObject(body, "generationConfig") ?? memberObject(body, "generation_config");
+    if (config === undefined) return { maxTokens: undefined, choices: 1 };
+    return {
+      maxTokens:
+        count(config, "maxOutputTokens", MAX_TOKENS) ?? count(config, "max_output_tokens", MAX_TOKENS),
+      choices: Math.max(
+        1,
+        count(config, "candidateCount", MAX_CHOICES) ?? count(config, "candidate_count", MAX_CHOICES) ?? 1,
+      ),
+    };
+  }
+  if (endpoint === "responses")
+    return { maxTokens: count(body, "max_output_tokens", MAX_TOKENS), choices: 1 };
+  const maxTokens = count(body, "max_tokens", MAX_TOKENS);
+  if (endpoint === "messages") return { maxTokens, choices: 1 };
+  const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
+  const choices = Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1);
+  return { maxTokens: maxCompletionTokens ?? maxTokens, choices };
+}
+
+/** A member that is an object, as a body of its own. */
+function memberObject({ bytes, object }: ClientBody, name: string): ClientBody | undefined {
+  const member = findMember(object, name);
+  const value = member && bytes.subarray(member.valueStart, member.valueEnd);
+  const inner = value && wholeObject(value);
+  return value === undefined || inner === undefined
+    ? undefined
+    : { bytes: value, object: inner, model: undefined };
+}
+
+/** What an upstream would have to remember: the next call may go to another channel (providers 17.3.5). Throws: Refusal. */
+function refuseState({ bytes, object }: ClientBody): void {
+  for (const name of ["previous_response_id", "conversation", "background"]) {
+    const value = readMember(bytes, object, name);
+    if (value !== undefined && value !== null && value !== false)
+      throw new Refusal(refusals.stateRefused(name));
+  }
 }
 
 /** What we route or price by. */
@@ -76,6 +129,7 @@ const OWN_NAMES = new Set([
   "best_of",
   "max_tokens",
   "max_completion_tokens",
+  "max_output_tokens",
 ]);
 
 /**
@@ -124,12 +178,21 @@ function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): 
   const size = member === undefined ? 0 : member.valueEnd - member.valueStart;
   const isEmptyText = first === QUOTE && size === 2;
   const isEmptyChat =
-    endpoint === "chat" && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
+    LISTS.has(endpoint) && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
   // `n` is null's.
   if (first === LETTER_N || isEmptyText || isEmptyChat) throw new Refusal(refusals.fieldMissing(name));
 }
 
-const SUBSTANCE = { chat: "messages", completions: "prompt", embeddings: "input" } as const;
+const SUBSTANCE = {
+  chat: "messages",
+  completions: "prompt",
+  embeddings: "input",
+  messages: "messages",
+  generate: "contents",
+  responses: "input",
+} as const;
+/** Endpoints whose substance is a list with something in it. */
+const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages"]);
 
 function isEmptyList(bytes: Uint8Array, start: number): boolean {
   let at = start + 1;

@@ -53,6 +53,8 @@ export const refusals = {
   keysRepeated: () => invalid("请求体中存在重复的字段"),
   fieldMissing: (name: string) => invalid(`缺少参数 ${name}`, name),
   fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
+  stateRefused: (name: string) =>
+    invalid(`本服务不保存会话状态，不支持 ${name}，请在 input 中携带完整的历史`, name),
   notImplemented: () => localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
   modelUnknown: (model: string) =>
     localFault(404, "model_not_found", `The model '${model}' does not exist`, {

@@ -9,22 +9,26 @@ import { createAdmission } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
 import { answerBilling } from "./billing.ts";
 import { faultOf, finish } from "./exit.ts";
-import { readIncoming, type TextEndpoint } from "./incoming.ts";
+import { readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
 import { findModel, listModels } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import {
+  type Asked,
   addressOf,
   createBodyReader,
   findRoute,
+  formatHeaders,
   offersOf,
   type RelayRequest,
   type RelayResponse,
+  type RelayRoute,
   type Route,
   splitUrl,
 } from "./routes.ts";
 import { Door, pour } from "./stream.ts";
 import { findCandidates, tryChannels } from "./try.ts";
+import { voiceOf } from "./voices.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
@@ -54,6 +58,7 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
     },
     upstream: {
       egress: ctx.egress,
+      credentials: ctx.credentials,
       now: clock.now,
       optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
       limits: { ...DEFAULT_LIMITS, totalMs: ctx.config.relayTimeoutMs, ...limits },
@@ -85,12 +90,14 @@ export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): 
 }
 
 async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
-  const { path, apiVersion } = splitUrl(req.url ?? "");
+  const asked = splitUrl(req.url ?? "");
+  const { path } = asked;
   const route = findRoute(req.method ?? "", path);
-  if (route.kind === "relay") await relay(rooms, req, door, { ...route, apiVersion });
+  door.voice = voiceOf(path, asked.wantsEvents);
+  if (route.kind === "relay") await relay(rooms, req, door, { route, asked });
   else if (req.method === "OPTIONS") door.sendPreflight();
   else if (route.kind === "unknown") door.sendUnknownPath(path);
-  else await inform(rooms, req, door, route);
+  else await inform(rooms, req, door, { route, asked });
 }
 
 /** One relayed request from its first byte to its last. */
@@ -98,7 +105,7 @@ async function relay(
   rooms: Rooms,
   req: RelayRequest,
   door: Door,
-  route: { endpoint: TextEndpoint; pathModel: string | undefined; apiVersion: string },
+  { route, asked }: { route: RelayRoute; asked: Asked },
 ): Promise<void> {
   const { endpoint } = route;
   const startedMs = rooms.ctx.clock.now();
@@ -107,13 +114,14 @@ async function relay(
     requestId: door.requestId,
     startedMs,
     endpoint,
-    offers: offersOf(req),
+    offers: offersOf(req, asked.key),
     address,
   });
   try {
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
-    const incoming = readIncoming(route, await rooms.readBody(req, door.gone));
+    const outside = { ...route, ...asked, passHeaders: formatHeaders(req, endpoint) };
+    const incoming = readIncoming(outside, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
     const candidates = await findCandidates(rooms, caller, incoming);
     const { requestId, trace } = journey;
@@ -122,7 +130,8 @@ async function relay(
     await openAccount(rooms, journey, account);
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
     journey.reply = reply;
-    if (reply.kind === "stream") journey.fault = await pour(reply, door, () => account.watch(reply));
+    if (reply.kind === "stream")
+      journey.fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
   } catch (error) {
     journey.fault = faultOf(error);
   } finally {
@@ -154,11 +163,16 @@ async function openAccount(rooms: Rooms, journey: Journey, account: Account): Pr
 }
 
 /** The routes that need a caller and no upstream. */
-async function inform(rooms: Rooms, req: RelayRequest, door: Door, route: Route): Promise<void> {
+async function inform(
+  rooms: Rooms,
+  req: RelayRequest,
+  door: Door,
+  { route, asked }: { route: Route; asked: Asked },
+): Promise<void> {
   const { candidates, config } = rooms.ctx;
   try {
     const address = addressOf(req, config.trustedProxies);
-    const caller = await rooms.admission.admit(offersOf(req), address);
+    const caller = await rooms.admission.admit(offersOf(req, asked.key), address);
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") door.sendJson(200, listModels(candidates, caller));
     else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));

@@ -11,8 +11,18 @@ import { Refusal, refusals } from "./refusal.ts";
 export type RelayRequest = IncomingMessage;
 export type RelayResponse = ServerResponse;
 
+/** A request that goes to a channel. */
+export interface RelayRoute {
+  readonly kind: "relay";
+  readonly endpoint: TextEndpoint;
+  /** Stands in for a body without a model. */
+  readonly pathModel: string | undefined;
+  /** The path says whether a stream is wanted (Gemini); undefined = the body does. */
+  readonly isStream?: boolean;
+}
+
 export type Route =
-  | { readonly kind: "relay"; readonly endpoint: TextEndpoint; readonly pathModel: string | undefined }
+  | RelayRoute
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
   | { readonly kind: "billing"; readonly part: BillingPart }
@@ -26,27 +36,42 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
       ["/v1/chat/completions", "chat"],
       ["/v1/completions", "completions"],
       ["/v1/embeddings", "embeddings"],
+      ["/v1/messages", "messages"],
+      ["/v1/responses", "responses"],
     ] as const
   ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
 );
 
 /** Source: contract 8.1, providers 3.1. */
 const ABSENT =
-  /^\/v1\/(edits|moderations|responses|messages|rerank|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations)|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+  /^\/v1\/(edits|moderations|rerank|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations)|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+/** Source: providers 17.2. Current SDKs say v1, older ones v1beta. */
+const GEMINI = /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
 const MODEL = /^\/v1\/models\/(.+)$/;
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
 /** Tells what a path asks for. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
-  const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  const plain = plainPath(path);
   const served = method === "POST" ? postRoute(plain) : getRoute(method, plain);
   return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
+}
+
+/** One trailing slash does not matter, and Google's OpenAI address is ours. */
+function plainPath(path: string): string {
+  const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  return plain.startsWith("/v1beta/openai/") ? `/v1/${plain.slice("/v1beta/openai/".length)}` : plain;
 }
 
 function postRoute(path: string): Route | undefined {
   const relayed = RELAYED.get(path);
   if (relayed !== undefined) return relayed;
+  const [, model, action] = GEMINI.exec(path) ?? [];
+  if (model !== undefined) {
+    const isStream = action === "streamGenerateContent";
+    return { kind: "relay", endpoint: "generate", pathModel: decode(model), isStream };
+  }
   const engine = ENGINE_EMBEDDINGS.exec(path)?.[1];
   return engine === undefined
     ? undefined
@@ -72,23 +97,54 @@ function decode(text: string): string {
 }
 
 /** A URL's path and what its query says to the relay. */
-export function splitUrl(url: string): { path: string; apiVersion: string } {
-  const query = url.indexOf("?");
-  if (query < 0) return { path: url, apiVersion: "" };
+export interface Asked {
+  readonly path: string;
+  /** "" = none. */
+  readonly apiVersion: string;
+  /** Gemini's key in the query; "" = none. */
+  readonly key: string;
+  /** Gemini's events instead of one JSON array. */
+  readonly wantsEvents: boolean;
+}
+
+export function splitUrl(url: string): Asked {
+  const at = url.indexOf("?");
+  if (at < 0) return { path: url, apiVersion: "", key: "", wantsEvents: false };
+  const query = new URLSearchParams(url.slice(at + 1));
   return {
-    path: url.slice(0, query),
-    apiVersion: new URLSearchParams(url.slice(query + 1)).get("api-version") ?? "",
+    path: url.slice(0, at),
+    apiVersion: query.get("api-version") ?? "",
+    key: query.get("key") ?? "",
+    wantsEvents: query.get("alt") === "sse",
   };
 }
 
-/** The headers a key may come in, best first (providers 3.2). */
-export function offersOf(req: RelayRequest): string[] {
-  const { authorization, "x-api-key": xApiKey, "api-key": apiKey } = req.headers;
-  if (xApiKey === undefined && apiKey === undefined)
+/** The headers a key may come in, best first, and Gemini's query (providers 3.2). */
+export function offersOf(req: RelayRequest, queryKey = ""): string[] {
+  const { authorization, "x-api-key": xApiKey, "api-key": apiKey, "x-goog-api-key": googKey } = req.headers;
+  if (xApiKey === undefined && apiKey === undefined && googKey === undefined && queryKey === "")
     return authorization === undefined ? [] : [authorization];
-  return [authorization, xApiKey, apiKey].filter(
+  return [authorization, xApiKey, googKey, apiKey, queryKey].filter(
     (offer) => typeof offer === "string" && offer !== "",
   ) as string[]; // filtered to strings
+}
+
+/** Headers that belong to a client format and go on to an upstream of the same format (providers 1.3, 17.1.1). */
+const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint, readonly string[]>>> = {
+  messages: ["anthropic-version", "anthropic-beta"],
+  responses: ["openai-beta"],
+};
+
+const NO_HEADERS: readonly string[] = [];
+
+/** Those of a request, names and values in turn. */
+export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint): readonly string[] {
+  return (
+    FORMAT_HEADERS[endpoint]?.flatMap((name) => {
+      const value = req.headers[name];
+      return typeof value === "string" ? [name, value] : [];
+    }) ?? NO_HEADERS
+  );
 }
 
 /** The client's address, behind trusted proxies too. */

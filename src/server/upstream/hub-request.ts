@@ -1,6 +1,6 @@
 // One generation request in words of no vendor: what every client dialect parses into and every upstream dialect encodes from. In
 // essence OpenAI's chat shape, widened (design 4.6). Types, and the one error both sides throw; it knows no wire.
-import type { JsonRecord } from "./hub.ts";
+import { type JsonRecord, readJson } from "./hub.ts";
 
 /** A mark of a prompt cache: everything up to here may be kept by the upstream. */
 export interface CacheMark {
@@ -195,4 +195,85 @@ export function parseDataUrl(url: string): MediaSource | undefined {
 /** A medium as one text: its address, or a data URL. */
 export function mediaUrl(source: MediaSource): string {
   return source.kind === "url" ? source.url : `data:${source.mime};base64,${source.base64}`;
+}
+
+/** What a wire has a word for, besides what every wire has. */
+export type Ability =
+  | "n"
+  | "logprobs"
+  | "seed"
+  | "penalties"
+  | "top_k"
+  | "verbosity"
+  | "service_tier"
+  | "user"
+  | "prompt_cache_key"
+  | "parallel_tool_calls";
+
+/**
+ * The hints of a request that a wire without these abilities has to leave out, by OpenAI's names; extras are among them. Throws:
+ * Unmappable for what would change the answer: several answers, logprobs, sound.
+ */
+export function hintsBeyond(request: HubRequest, can: ReadonlySet<Ability>): string[] {
+  if ((request.n ?? 1) > 1 && !can.has("n")) throw new Unmappable("n", "上游渠道只支持 n = 1");
+  if (request.logprobs !== undefined && !can.has("logprobs")) throw new Unmappable("logprobs");
+  const { extras = {} } = request;
+  const modalities = extras["modalities"];
+  if (Array.isArray(modalities) && modalities.some((item) => item !== "text"))
+    throw new Unmappable("modalities");
+  const hints: [name: string, ability: Ability, value: unknown][] = [
+    ["seed", "seed", request.seed],
+    ["presence_penalty", "penalties", request.presencePenalty || undefined],
+    ["frequency_penalty", "penalties", request.frequencyPenalty || undefined],
+    ["top_k", "top_k", request.topK],
+    ["verbosity", "verbosity", request.verbosity],
+    ["service_tier", "service_tier", request.serviceTier],
+    ["user", "user", request.user],
+    ["prompt_cache_key", "prompt_cache_key", request.cacheKey],
+    ["parallel_tool_calls", "parallel_tool_calls", request.parallelToolCalls === false ? false : undefined],
+  ];
+  const left = hints.flatMap(([name, ability, value]) =>
+    value === undefined || can.has(ability) ? [] : [name],
+  );
+  return [...left, ...Object.keys(extras).filter((name) => name !== "modalities")];
+}
+
+/** `{}` for what is no JSON object: arguments of calls that no model finished. */
+export function argumentsOf(call: HubToolCall): JsonRecord {
+  return call.isCustom === true ? { input: call.arguments } : (readJson(call.arguments) ?? {});
+}
+
+/** The names tools go by on a wire that limits them; a name that fits stays. The same name always becomes the same. */
+export class ToolNames {
+  /** Name on the wire → the client's name, of those that had to be changed. */
+  readonly changed = new Map<string, string>();
+  readonly #wire = new Map<string, string>();
+  readonly #limit: number;
+
+  /** `limit` characters of `[A-Za-z0-9_-]`. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  wireName(name: string): string {
+    const known = this.#wire.get(name);
+    if (known !== undefined) return known;
+    const wire = shortName(name, this.#limit);
+    this.#wire.set(name, wire);
+    if (wire !== name) this.changed.set(wire, name);
+    return wire;
+  }
+}
+
+/** A name within `limit` characters of `[A-Za-z0-9_-]`: one that fits stays, any other gets a sign that tells it apart. */
+export function shortName(name: string, limit: number): string {
+  const clean = name.replace(/[^A-Za-z0-9_-]/g, "_");
+  return clean === name && name.length <= limit ? name : `${clean.slice(0, limit - 9)}_${hashOf(name)}`;
+}
+
+/** Eight signs that tell names apart (FNV-1a, 32 bits). It need not be secret. */
+function hashOf(name: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, "0");
 }

@@ -21,7 +21,7 @@ interface Shape {
 function planOf({ slug, baseUrl = "", key = "sk-key-of-channel", other = "", ...rest }: Shape) {
   const target: UpstreamTarget = { provider: rowOf(slug), key, baseUrl, other };
   const { endpoint = "chat", model = "gpt-4o", apiVersion = "" } = rest;
-  return planCall(target, { endpoint, model, apiVersion }, (name) =>
+  return planCall(target, { endpoint, model, apiVersion, isStream: false }, (name) =>
     name === "SystemName" ? "网关 Gate" : "",
   );
 }

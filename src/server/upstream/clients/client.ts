@@ -39,3 +39,41 @@ export interface ClientDialect {
   render(reply: HubReply, context: RenderContext): JsonRecord;
   renderer(context: RenderContext): StreamRenderer;
 }
+
+/** What one event or body tells. */
+export interface NativeNews {
+  /** Raw usage; later ones are laid over earlier ones. */
+  readonly usage?: JsonRecord | undefined;
+  /** The answer is finished; the stream may end. */
+  readonly isFinish?: boolean;
+  /** This event is the stream's last. */
+  readonly isEnd?: boolean;
+  readonly error?:
+    | {
+        readonly status: number;
+        readonly message: string;
+        readonly code: string | number | null;
+        readonly type: string;
+      }
+    | undefined;
+}
+
+/** How a format's answers are read without being changed. */
+export interface NativeFormat {
+  /** JSON keys by which events are found worth a closer look, and generated text is heard. */
+  readonly keys: {
+    readonly text: readonly string[];
+    readonly finish: readonly string[];
+    readonly usage: readonly string[];
+    readonly error: readonly string[];
+  };
+  /** Events up to this size are always looked into: terminators are short. */
+  readonly shortBytes: number;
+  /** The stream has no terminator: the event with the finish reason is its end. */
+  readonly holdsFinish: boolean;
+  news(event: JsonRecord): NativeNews;
+  /** Whether a whole 200 body is a reply of this format. */
+  isReply(body: JsonRecord): boolean;
+  /** All raw usage told, in OpenAI's shape. */
+  usage(raw: JsonRecord): JsonRecord;
+}

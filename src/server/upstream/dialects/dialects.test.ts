@@ -7,11 +7,11 @@ import { type EndpointName, providerOf } from "#contract/providers.ts";
 import type { EgressRequest, Sink } from "#server/egress/send.ts";
 import { attempt } from "#server/upstream/attempt.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, Cancellation } from "#server/upstream/hub.ts";
 import { wholeObject } from "#server/upstream/json.ts";
-import type { StreamReply, WholeReply } from "#server/upstream/reply.ts";
-import { ReplyTap } from "#server/upstream/tap.ts";
+import { createTokenCache } from "#server/upstream/signers/token-cache.ts";
 import { readUsage } from "#server/upstream/usage.ts";
 
 interface Case {
@@ -19,6 +19,8 @@ interface Case {
   endpoint: EndpointName;
   stream: boolean;
   model: string;
+  /** What the client asked for, where a mapping gave another name. */
+  originModel?: string;
   status: number;
   contentType: string;
   expect: { text?: string; usage?: object; fault?: Partial<RelayFault> };
@@ -35,6 +37,8 @@ interface Fixture {
 }
 
 const FOLDER = join(import.meta.dirname, "fixtures");
+/** Fixture replies say what time it is; requests that are signed with the time say this one. */
+const NOW_MS = 1_760_000_000_000;
 const BOUNDS = { promptTokens: 1e6, completionTokens: 1e6 };
 
 function load(path: string): Fixture {
@@ -71,7 +75,7 @@ function bodyOf(bytes: Buffer): ClientBody {
 interface Run {
   readonly sent: EgressRequest;
   readonly result: WholeReply | StreamReply | RelayFault;
-  /** What the client would get, but for the terminator of a stream. */
+  /** What the client gets. */
   readonly bytes: Buffer;
   readonly text: string;
 }
@@ -96,7 +100,8 @@ async function run({ about, request, reply }: Fixture, cuts: readonly number[]):
   const result = await attempt(
     {
       egress: { send },
-      now: () => 0,
+      credentials: createTokenCache({ egress: { send }, now: () => NOW_MS }),
+      now: () => NOW_MS,
       optionText: () => "",
       limits: { firstByteMs: 0, idleMs: 0, totalMs: 0 },
     },
@@ -105,8 +110,12 @@ async function run({ about, request, reply }: Fixture, cuts: readonly number[]):
       endpoint: about.endpoint,
       body: bodyOf(request),
       model: about.model,
+      originModel: about.originModel ?? about.model,
       isStream: about.stream,
+      isArray: false,
       apiVersion: "",
+      passHeaders: [],
+      seed: "seed0000",
       cancellation: new Cancellation(),
       trace: { firstByteMs: 0, isSent: false },
     },
@@ -117,17 +126,13 @@ async function run({ about, request, reply }: Fixture, cuts: readonly number[]):
 
 async function collect(result: Run["result"]): Promise<{ bytes: Buffer; text: string }> {
   if (result.kind === "fault") return { bytes: Buffer.alloc(0), text: "" };
-  if (result.kind === "whole") {
-    const tap = new ReplyTap();
-    tap.scan(result.body, 0, result.body.length);
-    return { bytes: result.body, text: tap.text() };
-  }
+  if (result.kind === "whole") return { bytes: result.body, text: result.text() };
   const pieces: Uint8Array[] = [];
   const fault = await new Promise<RelayFault | undefined>((resolve) => {
     result.listen({ onBytes: (bytes) => pieces.push(Uint8Array.from(bytes)), onEnd: resolve });
   });
   expect(fault).toBeUndefined();
-  return { bytes: Buffer.concat(pieces), text: result.tap.text() };
+  return { bytes: Buffer.concat([...pieces, result.tail()]), text: result.text() };
 }
 
 function check(fixture: Fixture, { result, bytes, text }: Run): void {

@@ -1,0 +1,207 @@
+// Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
+// media that a wire wants inline.
+import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
+import type { Call } from "./call.ts";
+import type { RenderContext } from "./clients/client.ts";
+import { clients, natives } from "./clients/index.ts";
+import type { Course } from "./course.ts";
+import { dialects } from "./dialects/index.ts";
+import { EmbedCourse, embeddingRequest } from "./embed.ts";
+import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
+import { type HubRequest, Unmappable } from "./hub-request.ts";
+import { editObject } from "./json.ts";
+import { NativeCourse } from "./native.ts";
+import { PassingCourse } from "./passing.ts";
+import { isGeneration, type Plan } from "./plan.ts";
+import { TranslatingCourse } from "./translate.ts";
+
+/** What goes out, and what becomes of what comes back. */
+export interface Prepared {
+  readonly kind: "prepared";
+  readonly bytes: Uint8Array;
+  /** Beyond the plan's, names and values in turn. */
+  readonly headers: readonly string[];
+  readonly course: Course;
+  readonly dropped: readonly string[];
+}
+
+export interface PrepareTools {
+  /** Unit: ms since 1970. */
+  now(): number;
+  /** Brings media that stand at an address inline. Throws: Unmappable. */
+  inline(request: HubRequest): Promise<HubRequest>;
+}
+
+const NOTHING: readonly string[] = [];
+
+/** Prepares a call. A promise only where media have to be fetched first. */
+export function prepare(
+  tools: PrepareTools,
+  call: Call,
+  plan: Plan,
+): Prepared | RelayFault | Promise<Prepared | RelayFault> {
+  try {
+    switch (plan.way) {
+      case "pass":
+        return passed(call, plan);
+      case "native":
+        return nativelyPassed(tools, call, plan);
+      case "embed":
+        return embedded(call, plan);
+      case "translate":
+        return translated(tools, call, plan);
+      default:
+        throw new Error(`unknown way ${plan.way satisfies never}`);
+    }
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+function faultOf(error: unknown): RelayFault {
+  if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
+  throw error;
+}
+
+/** Endpoints whose streams tell usage only when asked (providers 4.5). */
+const ASKS_USAGE: ReadonlySet<string> = new Set(["chat", "completions"]);
+
+function passed({ endpoint, body, model, isStream }: Call, plan: Plan): Prepared {
+  const canAsk = isStream && ASKS_USAGE.has(endpoint);
+  const { quirks, secrets, takesStreamOptions } = plan;
+  const bytes = encodeBody(body, {
+    model,
+    asksUsage: canAsk && takesStreamOptions,
+    dropsStreamOptions: !takesStreamOptions,
+    edits: plan.edits,
+    toolIdLength: quirks?.toolIdLength,
+  });
+  const hidesUsage = isStream && !wantsUsage(body);
+  const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
+  return { kind: "prepared", bytes, headers: NOTHING, course, dropped: NOTHING };
+}
+
+/** Source: providers 6. */
+const ANTHROPIC_VERSION = "2023-06-01";
+
+function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared | RelayFault {
+  const { endpoint, body, passHeaders } = call;
+  const format = isGeneration(endpoint) ? natives[endpoint] : undefined;
+  const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
+  if (format === undefined) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
+  const edits = new Map<string, string>();
+  // Gemini names its model in the path.
+  if (endpoint !== "generate" && body.model !== call.model) edits.set("model", JSON.stringify(call.model));
+  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
+  if (endpoint === "responses") edits.set("store", "false");
+  const bytes = edits.size === 0 ? body.bytes : editObject(body.bytes, body.object, { set: edits });
+  const hasVersion = endpoint !== "messages" || passHeaders.includes("anthropic-version");
+  return {
+    kind: "prepared",
+    bytes,
+    headers: hasVersion ? passHeaders : [...passHeaders, "anthropic-version", ANTHROPIC_VERSION],
+    dropped: NOTHING,
+    course: new NativeCourse({
+      format,
+      quirks: plan.quirks,
+      secrets: plan.secrets,
+      isArray: call.isArray,
+      translated: () =>
+        courseOf(tools, call, { ...plan, dialect }, { request: parsed(call), toolNames: undefined }),
+    }),
+  };
+}
+
+function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
+  const client = isGeneration(endpoint) ? clients[endpoint] : undefined;
+  if (client === undefined) throw new Unmappable(endpoint, "该渠道不支持此接口");
+  return client.parse(valuesOf(body), { model, isStream });
+}
+
+function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
+  const request = parsed(call);
+  if (plan.dialect.inlinesMedia !== true || !hasAddresses(request))
+    return encoded(tools, call, plan, request);
+  return tools
+    .inline(request)
+    .then((inlined) => encoded(tools, call, plan, inlined))
+    .catch(faultOf);
+}
+
+function hasAddresses({ messages }: HubRequest): boolean {
+  return messages.some(({ parts }) => parts.some((part) => "source" in part && part.source.kind === "url"));
+}
+
+function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubRequest): Prepared {
+  const { wire, target } = plan;
+  const {
+    body,
+    headers = NOTHING,
+    dropped = NOTHING,
+    toolNames,
+  } = plan.dialect.encode(request, { wire, target });
+  return {
+    kind: "prepared",
+    bytes: Buffer.from(JSON.stringify(body)),
+    headers,
+    dropped: [...(request.dropped ?? NOTHING), ...dropped],
+    course: courseOf(tools, call, plan, { request, toolNames }),
+  };
+}
+
+function courseOf(
+  { now }: PrepareTools,
+  call: Call,
+  { dialect, wire, secrets }: Plan,
+  { request, toolNames }: { request: HubRequest; toolNames: ReadonlyMap<string, string> | undefined },
+): Course {
+  const { endpoint, body, model, seed } = call;
+  const client = isGeneration(endpoint) ? clients[endpoint] : undefined;
+  if (client === undefined) throw new Unmappable(endpoint, "该渠道不支持此接口");
+  const render: RenderContext = {
+    model: call.originModel,
+    seed,
+    created: Math.trunc(now() / 1000),
+    wantsUsage: wantsUsage(body),
+    isArray: call.isArray,
+    request,
+    body: valuesOf(body),
+  };
+  return new TranslatingCourse({
+    dialect,
+    client,
+    decode: { wire, model, seed },
+    render,
+    toolNames,
+    secrets,
+  });
+}
+
+function embedded(call: Call, plan: Plan): Prepared {
+  const { dialect, wire, target, quirks, secrets } = plan;
+  const embeddings = dialect.embeddings;
+  if (embeddings === undefined) throw new Error("planned without an embedding wire");
+  const values = valuesOf(call.body);
+  const {
+    body,
+    headers = NOTHING,
+    dropped = NOTHING,
+  } = embeddings.encode(embeddingRequest(values, call.model), {
+    wire,
+    target,
+  });
+  return {
+    kind: "prepared",
+    bytes: Buffer.from(JSON.stringify(body)),
+    headers,
+    dropped,
+    course: new EmbedCourse({
+      wire: embeddings,
+      model: call.originModel,
+      isBase64: values["encoding_format"] === "base64",
+      quirks,
+      secrets,
+      readError: dialect.readError?.bind(dialect),
+    }),
+  };
+}
