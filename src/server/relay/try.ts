@@ -6,9 +6,9 @@ import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
+import type { Call, StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { type RelayFault, saturated } from "#server/upstream/fault.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
-import type { StreamReply, WholeReply } from "#server/upstream/reply.ts";
 import type { Caller } from "./admit.ts";
 import type { Account } from "./bill.ts";
 import { choose } from "./choose.ts";
@@ -81,10 +81,7 @@ export async function tryChannels(
     journey.attempts += 1;
     account.charge(channel);
     const ticket = health.calling(channel.id, incoming.model);
-    const result = await attempt(
-      tools.upstream,
-      callOf(channel, incoming, { trace: journey.trace, cancellation }),
-    );
+    const result = await attempt(tools.upstream, callOf(channel, incoming, journey, cancellation));
     if (result.kind !== "fault") {
       health.answered(channel.id, incoming.model, ticket);
       return result;
@@ -102,17 +99,23 @@ export async function tryChannels(
 
 function callOf(
   channel: LiveChannel,
-  { endpoint, body, model, isStream, apiVersion }: Incoming,
-  rest: { trace: Journey["trace"]; cancellation: Cancellation },
-) {
+  { endpoint, body, model, isStream, isArray, apiVersion, passHeaders }: Incoming,
+  { trace, requestId }: Journey,
+  cancellation: Cancellation,
+): Call {
   return {
     target: channel,
     endpoint,
     body,
     model: channel.mapping.get(model) ?? model,
+    originModel: model,
     isStream,
+    isArray,
     apiVersion,
-    ...rest,
+    passHeaders,
+    seed: requestId,
+    trace,
+    cancellation,
   };
 }
 
