@@ -3,7 +3,17 @@ import type { GenerationEndpoint } from "#contract/provider.ts";
 import { chat } from "./chat.ts";
 import type { ClientDialect, NativeFormat } from "./client.ts";
 import { completions } from "./completions.ts";
+import { generate } from "./generate.ts";
+import { generateNative } from "./generate-native.ts";
+import { messages } from "./messages.ts";
+import { messagesNative } from "./messages-native.ts";
 
-export const clients: Readonly<Partial<Record<GenerationEndpoint, ClientDialect>>> = { chat, completions };
+export const clients: Readonly<Partial<Record<GenerationEndpoint, ClientDialect>>> = {
+  chat,
+  completions,
+  messages,
+};
 
-export const natives: Readonly<Partial<Record<GenerationEndpoint, NativeFormat>>> = {};
+export const natives: Readonly<Partial<Record<GenerationEndpoint, NativeFormat>>> = {
+  messages: messagesNative,
+};

@@ -1,7 +1,14 @@
 // The dialects that are spoken today, by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
+import { anthropic } from "./anthropic.ts";
 import { azure } from "./azure.ts";
 import type { Dialect } from "./dialect.ts";
+import { gemini } from "./gemini.ts";
 import { openai } from "./openai.ts";
+import { palm } from "./palm.ts";
 
-export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = { openai, azure };
+export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
+  openai,
+  azure,
+  anthropic,
+};
