@@ -12,8 +12,10 @@ export const clients: Readonly<Partial<Record<GenerationEndpoint, ClientDialect>
   chat,
   completions,
   messages,
+  generate,
 };
 
 export const natives: Readonly<Partial<Record<GenerationEndpoint, NativeFormat>>> = {
   messages: messagesNative,
+  generate: generateNative,
 };

@@ -11,4 +11,6 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
   azure,
   anthropic,
+  gemini,
+  palm,
 };
