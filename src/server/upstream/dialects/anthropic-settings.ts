@@ -26,7 +26,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 };
 /** The part of the limit that thinking may take. */
 const BUDGET_SHARE = 0.8;
-/** Thinking counts as output: a client that names no limit gets room for both. Source: providers 17.1.1. Unit: tokens. */
+/** The limit of a client that names none and thinks. Source: providers 17.1.1. Unit: tokens. */
 const THINKING_OUTPUT = 32_000;
 
 /** Thinking as far as it is decided before the limit is known. */
@@ -41,20 +41,23 @@ export function settingsOf(request: HubRequest): Settings {
   const { model, suffix } = splitSuffix(request.model);
   const traits = traitsOf(model);
   const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? traits.defaultOutput);
-  const plan = planOf(reasoning, traits, isForced(request));
-  const limit = limitOf(request.maxTokens, traits, plan);
-  const thinking = thinkingOf(plan, limit.budget, reasoning?.isShown);
-  const isThinking = plan.kind === "budget" || plan.kind === "word";
-  const sampling = samplingOf(request, traits, isThinking);
+  const wanted = planOf(reasoning, traits, isForced(request));
+  const maxTokens = limitOf(request.maxTokens, traits, isThinking(wanted));
+  const plan = fitted(wanted, maxTokens);
+  const sampling = samplingOf(request, traits, isThinking(plan));
   return {
     model,
     traits,
-    maxTokens: limit.maxTokens,
-    thinking,
+    maxTokens,
+    thinking: thinkingOf(plan, reasoning?.isShown),
     effort: plan.kind === "word" ? plan.word : undefined,
     sampling: sampling.values,
     dropped: [...(plan.kind === "none" && plan.isDropped ? ["reasoning_effort"] : []), ...sampling.dropped],
   };
+}
+
+function isThinking(plan: Plan): boolean {
+  return plan.kind === "budget" || plan.kind === "word";
 }
 
 /** The client's own words win over the model name's. */
@@ -119,32 +122,32 @@ function wordOf(effort: Effort | undefined, { efforts }: ModelTraits): string | 
   return efforts.at(-1);
 }
 
-/** The limit, raised where no thinking would fit under it (providers 6.4). */
-function limitOf(
-  wanted: number | undefined,
-  traits: ModelTraits,
-  plan: Plan,
-): { readonly maxTokens: number; readonly budget: number } {
-  const isThinking = plan.kind === "budget" || plan.kind === "word";
-  const open = isThinking ? Math.max(THINKING_OUTPUT, traits.defaultOutput) : traits.defaultOutput;
-  const maxTokens = Math.min(Math.max(1, wanted ?? open), traits.maxOutput);
-  if (plan.kind !== "budget") return { maxTokens, budget: 0 };
-  const budget = Math.max(MIN_BUDGET, plan.tokens);
-  if (budget < maxTokens) return { maxTokens, budget };
-  const share = Math.floor(maxTokens * BUDGET_SHARE);
-  return share >= MIN_BUDGET
-    ? { maxTokens, budget: share }
-    : { maxTokens: maxTokens + MIN_BUDGET, budget: MIN_BUDGET };
+/** The client's limit within the model's. Thinking counts as output: a client that names none gets room for both. */
+function limitOf(wanted: number | undefined, traits: ModelTraits, thinks: boolean): number {
+  const open = thinks ? Math.max(THINKING_OUTPUT, traits.defaultOutput) : traits.defaultOutput;
+  return Math.min(Math.max(1, wanted ?? open), traits.maxOutput);
 }
 
-function thinkingOf(plan: Plan, budget: number, isShown: boolean | undefined): JsonRecord | undefined {
+/**
+ * Fits a budget under the limit (providers 6.4). The limit is never raised for it, as some relays do: it bounds what the client can
+ * be charged. Where no budget fits there is no thinking.
+ */
+function fitted(plan: Plan, maxTokens: number): Plan {
+  if (plan.kind !== "budget") return plan;
+  const tokens = Math.max(MIN_BUDGET, plan.tokens);
+  if (tokens < maxTokens) return { kind: "budget", tokens };
+  const share = Math.floor(maxTokens * BUDGET_SHARE);
+  return share >= MIN_BUDGET ? { kind: "budget", tokens: share } : { kind: "none", isDropped: true };
+}
+
+function thinkingOf(plan: Plan, isShown: boolean | undefined): JsonRecord | undefined {
   switch (plan.kind) {
     case "none":
       return undefined;
     case "off":
       return { type: "disabled" };
     case "budget":
-      return { type: "enabled", budget_tokens: budget };
+      return { type: "enabled", budget_tokens: plan.tokens };
     case "word":
       return {
         type: "adaptive",
@@ -159,7 +162,7 @@ function thinkingOf(plan: Plan, budget: number, isShown: boolean | undefined): J
 function samplingOf(
   { temperature, topP, topK }: HubRequest,
   { sampling }: ModelTraits,
-  isThinking: boolean,
+  thinks: boolean,
 ): { readonly values: JsonRecord; readonly dropped: readonly string[] } {
   const given = [
     ["temperature", temperature === undefined ? undefined : Math.min(Math.max(temperature, 0), 1)],
@@ -169,7 +172,7 @@ function samplingOf(
   const takes = (name: string, value: number): boolean => {
     if (sampling === "none") return false;
     if (name === "top_p" && sampling === "one" && temperature !== undefined) return false;
-    if (!isThinking) return true;
+    if (!thinks) return true;
     return (name === "temperature" && value === 1) || (name === "top_p" && value >= 0.95);
   };
   const values: Record<string, number> = {};
