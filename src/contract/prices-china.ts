@@ -173,7 +173,7 @@ const baichuan: PriceSheet = {
   ],
 };
 
-/** 360, 01.AI; StepFun, Doubao and SiliconFlow through a custom channel. */
+/** 360, 01.AI, StepFun, Doubao, SiliconFlow. */
 const others: PriceSheet = {
   unitPrice: cny,
   rows: [

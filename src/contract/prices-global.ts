@@ -203,7 +203,7 @@ const openrouter: PriceSheet = {
   ],
 };
 
-/** Vendors without a type of their own, reached through a custom channel. */
+/** Cohere, Together, Cloudflare, Novita. */
 const others: PriceSheet = {
   unitPrice: usd,
   rows: [

@@ -18,6 +18,7 @@ import {
 } from "./prices.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
+import { newerPrices } from "./prices-newer.ts";
 import { openaiPrices } from "./prices-openai.ts";
 import { providerModels } from "./provider-models.ts";
 
@@ -47,7 +48,7 @@ describe("the default tables", () => {
   });
 
   it("list every name once", () => {
-    const sheets = [...openaiPrices, ...globalPrices, ...chinaPrices];
+    const sheets = [...openaiPrices, ...globalPrices, ...chinaPrices, ...newerPrices];
     const names = sheets.flatMap(({ rows }) => rows.flatMap(([text]) => text.split(" ")));
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     expect(Object.keys(defaultModelRatio).filter((name) => !name.includes(">")).length).toBe(names.length);

@@ -3,11 +3,12 @@
 import { type ChargeUnit, ratiosOf, table } from "./price-sheet.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
+import { newerPrices } from "./prices-newer.ts";
 import { openaiPrices } from "./prices-openai.ts";
 
 export type { ChargeUnit } from "./price-sheet.ts";
 
-const ratios = ratiosOf([...openaiPrices, ...globalPrices, ...chinaPrices]);
+const ratios = ratiosOf([...openaiPrices, ...globalPrices, ...chinaPrices, ...newerPrices]);
 
 /** Model → price of its input; 1 = $2 per million LLM tokens (or the unit in `chargeUnit`), at most six decimals. */
 export const defaultModelRatio: Readonly<Record<string, number>> = ratios.model;
@@ -31,14 +32,22 @@ export const chargeUnit: Readonly<Record<string, ChargeUnit>> = ratios.unit;
 const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ["本地部署的模型没有公开价格", "llama3.3 qwen3:8b gpt-oss:20b gemma3:12b deepseek-r1:8b nomic-embed-text"],
   ["按实际调用的模型与工具计价", "groq/compound groq/compound-mini openrouter/auto"],
-  ["按张计价，价格因规格而异", "glm-image qwen-image-plus wan2.6-t2i"],
+  [
+    "按张计价，价格因规格而异",
+    "glm-image qwen-image-plus wan2.6-t2i grok-imagine-image Kwai-Kolors/Kolors Qwen/Qwen-Image",
+  ],
+  ["按检索次数计价", "rerank-v4.0-pro rerank-v3.5"],
   [
     "语音模型，未见可靠的公开价格",
-    "gpt-transcribe glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest canopylabs/orpheus-v1-english",
+    "gpt-transcribe glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest canopylabs/orpheus-v1-english step-tts-2 step-asr FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B",
   ],
   [
     "未见可靠的公开价格",
-    "rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct codestral-embed mistral-moderation-latest",
+    `rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct codestral-embed mistral-moderation-latest
+    @cf/openai/gpt-oss-20b @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/moonshotai/kimi-k2.6
+    @cf/baai/bge-m3 moonshotai/Kimi-K2.6 zai-org/GLM-5.1 zai-org/glm-5.1 zai-org/GLM-5.2 doubao-seed-2-1-pro-260915
+    deepseek-v3-2-251201 qwen/qwen3-coder-480b-a35b-instruct Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B
+    Qwen/Qwen3-Embedding-8B`,
   ],
 ];
 
@@ -46,7 +55,7 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
 export const unpriced: Readonly<Record<string, string>> = Object.assign(
   table<string>(),
   Object.fromEntries(
-    unpricedGroups.flatMap(([reason, models]) => models.split(" ").map((model) => [model, reason])),
+    unpricedGroups.flatMap(([reason, models]) => models.split(/\s+/).map((model) => [model, reason])),
   ),
 );
 

@@ -2,8 +2,18 @@
 import type { Paths, Provider, Quirks } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
 
-const { chat, completions, embeddings, images, speech, transcription, translation, moderation, models } =
-  openaiPaths;
+const {
+  chat,
+  completions,
+  embeddings,
+  images,
+  speech,
+  transcription,
+  translation,
+  moderation,
+  responses,
+  models,
+} = openaiPaths;
 
 /** Deployments live under {base}/openai/deployments/{deployment}/ + the path after /v1/ (contract 13.3). */
 const azurePaths: Paths = {
@@ -15,6 +25,7 @@ const azurePaths: Paths = {
   speech,
   transcription,
   translation,
+  responses,
 };
 
 /** The same under /openai, for the v1 surface. Source: providers 5.1. */
@@ -59,7 +70,7 @@ export const globalVendors: readonly Provider[] = [
     keyHint: plainKey,
     dialect: "anthropic",
     signer: "x-api-key",
-    paths: { chat: "/v1/messages", models: "/v1/models" },
+    paths: { chat: "/v1/messages", "count-tokens": "/v1/messages/count_tokens", models: "/v1/models" },
   },
   {
     type: 3,
@@ -77,8 +88,19 @@ export const globalVendors: readonly Provider[] = [
     },
     dialect: "azure",
     signer: "azure-key",
-    paths: azurePaths,
+    // Responses live on the v1 surface alone. Source: providers 5.1.
+    paths: { ...azurePaths, responses: "/openai/v1/responses" },
     alternates: [
+      // Claude in Foundry.
+      {
+        when: { baseHas: [".services.ai.azure.com"], modelPrefixes: ["claude-"] },
+        dialect: "anthropic",
+        paths: {
+          chat: "/anthropic/v1/messages",
+          "count-tokens": "/anthropic/v1/messages/count_tokens",
+        },
+        quirks: {},
+      },
       // The v1 surface names the deployment in the body. Source: providers 5.1, 24.
       { when: { baseEnds: ["/openai/v1"] }, dialect: "openai", paths: azurePaths },
       {
@@ -167,7 +189,7 @@ export const globalVendors: readonly Provider[] = [
     keyHint: plainKey,
     dialect: "openai",
     signer: "bearer",
-    paths: { chat, speech, transcription, translation, models },
+    paths: { chat, speech, transcription, translation, responses, models },
     // Source: providers 13.6.
     quirks: {
       dropFields: ["logprobs", "logit_bias", "top_logprobs", "messages[].name"],
@@ -185,7 +207,14 @@ export const globalVendors: readonly Provider[] = [
     keyOptional: true,
     dialect: "ollama",
     signer: "bearer",
-    paths: { chat: "/api/chat", completions: "/api/generate", embeddings: "/api/embed", models: "/api/tags" },
+    paths: {
+      chat: "/api/chat",
+      completions: "/api/generate",
+      embeddings: "/api/embed",
+      responses,
+      messages: "/v1/messages",
+      models: "/api/tags",
+    },
     alternates: [
       { when: { baseEnds: ["/v1"] }, dialect: "openai", paths: { chat, completions, embeddings, models } },
     ],

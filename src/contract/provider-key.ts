@@ -61,12 +61,20 @@ export interface ServiceAccount {
   readonly privateKeyId: string;
   readonly projectId: string;
   readonly tokenUri: string;
+  /** `region|project` that One API stores in front of the file; "" = none. */
+  readonly place: string;
 }
 
-/** Reads a service account's JSON; undefined when the key is no such file. Source: providers 23.2. */
+/**
+ * Reads a service account's JSON, also as One API stores it: `region|project|{…}`. undefined when the key is no such file.
+ * Source: providers 23.2, 2.7.
+ */
 export function serviceAccountOf(key: string): ServiceAccount | undefined {
-  const file = jsonObjectOf(key);
+  const start = key.indexOf("{");
+  const file = start < 0 ? undefined : jsonObjectOf(key.slice(start));
   if (file === undefined) return undefined;
+  const place = key.slice(0, start).trim().replace(/\|$/, "");
+  if (place !== "" && !/^[\w-]+\|[\w.:-]+$/.test(place)) return undefined;
   const text = (name: string) => {
     const value = file[name];
     return typeof value === "string" ? value.trim() : "";
@@ -80,6 +88,7 @@ export function serviceAccountOf(key: string): ServiceAccount | undefined {
     privateKeyId: text("private_key_id"),
     projectId: text("project_id"),
     tokenUri: text("token_uri") || "https://oauth2.googleapis.com/token",
+    place,
   };
 }
 

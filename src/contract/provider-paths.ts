@@ -15,5 +15,7 @@ export const openaiPaths = {
   transcription: "/v1/audio/transcriptions",
   translation: "/v1/audio/translations",
   moderation: "/v1/moderations",
+  responses: "/v1/responses",
+  realtime: "/v1/realtime",
   models: "/v1/models",
 } as const satisfies Paths;

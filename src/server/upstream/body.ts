@@ -82,9 +82,7 @@ function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOr
     else rename.set(from, to);
   }
   for (const name of droppedBy(body, edits)) drop.add(name);
-  for (const name of edits.trueWithTools ?? []) {
-    if (has(body, "tools") && !has(body, name)) set.set(name, "true");
-  }
+  for (const name of switchedOn(body, edits)) set.set(name, "true");
   for (const name of ["temperature", "top_p"]) {
     const value = readMember(body.bytes, body.object, name);
     const fit = fitted(name, value, edits);
@@ -104,6 +102,12 @@ function droppedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
     ...(edits.dropFields ?? []).filter((name) => has(body, name)),
     ...rejected.filter((name) => readMember(body.bytes, body.object, name) === 0),
   ];
+}
+
+function switchedOn(body: ClientBody, { trueWithTools = [] }: BodyEdits): readonly string[] {
+  return trueWithTools.length > 0 && has(body, "tools")
+    ? trueWithTools.filter((name) => !has(body, name))
+    : [];
 }
 
 /** A sampling number moved into what the upstream takes; anything else stays. */

@@ -18,6 +18,19 @@ describe("readUsage", () => {
     });
   });
 
+  it("adds the reasoning that an upstream counts beside the completion", () => {
+    const usage = {
+      prompt_tokens: 9,
+      completion_tokens: 3,
+      completion_tokens_details: { reasoning_tokens: 40 },
+    };
+    expect(readUsage(usage, bounds, { reasoningBeside: true })?.usage).toMatchObject({
+      completionTokens: 43,
+      reasoningTokens: 40,
+    });
+    expect(readUsage(usage, bounds)?.usage).toMatchObject({ completionTokens: 3, reasoningTokens: 3 });
+  });
+
   it("reads embeddings, which have no completion", () => {
     expect(readUsage({ prompt_tokens: 7, total_tokens: 7 }, bounds)?.usage.promptTokens).toBe(7);
     expect(readUsage({ total_tokens: 7 }, bounds)?.usage).toEqual({

@@ -115,6 +115,16 @@ function completionParts(usage: JsonRecord, completionTokens: number) {
   };
 }
 
+/** All that was put out: xAI counts the reasoning beside the completion (providers 23). */
+function spokenOf(
+  usage: JsonRecord,
+  completion: number | undefined,
+  quirks: Quirks | undefined,
+): number | undefined {
+  if (completion === undefined || quirks?.reasoningBeside !== true) return completion;
+  return completion + (countOf(detailsOf(usage, COMPLETION_DETAILS)?.["reasoning_tokens"]) ?? 0);
+}
+
 /**
  * Reads a usage object. undefined = it says nothing that can be believed (a count is no whole number ≥ 0, or all are 0):
  * the tokens are to be counted here. Numbers above the bounds are clamped and flagged.
@@ -126,7 +136,7 @@ export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirk
   const promptGiven =
     usage["prompt_tokens"] ?? usage["input_tokens"] ?? (completionGiven === undefined ? total : undefined);
   const prompt = countOf(promptGiven ?? 0);
-  const completion = countOf(completionGiven ?? 0);
+  const completion = spokenOf(usage, countOf(completionGiven ?? 0), quirks);
   if (prompt === undefined || completion === undefined || prompt + completion === 0) return undefined;
   const promptTokens = Math.min(prompt, bounds.promptTokens);
   const completionTokens = Math.min(completion, bounds.completionTokens);

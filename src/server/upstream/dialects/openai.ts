@@ -17,7 +17,7 @@ export const openai: Dialect = {
     // A custom base may be the complete address already. Source: providers 1.2.
     if (base !== target.baseUrl || base.endsWith(taskOf(path))) return base;
     const isVersioned = VERSIONED_BASE.test(base) || base.includes(CLOUDFLARE_GATEWAY);
-    return base + (isVersioned ? path.replace(/^(\/openai)?\/v\d+(?=\/)/, "") : path);
+    return base + (isVersioned ? taskOf(path) : path);
   },
 
   takesStreamOptions: (wire) => wire.quirks?.noStreamOptions !== true,
