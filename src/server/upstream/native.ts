@@ -82,6 +82,8 @@ function keysOf(format: NativeFormat): KeyTable {
 }
 
 const EMPTY = new Uint8Array(0);
+const CR = 0x0d;
+const LF = Buffer.from("\n");
 
 class NativeMeter implements Meter {
   readonly tap: ReplyTap;
@@ -125,7 +127,9 @@ class NativeMeter implements Meter {
   }
 
   tail(): Uint8Array {
-    if (!this.#options.isArray) return this.#held;
+    // The blank line's LF may still have been on its way when its CR ended the event.
+    if (!this.#options.isArray)
+      return this.#held.at(-1) === CR ? Buffer.concat([this.#held, LF]) : this.#held;
     return Buffer.concat([this.#held, Buffer.from(this.#isFirst ? "[]" : "]")]);
   }
 

@@ -15,20 +15,26 @@ export function usageOf(metadata: JsonRecord): JsonRecord | undefined {
     candidates === undefined ? Math.max((total ?? prompt) - prompt, thoughts) : candidates + thoughts;
   const cached = count("cachedContentTokenCount");
   const cachedKinds = kindsIn(metadata["cacheTokensDetails"]);
+  const given = {
+    ...(cached !== undefined && { cached_tokens: cached }),
+    ...kindsIn(metadata["promptTokensDetails"]),
+    ...(isFilled(cachedKinds) && { cached_tokens_details: cachedKinds }),
+  };
+  const made = {
+    ...(thoughts > 0 && { reasoning_tokens: thoughts }),
+    ...kindsIn(metadata["candidatesTokensDetails"]),
+  };
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      ...(cached !== undefined && { cached_tokens: cached }),
-      ...kindsIn(metadata["promptTokensDetails"]),
-      ...(Object.keys(cachedKinds).length > 0 && { cached_tokens_details: cachedKinds }),
-    },
-    completion_tokens_details: {
-      ...(thoughts > 0 && { reasoning_tokens: thoughts }),
-      ...kindsIn(metadata["candidatesTokensDetails"]),
-    },
+    ...(isFilled(given) && { prompt_tokens_details: given }),
+    ...(isFilled(made) && { completion_tokens_details: made }),
   };
+}
+
+function isFilled(object: JsonRecord): boolean {
+  return Object.keys(object).length > 0;
 }
 
 const KINDS: Readonly<Record<string, string>> = { AUDIO: "audio_tokens", IMAGE: "image_tokens" };
