@@ -119,7 +119,7 @@ module.exports = {
       to: {
         pathNot: [
           "^src/contract/",
-          "^src/server/upstream/(hub(-[a-z-]+)?|sse|fault)\\.ts$",
+          "^src/server/upstream/(hub[a-z-]*|sse|fault)\\.ts$",
           "^src/server/upstream/(dialects|clients)/",
         ],
       },
@@ -130,12 +130,12 @@ module.exports = {
       severity: "error",
       from: {
         // A dialect of several files has its name first in all of them: gemini.ts, gemini-reply.ts.
-        path: "^src/server/upstream/dialects/([a-z0-9]+)(-[^/]*)?\\.ts$",
+        path: "^src/server/upstream/dialects/([a-z0-9]+)[-.]",
         pathNot: [TESTS, "/dialects/index\\.ts$"],
       },
       to: {
         path: "^src/server/upstream/dialects/",
-        pathNot: ["/dialects/dialect\\.ts$", "^src/server/upstream/dialects/$1(-[^/]*)?\\.ts$"],
+        pathNot: ["/dialects/dialect\\.ts$", "^src/server/upstream/dialects/$1[-.]"],
       },
     },
     {

@@ -1,5 +1,5 @@
 // The fault of a key that has not the form its kind needs. It never holds the key.
-import type { SignerName } from "#contract/provider.ts";
+import type { SignerName } from "#contract/providers.ts";
 import { channelFault, type RelayFault } from "#server/upstream/fault.ts";
 
 /** Another channel may serve; nothing is sent and nobody's health suffers, the log tells (providers 2.4). */
