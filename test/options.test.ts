@@ -263,6 +263,7 @@ describe("every option", () => {
     CheapLink: inStatus("CheapLink", "cheap_link", "https://example.com/cheap"),
     QuotaPerUnit: inStatus("QuotaPerUnit", "quota_per_unit", "100000", 100_000),
     RetryTimes: "src/server/relay/failures.test.ts",
+    SessionAffinityEnabled: "src/server/relay/affinity.test.ts",
     ChannelDisableThreshold: "src/server/api/channel-runs.test.ts",
     AutomaticDisableChannelEnabled: "src/server/api/channel-runs.test.ts",
     AutomaticEnableChannelEnabled: "src/server/api/channel-runs.test.ts",

@@ -233,6 +233,7 @@ export const optionTable = {
   CheapLink: row({ schema: link, fallback: "", tab: "operation", label: "特惠套餐页面链接" }),
   QuotaPerUnit: row({ schema: positive, fallback: "500000", tab: "operation", label: "单位美元额度" }),
   RetryTimes: row({ schema: whole, fallback: "0", tab: "operation", label: "失败重试次数" }),
+  SessionAffinityEnabled: row({ ...on, tab: "operation", label: "同一对话优先使用同一渠道" }),
   ChannelDisableThreshold: row({ schema: amount, fallback: "5", tab: "operation", label: "最长响应时间" }),
   AutomaticDisableChannelEnabled: row({ ...off, tab: "operation", label: "失败时自动禁用渠道" }),
   AutomaticEnableChannelEnabled: row({ ...off, tab: "operation", label: "成功时自动启用渠道" }),

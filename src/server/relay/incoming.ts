@@ -25,6 +25,8 @@ export interface Incoming {
   readonly isArray: boolean;
   /** Headers of the client's format, names and values in turn. */
   readonly passHeaders: readonly string[];
+  /** The client's own name of the conversation, from a header; "" = none. */
+  readonly session: string;
   /** `api-version` of the query; "" = none. */
   readonly apiVersion: string;
   /** The most tokens one choice may have, as the client said; undefined = it did not. */
@@ -50,6 +52,7 @@ export interface Outside {
   readonly wantsEvents: boolean;
   readonly apiVersion: string;
   readonly passHeaders: readonly string[];
+  readonly session?: string;
 }
 
 /** Reads a request. Throws: Refusal with status 400. */
@@ -58,7 +61,7 @@ export function readIncoming(outside: Outside, bytes: Buffer): Incoming {
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
-  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders } = outside;
+  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "" } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
   const model = body.model ?? pathModel;
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
@@ -72,6 +75,7 @@ export function readIncoming(outside: Outside, bytes: Buffer): Incoming {
     isStream,
     isArray: endpoint === "generate" && isStream && !wantsEvents,
     passHeaders,
+    session,
     apiVersion,
     ...limitsOf(endpoint, body),
     tally,

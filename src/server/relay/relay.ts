@@ -24,6 +24,7 @@ import {
   type RelayResponse,
   type RelayRoute,
   type Route,
+  sessionOf,
   splitUrl,
 } from "./routes.ts";
 import { Door, pour } from "./stream.ts";
@@ -120,7 +121,8 @@ async function relay(
   try {
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
-    const outside = { ...route, ...asked, passHeaders: formatHeaders(req, endpoint) };
+    const passHeaders = formatHeaders(req, endpoint);
+    const outside = { ...route, ...asked, passHeaders, session: sessionOf(req) };
     const incoming = readIncoming(outside, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
     const candidates = await findCandidates(rooms, caller, incoming);

@@ -147,6 +147,19 @@ export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint): readon
   );
 }
 
+/** Headers by which clients name a conversation (providers 17.1.1, 17.3.1). */
+const SESSION_HEADERS = ["session_id", "session-id", "x-session-id", "x-claude-code-session-id"] as const;
+const MAX_SESSION = 256;
+
+/** The conversation as a header names it; "" = none does. */
+export function sessionOf({ headers }: RelayRequest): string {
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name];
+    if (typeof value === "string" && value !== "") return value.slice(0, MAX_SESSION);
+  }
+  return "";
+}
+
 /** The client's address, behind trusted proxies too. */
 export function addressOf(req: RelayRequest, trustedProxies: readonly string[]): string {
   const peer = req.socket.remoteAddress ?? "";

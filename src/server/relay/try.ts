@@ -10,6 +10,7 @@ import type { Call, StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { type RelayFault, saturated } from "#server/upstream/fault.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
 import type { Caller } from "./admit.ts";
+import { conversationOf } from "./affinity.ts";
 import type { Account } from "./bill.ts";
 import { choose } from "./choose.ts";
 import type { Incoming } from "./incoming.ts";
@@ -68,12 +69,14 @@ export async function tryChannels(
 ): Promise<WholeReply | StreamReply> {
   const { health, ctx } = tools;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
+  const mayStick = candidates.length > 1 && ctx.options.get("SessionAffinityEnabled");
+  const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
   const tried = new Set<number>();
   let spent = 0;
   let fault: RelayFault | undefined;
   for (;;) {
     const isCooling = health.cooling(incoming.model);
-    const channel = choose(candidates, { tried, random: Math.random(), isCooling });
+    const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
     if (channel === undefined)
       throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, incoming.model)));
     tried.add(channel.id);

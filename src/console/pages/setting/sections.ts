@@ -126,6 +126,10 @@ const operation: readonly Section[] = [
       { key: "CheapLink", help: "特惠套餐页内嵌的网页。" },
       { key: "QuotaPerUnit", help: "一美元等于多少额度，默认 500000；改动会改变所有价格的含义。" },
       { key: "RetryTimes", help: "上游失败后最多换几次渠道重试，0 表示不重试。" },
+      {
+        key: "SessionAffinityEnabled",
+        help: "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
+      },
       { key: "DisplayInCurrencyEnabled", help: "关闭后控制台显示额度点数而不是美元。" },
       { key: "DisplayTokenStatEnabled", help: "开启后客户端查询余额得到的是令牌的额度，而不是账户的。" },
       { key: "ApproximateTokenEnabled", help: "用字符数估算，省去分词的计算，预扣会不太准。" },
