@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedUser } from "#test/seed.ts";
@@ -106,6 +107,25 @@ describe.each(databases)("channels on $name", (database) => {
     [{ weight: -1 }, "请求参数有误"],
   ])("refuses %j with %s", async (change, message) => {
     expect(await create({ ...plain, ...change })).toMatchObject({ status: 200, success: false, message });
+  });
+
+  test("a service account's file of many lines is one key, and its private key must be one", async () => {
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+    const account = {
+      type: "service_account",
+      project_id: "p",
+      client_email: "robot@p.example",
+      private_key: pem,
+    };
+    const vertex = { ...plain, type: 42, name: "vertex", models: "gemini-2.5-flash" };
+    const key = JSON.stringify(account, null, 2);
+    expect(await create({ ...vertex, key })).toMatchObject({ data: 1 });
+    const { id } = await newest();
+    expect((await update({ id, key: `${key}\n` })).success).toBe(true);
+    const wrong = JSON.stringify({ ...account, private_key: "-----BEGIN" }, null, 2);
+    expect((await create({ ...vertex, key: wrong })).message).toContain("服务账号的 JSON 密钥文件");
+    expect((await update({ id, key: wrong })).message).toContain("服务账号的 JSON 密钥文件");
   });
 
   test("a local model server needs neither key nor address", async () => {
