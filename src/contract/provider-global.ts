@@ -45,6 +45,24 @@ const reasoningModels: Quirks["forModels"] = [
   { prefixes: ["o1", "o3", "o4", "gpt-5"], renameFields: { max_tokens: "max_completion_tokens" } },
 ];
 
+/** Models that answer at /v1/responses only. Source: providers 4.6. */
+const responsesOnly = [
+  "gpt-5-pro",
+  "gpt-5-codex",
+  "gpt-5.1-codex",
+  "gpt-5.2-codex",
+  "gpt-5.3-codex",
+  "gpt-5.2-pro",
+  "gpt-5.4-pro",
+  "gpt-5.5-pro",
+  "codex-mini",
+  "o1-pro",
+  "o3-pro",
+  "o3-deep-research",
+  "o4-mini-deep-research",
+  "computer-use-preview",
+] as const;
+
 export const globalVendors: readonly Provider[] = [
   {
     type: 1,
@@ -59,6 +77,9 @@ export const globalVendors: readonly Provider[] = [
     paths: openaiPaths,
     balance: { probe: "openai-billing", unit: "usd" },
     quirks: { forModels: reasoningModels },
+    alternates: [
+      { when: { modelPrefixes: responsesOnly }, dialect: "responses", paths: { chat: openaiPaths.responses } },
+    ],
   },
   {
     type: 14,

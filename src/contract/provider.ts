@@ -32,6 +32,7 @@ export type Paths = Readonly<Partial<Record<EndpointName, string>>>;
 export type DialectName =
   | "openai"
   | "azure"
+  | "responses"
   | "anthropic"
   | "gemini"
   | "palm"

@@ -2,9 +2,9 @@
 // (providers 18.3). Pure.
 import type { JsonRecord } from "./hub.ts";
 import {
+  effortWord,
   type HubMessage,
   type HubPart,
-  type HubReasoning,
   type HubRequest,
   type HubTool,
   type HubToolChoice,
@@ -31,16 +31,21 @@ const STOP_LIMIT = 4;
 /** Models that refuse the very field. */
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt|text-)/;
 
+/** Models that search the web by `web_search_options`; others refuse the field (providers 4.2). */
+const SEARCHING = /search|sonar|:online$/;
+
 /** Writes a chat body. Throws: Unmappable for media that a chat body cannot hold. */
 export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBody {
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { extras, stop, n, logprobs } = request;
   const dropped: string[] = [];
-  const effort = effortOf(request.reasoning);
+  const effort = request.reasoning && effortWord(request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");
   if (request.topK !== undefined) dropped.push("top_k");
   if (stop !== undefined && stop.length > STOP_LIMIT) dropped.push("stop");
+  const searches = request.tools?.some(({ kind }) => kind === "web-search") === true;
+  if (searches && !SEARCHING.test(request.model)) dropped.push("web_search_options");
   const body: Record<string, unknown> = {
     model: request.model,
     messages: messagesOf(request.messages, names, options),
@@ -170,7 +175,7 @@ function fileOf({ source, filename }: HubPart & { kind: "file" }): JsonRecord {
 function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
   const { tools, toolChoice, parallelToolCalls } = request;
   if (tools === undefined || tools.length === 0) return {};
-  const search = tools.find((tool) => tool.kind === "web-search");
+  const search = SEARCHING.test(request.model) ? tools.find((tool) => tool.kind === "web-search") : undefined;
   const callable = tools.filter((tool) => tool.kind !== "web-search");
   const wanted = toolChoice?.kind === "subset" ? new Set(toolChoice.names) : undefined;
   const offered = wanted === undefined ? callable : callable.filter(({ name }) => wanted.has(name));
@@ -227,15 +232,4 @@ function formatOf({ format }: HubRequest): JsonRecord | undefined {
   if (format?.kind !== "schema") return format?.kind === "json" ? { type: "json_object" } : undefined;
   const { name, schema, strict, description } = format;
   return { type: "json_schema", json_schema: { name, schema, strict, description } };
-}
-
-/** A number of tokens as a word (providers 18.2). */
-function effortOf(reasoning: HubReasoning | undefined): string | undefined {
-  if (reasoning === undefined) return undefined;
-  const { effort, budgetTokens } = reasoning;
-  if (effort !== undefined) return effort === "max" ? "xhigh" : effort;
-  if (budgetTokens === undefined || budgetTokens < 0) return undefined;
-  if (budgetTokens === 0) return "none";
-  if (budgetTokens < 2048) return "low";
-  return budgetTokens < 16384 ? "medium" : "high";
 }

@@ -277,3 +277,12 @@ function hashOf(name: string): string {
   for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
+
+/** How much to think as a word; a number of tokens becomes the nearest one (providers 18.2). undefined = as the model likes. */
+export function effortWord({ effort, budgetTokens }: HubReasoning): Exclude<Effort, "max"> | undefined {
+  if (effort !== undefined) return effort === "max" ? "xhigh" : effort;
+  if (budgetTokens === undefined || budgetTokens < 0) return undefined;
+  if (budgetTokens === 0) return "none";
+  if (budgetTokens < 2048) return "low";
+  return budgetTokens < 16384 ? "medium" : "high";
+}

@@ -4,12 +4,13 @@ import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
 import type { Call } from "./call.ts";
 import type { RenderContext } from "./clients/client.ts";
 import { clients, natives } from "./clients/index.ts";
+import { messagesCount } from "./clients/messages-native.ts";
 import type { Course } from "./course.ts";
 import { dialects } from "./dialects/index.ts";
 import { EmbedCourse, embeddingRequest } from "./embed.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
-import { editObject } from "./json.ts";
+import { editObject, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
 import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
@@ -86,16 +87,17 @@ const ANTHROPIC_VERSION = "2023-06-01";
 
 function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared | RelayFault {
   const { endpoint, body, passHeaders } = call;
-  const format = isGeneration(endpoint) ? natives[endpoint] : undefined;
+  const format = endpoint === "count-tokens" ? messagesCount : isGeneration(endpoint) && natives[endpoint];
   const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
-  if (format === undefined) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
+  if (!format) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
   const edits = new Map<string, string>();
   // Gemini names its model in the path.
   if (endpoint !== "generate" && body.model !== call.model) edits.set("model", JSON.stringify(call.model));
   // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
   if (endpoint === "responses") edits.set("store", "false");
   const bytes = edits.size === 0 ? body.bytes : editObject(body.bytes, body.object, { set: edits });
-  const hasVersion = endpoint !== "messages" || passHeaders.includes("anthropic-version");
+  const isMessages = endpoint === "messages" || endpoint === "count-tokens";
+  const hasVersion = !isMessages || passHeaders.includes("anthropic-version");
   return {
     kind: "prepared",
     bytes,
@@ -140,13 +142,30 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
     dropped = NOTHING,
     toolNames,
   } = plan.dialect.encode(request, { wire, target });
+  const bytes = Buffer.from(JSON.stringify(body));
   return {
     kind: "prepared",
-    bytes: Buffer.from(JSON.stringify(body)),
+    bytes: plan.dialect.native === "chat" ? edited(bytes, plan) : bytes,
     headers,
     dropped: [...(request.dropped ?? NOTHING), ...dropped],
     course: courseOf(tools, call, plan, { request, toolNames }),
   };
+}
+
+/** A chat body that was written here gets the row's edits like any other. */
+function edited(bytes: Buffer, { edits, quirks, takesStreamOptions, target }: Plan): Uint8Array {
+  const object = wholeObject(bytes);
+  if (object === undefined) throw new Error("JSON.stringify did not make an object");
+  return encodeBody(
+    { bytes, object, model: target.model },
+    {
+      model: target.model,
+      asksUsage: false,
+      dropsStreamOptions: !takesStreamOptions,
+      edits,
+      toolIdLength: quirks?.toolIdLength,
+    },
+  );
 }
 
 function courseOf(

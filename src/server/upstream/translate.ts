@@ -3,6 +3,7 @@
 import type { Quirks } from "#contract/providers.ts";
 import type { ClientDialect, RenderContext, StreamRenderer } from "./clients/client.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
+import { type CustomTools, customTools } from "./custom-tools.ts";
 import type { DecodeContext, Dialect, StreamDecoder, WireError, WireEvent } from "./dialects/dialect.ts";
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
 import { LineReader } from "./frames.ts";
@@ -86,7 +87,8 @@ export class TranslatingCourse implements Course {
     if (isError(found)) return wireFault(found, secrets);
     if (!found.some(({ kind }) => kind !== "head" && kind !== "end"))
       return unreadableFault("nothing in the answer", 200);
-    return renamed(found, this.#translation.toolNames);
+    const named = renamed(found, this.#translation.toolNames);
+    return customTools(this.#translation.render.request)?.take([...named, { kind: "end" }]) ?? named;
   }
 }
 
@@ -166,6 +168,7 @@ class TranslatingMeter implements Meter {
   /** undefined = the client wants the reply whole. */
   readonly #renderer: StreamRenderer | undefined;
   readonly #fold: ReplyFold | undefined;
+  readonly #custom: CustomTools | undefined;
   /** What came together with the end. */
   #last = "";
 
@@ -174,6 +177,7 @@ class TranslatingMeter implements Meter {
     this.#decoder = translation.dialect.decoder(translation.decode);
     this.#renderer = renderer;
     this.#fold = renderer === undefined ? new ReplyFold() : undefined;
+    this.#custom = customTools(translation.render.request);
   }
 
   take(event: SseEvent): EventAction {
@@ -182,7 +186,8 @@ class TranslatingMeter implements Meter {
     const found = this.#decoder.take(wireEvent(event));
     if (isError(found)) return wireFault(found, this.#translation.secrets);
     if (found.length === 0) return "drop";
-    const text = this.pass(renamed(found, this.#translation.toolNames));
+    const named = renamed(found, this.#translation.toolNames);
+    const text = this.pass(this.#custom?.take(named) ?? named);
     if (found.at(-1)?.kind === "end") {
       this.#last = text;
       return this.#saysNothing() ? unreadableFault("a stream without an answer", 200) : "done";

@@ -7,15 +7,19 @@ import { generate } from "./generate.ts";
 import { generateNative } from "./generate-native.ts";
 import { messages } from "./messages.ts";
 import { messagesNative } from "./messages-native.ts";
+import { responses } from "./responses.ts";
+import { responsesNative } from "./responses-native.ts";
 
-export const clients: Readonly<Partial<Record<GenerationEndpoint, ClientDialect>>> = {
+export const clients: Readonly<Record<GenerationEndpoint, ClientDialect>> = {
   chat,
   completions,
   messages,
   generate,
+  responses,
 };
 
 export const natives: Readonly<Partial<Record<GenerationEndpoint, NativeFormat>>> = {
   messages: messagesNative,
   generate: generateNative,
+  responses: responsesNative,
 };

@@ -19,6 +19,12 @@ export const messagesNative: NativeFormat = {
   usage: (raw) => openAiUsage(raw) ?? {},
 };
 
+/** The answer to a count of tokens: a number, no reply. Source: providers 17.1.5. */
+export const messagesCount: NativeFormat = {
+  ...messagesNative,
+  isReply: (body) => typeof body["input_tokens"] === "number",
+};
+
 function news(event: JsonRecord): NativeNews {
   switch (event["type"]) {
     case "message_start":

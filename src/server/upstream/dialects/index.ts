@@ -6,6 +6,7 @@ import type { Dialect } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
 import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
+import { responses } from "./responses.ts";
 
 export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
@@ -13,4 +14,5 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   anthropic,
   gemini,
   palm,
+  responses,
 };
