@@ -96,24 +96,28 @@ describe("a conversation", () => {
 
   it("is not broken by a cache mark that moves on, nor by a line that changes before the system prompt", () => {
     const mark = { cache_control: { type: "ephemeral" } };
-    const ask = (line: string, marked: object, more: readonly object[]) =>
+    const ask = (line: string, first: object, more: readonly object[]) =>
       conversation(
         {
           system: [
             { type: "text", text: `x-anthropic-billing-header: ${line}` },
             { type: "text", text: long("Be kind.") },
           ],
-          messages: [{ role: "user", content: [{ type: "text", text: "Hello?", ...marked }] }, ...more],
+          messages: [{ role: "user", content: [first] }, ...more],
         },
         { endpoint: "messages" },
       );
-    const first = ask("cch=1", mark, []);
-    const second = ask("cch=22", {}, [
+    const more = [
       { role: "assistant", content: "Hi" },
       { role: "user", content: "More" },
-    ]);
-    expect(second).toBe(first);
-    expect(first).not.toBe(undefined);
+    ];
+    // Of every length, so that the mark stands at the edge of what is looked at, too.
+    for (let length = 1; length < 400; length += 1) {
+      const text = { type: "text", text: "x".repeat(length) };
+      const first = ask("cch=1", { ...text, ...mark }, []);
+      expect(first).not.toBe(undefined);
+      expect(ask("cch=22", text, more), `a question of ${length}`).toBe(first);
+    }
   });
 
   it("is known in every format", () => {

@@ -1,16 +1,17 @@
 // Which conversation a request belongs to, as far as its beginning tells: calls of one conversation go to one channel, where the
 // upstream has its prompt in the cache. A guess from a few samples of the bytes; nothing is parsed and nothing remembered. Pure.
 import type { ClientBody } from "#server/upstream/body.ts";
-import { findMember, type JsonObject, type Member } from "#server/upstream/json.ts";
+import { findMember, type Member } from "#server/upstream/json.ts";
 import type { Caller } from "./admit.ts";
 import type { Incoming, TextEndpoint } from "./incoming.ts";
 
 /** Shorter prompts are in no cache (the least is 1,024 tokens), so they are better spread evenly. */
 const LEAST_TEXT_BYTES = 4_096;
-/** Looked at of a text's end, of a message's begin, and of all messages in search of the first question. */
-const SAMPLE_BYTES = 128;
-const QUESTION_BYTES = 512;
+/** Looked at of a text's begin or end, of the first question, and of all messages in search of it. */
+const SAMPLE_BYTES = 64;
+const QUESTION_BYTES = 320;
 const SEARCHED_BYTES = 262_144;
+const KEY_BYTES = 1_024;
 
 /** Where each format keeps its messages, and what stands before them. */
 const PLACES: Readonly<Partial<Record<TextEndpoint, readonly [messages: string, system?: string]>>> = {
@@ -22,9 +23,8 @@ const PLACES: Readonly<Partial<Record<TextEndpoint, readonly [messages: string, 
 };
 
 const USER = Buffer.from('"user"');
-const CACHE_MARK = Buffer.from('"cache_control"');
+const CACHE_MARK = '"cache_control"';
 const USER_ID = Buffer.from('"user_id"');
-const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const BLANK = 0x20;
 
@@ -41,7 +41,9 @@ export function conversationOf(incoming: Incoming, { userId, group }: Caller): n
   if (session !== "") return finish(mixText(owner, session));
   const key = keyMember(endpoint, body);
   if (key === undefined) return finish(mixBegin(owner, body, places));
-  return finish(mixBytes(owner, body.bytes, key.valueStart, key.valueEnd));
+  return finish(
+    mixText(owner, sample(body.bytes, key.valueStart, Math.min(key.valueEnd, key.valueStart + KEY_BYTES))),
+  );
 }
 
 /** The member by which a client itself names the conversation. */
@@ -64,32 +66,47 @@ function mixBegin(
   // The end: the begin may hold a line of the client's that changes with each call (providers 17.1.1).
   if (before !== undefined) {
     const { valueStart, valueEnd } = before;
-    hash = mixBytes(hash, bytes, Math.max(valueStart, valueEnd - SAMPLE_BYTES), valueEnd);
+    hash = mixText(hash, sample(bytes, Math.max(valueStart, valueEnd - SAMPLE_BYTES), valueEnd));
   }
-  const span = spanOf(object, messages);
-  if (span === undefined) return hash;
-  const [start, end] = span;
-  hash = mixBytes(hash, bytes, start, stableEnd(bytes, start, Math.min(end, start + QUESTION_BYTES)));
-  const found = bytes.subarray(start, Math.min(end, start + SEARCHED_BYTES)).indexOf(USER);
-  if (found < 0) return hash;
-  const role = start + found;
-  hash = mixBytes(mix(hash, found), bytes, Math.max(start, role - SAMPLE_BYTES), role);
-  return mixBytes(hash, bytes, role, stableEnd(bytes, role, Math.min(end, role + QUESTION_BYTES)));
+  const member = findMember(object, messages);
+  if (member === undefined) return hash;
+  const { valueStart: start, valueEnd: end } = member;
+  const head = sample(bytes, start, Math.min(end, start + SAMPLE_BYTES + CACHE_MARK.length));
+  hash = mixText(hash, head, 0, stableEnd(head, 0, SAMPLE_BYTES));
+  const role = questionAt(bytes, start, end);
+  if (role < 0) return hash;
+  const from = Math.max(start, role - SAMPLE_BYTES);
+  const around = sample(bytes, from, Math.min(end, role + QUESTION_BYTES + CACHE_MARK.length));
+  hash = mixText(mix(hash, role - start), around, 0, role - from);
+  return mixText(hash, around, role - from, stableEnd(around, role - from, QUESTION_BYTES));
 }
 
-function spanOf(object: JsonObject, name: string): readonly [start: number, end: number] | undefined {
-  const member = findMember(object, name);
-  return member && [member.valueStart, member.valueEnd];
+/** Bytes as a text of as many characters: one call out of JavaScript, and then all is fast. */
+function sample(bytes: Buffer, from: number, to: number): string {
+  return bytes.toString("latin1", from, to);
 }
 
-/** Where the object that is being read ends, or a mark that moves on from message to message. */
-function stableEnd(bytes: Buffer, from: number, to: number): number {
-  const view = bytes.subarray(from, to);
-  const brace = view.indexOf(CLOSE_BRACE);
-  const mark = view.indexOf(CACHE_MARK);
-  let end = Math.min(brace < 0 ? view.length : brace, mark < 0 ? view.length : mark);
-  while (end > 0 && (view[end - 1] === COMMA || view[end - 1] === BLANK)) end -= 1;
-  return from + end;
+/** Where the role of the first question stands; -1 = nowhere near. */
+function questionAt(bytes: Buffer, start: number, end: number): number {
+  if (bytes.length - start > SEARCHED_BYTES) {
+    const at = bytes.subarray(start, start + SEARCHED_BYTES).indexOf(USER);
+    return at < 0 || start + at >= end ? -1 : start + at;
+  }
+  const at = bytes.indexOf(USER, start);
+  return at < end ? at : -1;
+}
+
+/**
+ * Where the object that is being read ends, or a mark begins that moves on from message to message; at most so many characters
+ * on. The text is longer by a mark, so that none is cut in two.
+ */
+function stableEnd(text: string, from: number, most: number): number {
+  const brace = text.indexOf("}", from);
+  const mark = text.indexOf(CACHE_MARK, from);
+  const last = Math.min(from + most, text.length);
+  let end = Math.min(last, brace < 0 ? last : brace, mark < 0 ? last : mark);
+  while (end > from && (text.charCodeAt(end - 1) === COMMA || text.charCodeAt(end - 1) === BLANK)) end -= 1;
+  return end;
 }
 
 /** One step of MurmurHash3 (32 bits). */
@@ -107,21 +124,14 @@ function finish(hash: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
-function mixText(hash: number, text: string): number {
-  let mixed = mix(hash, text.length);
-  for (let at = 0; at < text.length; at += 1) mixed = mix(mixed, text.charCodeAt(at));
-  return mixed;
-}
-
-/** Four bytes at a time. */
-function mixBytes(hash: number, bytes: Uint8Array, from: number, to: number): number {
-  let mixed = hash;
+/** Four characters at a time; what lies above the first byte of a character overlaps its neighbour, which does no harm. */
+function mixText(hash: number, text: string, from = 0, to = text.length): number {
+  let mixed = mix(hash, to - from);
   let at = from;
   for (; at + 4 <= to; at += 4) {
-    // Within bounds.
-    const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
-    mixed = mix(mixed, low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24));
+    const low = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8);
+    mixed = mix(mixed, low | (text.charCodeAt(at + 2) << 16) | (text.charCodeAt(at + 3) << 24));
   }
-  for (; at < to; at += 1) mixed = mix(mixed, bytes[at] as number); // Within bounds.
+  for (; at < to; at += 1) mixed = mix(mixed, text.charCodeAt(at));
   return mixed;
 }
