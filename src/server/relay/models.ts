@@ -22,8 +22,26 @@ const PERMISSION = {
 
 /** The list in OpenAI's envelope. Order: by name. */
 export function listModels(candidates: Candidates, caller: Caller) {
-  const ids = candidates.models(caller.group).filter((id) => caller.models?.has(id) !== false);
-  return { object: "list", data: ids.map((id) => describe(candidates, caller, id)) };
+  return {
+    object: "list",
+    data: servedModels(candidates, caller).map((id) => describe(candidates, caller, id)),
+  };
+}
+
+/** The list in Anthropic's envelope (providers 3.4), for clients that send its version header. All on one page. */
+export function listAnthropicModels(candidates: Candidates, caller: Caller) {
+  const ids = servedModels(candidates, caller);
+  const createdAt = new Date(CREATED * 1000).toISOString();
+  return {
+    data: ids.map((id) => ({ type: "model", id, display_name: id, created_at: createdAt })),
+    has_more: false,
+    first_id: ids[0] ?? null,
+    last_id: ids.at(-1) ?? null,
+  };
+}
+
+function servedModels(candidates: Candidates, caller: Caller): string[] {
+  return candidates.models(caller.group).filter((id) => caller.models?.has(id) !== false);
 }
 
 /** One model. Throws: Refusal 404 when the caller has none of that name. */

@@ -4,14 +4,16 @@ import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { newRequestId } from "#server/secrets.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
 import { createTokenCounter } from "#server/upstream/tokens.ts";
-import { createAdmission } from "./admit.ts";
+import { type Caller, createAdmission } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
 import { answerBilling } from "./billing.ts";
+import { countPrompt } from "./count.ts";
 import { faultOf, finish } from "./exit.ts";
 import { readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
-import { findModel, listModels } from "./models.ts";
+import { findModel, listAnthropicModels, listModels } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import {
   type Asked,
@@ -67,11 +69,21 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
   };
 }
 
-/** Builds the listener of /v1. `limits` shortens time limits in tests. */
-export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): Relay {
+/** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
+const PULSE_MS = 9_000;
+
+/** Builds the listener of /v1. `limits` and `pulseMs` shorten times in tests. */
+export function createRelay(
+  ctx: Context,
+  limits: Partial<AttemptLimits> = {},
+  pulseMs: number = PULSE_MS,
+): Relay {
   const rooms = createRooms(ctx, limits);
   const running = new Map<Door, Promise<void>>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
+  setInterval(() => {
+    for (const door of running.keys()) door.keepAlive();
+  }, pulseMs).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
     const door = new Door(req, res, newRequestId(ctx.clock.now()));
     const done = answer(rooms, req, door)
@@ -125,6 +137,8 @@ async function relay(
     const outside = { ...route, ...asked, passHeaders, session: sessionOf(req) };
     const incoming = readIncoming(outside, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
+    // Claude Code waits long, what stands between often does not.
+    door.mayOpenEarly = incoming.isStream && endpoint === "messages";
     const candidates = await findCandidates(rooms, caller, incoming);
     const { requestId, trace } = journey;
     const billed = { requestId, startedMs, caller, incoming, trace };
@@ -176,12 +190,31 @@ async function inform(
     const address = addressOf(req, config.trustedProxies);
     const caller = await rooms.admission.admit(offersOf(req, asked.key), address);
     if (candidates.pending !== undefined) await candidates.pending;
-    if (route.kind === "models") door.sendJson(200, listModels(candidates, caller));
-    else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));
+    if (route.kind === "models") {
+      const list = req.headers["anthropic-version"] === undefined ? listModels : listAnthropicModels;
+      door.sendJson(200, list(candidates, caller));
+    } else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));
     else if (route.kind === "billing")
       door.sendJson(200, await answerBilling(rooms.ctx, route.part, caller, address));
+    else if (route.kind === "count") door.sendJson(200, await count(rooms, req, door, caller));
     else throw new Refusal(refusals.notImplemented());
   } catch (error) {
     door.sendFault(faultOf(error));
   }
+}
+
+/** Tells what a Messages request would be in tokens. Costs nothing. */
+async function count(rooms: Rooms, req: RelayRequest, door: Door, caller: Caller): Promise<JsonRecord> {
+  const passHeaders = formatHeaders(req, "messages");
+  const outside = {
+    endpoint: "messages",
+    pathModel: undefined,
+    wantsEvents: false,
+    apiVersion: "",
+    passHeaders,
+  } as const;
+  const incoming = readIncoming(outside, await rooms.readBody(req, door.gone));
+  const candidates = await findCandidates(rooms, caller, incoming);
+  const { requestId, gone } = door;
+  return countPrompt(rooms, { incoming, candidates, requestId, cancellation: gone });
 }

@@ -26,6 +26,8 @@ export type Route =
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
   | { readonly kind: "billing"; readonly part: BillingPart }
+  /** How many tokens a Messages request would be (providers 17.1.5). */
+  | { readonly kind: "count" }
   /** Known to OpenAI's clients, not served here: the token is checked, then 501. */
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
@@ -67,6 +69,7 @@ function plainPath(path: string): string {
 function postRoute(path: string): Route | undefined {
   const relayed = RELAYED.get(path);
   if (relayed !== undefined) return relayed;
+  if (path === "/v1/messages/count_tokens") return { kind: "count" };
   const [, model, action] = GEMINI.exec(path) ?? [];
   if (model !== undefined) {
     const isStream = action === "streamGenerateContent";

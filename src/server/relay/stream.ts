@@ -21,6 +21,8 @@ const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-pro
 /** Names the hints of a request that its upstream could not be given. */
 const DROPPED = "x-tollgate-dropped";
 
+const STREAM_HEADERS = ["cache-control", "no-cache", "x-accel-buffering", "no"] as const;
+
 function ignore(): void {
   // Nothing is left to do.
 }
@@ -35,8 +37,13 @@ export class Door {
   cutBy: RelayFault | undefined;
   /** How the client wants to be told of errors. */
   voice: Voice = voices.openai;
+  /** A stream is wanted whose silence may be broken before its upstream has said anything. */
+  mayOpenEarly = false;
   readonly #req: RelayRequest;
   readonly #res: RelayResponse;
+  /** Nothing was written since the last look. */
+  #isQuiet = false;
+  #isStreaming = false;
 
   constructor(req: RelayRequest, res: RelayResponse, requestId: string) {
     this.#req = req;
@@ -110,14 +117,29 @@ export class Door {
     this.#sendJson(this.voice.status(fault), this.voice.body(fault, this.requestId), more);
   }
 
-  /** Begins an event stream. */
+  /** Begins an event stream, unless a sign of life did so. */
   openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
+    this.#isStreaming = true;
+    if (this.status !== 0) return;
     const head = this.#head(isArray ? "application/json" : "text/event-stream");
-    head.push("cache-control", "no-cache", "x-accel-buffering", "no");
+    head.push(...STREAM_HEADERS);
     if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
     passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
+  }
+
+  /** Called every so often: a stream that has been silent since the last call shows that it lives (providers 17.1.1). */
+  keepAlive(): void {
+    const wasQuiet = this.#isQuiet;
+    this.#isQuiet = true;
+    if (!wasQuiet || this.gone.isCancelled || this.#res.writableEnded || this.#res.writableNeedDrain) return;
+    if (this.status === 0 && this.mayOpenEarly) {
+      this.status = 200;
+      this.#isStreaming = true;
+      this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
+    }
+    if (this.#isStreaming && this.voice.ping !== "") this.#res.write(this.voice.ping);
   }
 
   /** Ends a stream that is complete with its last bytes. */
@@ -127,6 +149,7 @@ export class Door {
 
   /** Writes a piece of a stream. Returns whether the client keeps up. */
   write(bytes: Uint8Array): boolean {
+    this.#isQuiet = false;
     return this.#res.write(bytes);
   }
 

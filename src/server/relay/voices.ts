@@ -11,12 +11,17 @@ export interface Voice {
   body(fault: RelayFault, requestId: string): Json;
   /** A broken stream's last bytes; there is no terminator after them (reliability R10). */
   lastEvent(fault: RelayFault, requestId: string): string;
+  /** Breaks the silence of a stream between two events; "" = the format has nothing for it. */
+  readonly ping: string;
 }
 
 /** Anthropic's own status for "overloaded" means nothing to other clients (providers 18.8). */
 const OVERLOADED = 529;
 
 const openai: Voice = {
+  // Comments are part of every event stream (WHATWG HTML 9.2).
+  ping: ": keep-alive\n\n",
+
   status: ({ status }) => (status === OVERLOADED ? 503 : status),
 
   /** Source: contract 8.5. */
@@ -56,6 +61,8 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 };
 
 const anthropic: Voice = {
+  ping: 'event: ping\ndata: {"type":"ping"}\n\n',
+
   status: ({ status }) => status,
 
   body(fault, requestId) {
@@ -83,6 +90,8 @@ const GEMINI_STATUSES: Readonly<Record<number, string>> = {
 };
 
 const gemini: Voice = {
+  ping: openai.ping,
+
   status: openai.status,
 
   body(fault, requestId) {
@@ -100,6 +109,8 @@ const gemini: Voice = {
 /** The stream is a JSON array: the error is its last item. */
 const geminiArray: Voice = {
   ...gemini,
+  // A blank between items changes nothing.
+  ping: " ",
 
   lastEvent(fault, requestId) {
     return `,\r\n${JSON.stringify(this.body(fault, requestId))}]`;
