@@ -37,6 +37,7 @@ const geminiPaths: Paths = {
   chat: "/{other}/models/{model}:generateContent",
   embeddings: "/{other}/models/{model}:batchEmbedContents",
   images: "/{other}/models/{model}:predict",
+  "count-tokens": "/{other}/models/{model}:countTokens",
   models: "/{other}/models",
 };
 
@@ -78,7 +79,11 @@ export const globalVendors: readonly Provider[] = [
     balance: { probe: "openai-billing", unit: "usd" },
     quirks: { forModels: reasoningModels },
     alternates: [
-      { when: { modelPrefixes: responsesOnly }, dialect: "responses", paths: { chat: openaiPaths.responses } },
+      {
+        when: { modelPrefixes: responsesOnly },
+        dialect: "responses",
+        paths: { chat: openaiPaths.responses },
+      },
     ],
   },
   {

@@ -21,6 +21,8 @@ export interface Call {
   readonly apiVersion: string;
   /** Headers of the client that belong to its format and go on to an upstream of the same format, names and values in turn. */
   readonly passHeaders: readonly string[];
+  /** What the client said beyond its endpoint's words, by its own names; a wire takes what it knows, the rest is reported as dropped. */
+  readonly hints?: JsonRecord;
   /** Letters and digits of this request alone. */
   readonly seed: string;
   readonly cancellation: Cancellation;

@@ -182,6 +182,9 @@ interface Whither {
 function addressOf({ endpoint, way, wire, dialect, target }: Whither): string {
   if (way === "translate") return dialect.address("chat", wire, target);
   if (way === "native" && endpoint === dialect.native) return dialect.address("chat", wire, target);
+  // Gemini counts at an address with the model in it.
+  if (endpoint === "count-tokens" && dialect.native === "generate")
+    return dialect.address(endpoint, wire, target);
   const foreign = way === "native" ? wire.paths[endpoint] : undefined;
   return foreign === undefined ? dialect.address(endpoint, wire, target) : foreignAddress(foreign, target);
 }

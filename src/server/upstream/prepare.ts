@@ -2,7 +2,8 @@
 // media that a wire wants inline.
 import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
 import type { Call } from "./call.ts";
-import type { RenderContext } from "./clients/client.ts";
+import type { NativeFormat, RenderContext } from "./clients/client.ts";
+import { generateCount } from "./clients/generate-native.ts";
 import { clients, natives } from "./clients/index.ts";
 import { messagesCount } from "./clients/messages-native.ts";
 import type { Course } from "./course.ts";
@@ -67,7 +68,7 @@ function faultOf(error: unknown): RelayFault {
 /** Endpoints whose streams tell usage only when asked (providers 4.5). */
 const ASKS_USAGE: ReadonlySet<string> = new Set(["chat", "completions"]);
 
-function passed({ endpoint, body, model, isStream }: Call, plan: Plan): Prepared {
+function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): Prepared {
   const canAsk = isStream && ASKS_USAGE.has(endpoint);
   const { quirks, secrets, takesStreamOptions } = plan;
   const bytes = encodeBody(body, {
@@ -79,7 +80,8 @@ function passed({ endpoint, body, model, isStream }: Call, plan: Plan): Prepared
   });
   const hidesUsage = isStream && !wantsUsage(body);
   const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
-  return { kind: "prepared", bytes, headers: NOTHING, course, dropped: NOTHING };
+  const dropped = hints === undefined ? NOTHING : Object.keys(hints);
+  return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
 }
 
 /** Source: providers 6. */
@@ -87,16 +89,18 @@ const ANTHROPIC_VERSION = "2023-06-01";
 
 function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared | RelayFault {
   const { endpoint, body, passHeaders } = call;
-  const format = endpoint === "count-tokens" ? messagesCount : isGeneration(endpoint) && natives[endpoint];
+  const format =
+    endpoint === "count-tokens" ? countFormat(plan) : isGeneration(endpoint) && natives[endpoint];
   const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
   if (!format) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
   const edits = new Map<string, string>();
   // Gemini names its model in the path.
-  if (endpoint !== "generate" && body.model !== call.model) edits.set("model", JSON.stringify(call.model));
+  if (endpoint !== "generate" && format !== generateCount && body.model !== call.model)
+    edits.set("model", JSON.stringify(call.model));
   // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
   if (endpoint === "responses") edits.set("store", "false");
   const bytes = edits.size === 0 ? body.bytes : editObject(body.bytes, body.object, { set: edits });
-  const isMessages = endpoint === "messages" || endpoint === "count-tokens";
+  const isMessages = endpoint === "messages" || format === messagesCount;
   const hasVersion = !isMessages || passHeaders.includes("anthropic-version");
   return {
     kind: "prepared",
@@ -112,6 +116,11 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
         courseOf(tools, call, { ...plan, dialect }, { request: parsed(call), toolNames: undefined }),
     }),
   };
+}
+
+/** Token counts belong to their format. */
+function countFormat({ dialect }: Plan): NativeFormat {
+  return dialect.native === "generate" ? generateCount : messagesCount;
 }
 
 function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
@@ -201,19 +210,15 @@ function embedded(call: Call, plan: Plan): Prepared {
   const embeddings = dialect.embeddings;
   if (embeddings === undefined) throw new Error("planned without an embedding wire");
   const values = valuesOf(call.body);
-  const {
-    body,
-    headers = NOTHING,
-    dropped = NOTHING,
-  } = embeddings.encode(embeddingRequest(values, call.model), {
-    wire,
-    target,
-  });
+  const { hints = {} } = call;
+  const request = { ...embeddingRequest(values, call.model), hints };
+  const { body, headers = NOTHING, dropped = NOTHING } = embeddings.encode(request, { wire, target });
+  const left = Object.keys(hints).filter((name) => embeddings.hints?.includes(name) !== true);
   return {
     kind: "prepared",
     bytes: Buffer.from(JSON.stringify(body)),
     headers,
-    dropped,
+    dropped: [...dropped, ...left],
     course: new EmbedCourse({
       wire: embeddings,
       model: call.originModel,

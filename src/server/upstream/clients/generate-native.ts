@@ -29,6 +29,12 @@ export const generateNative: NativeFormat = {
   usage: (raw) => usageOf(raw) ?? {},
 };
 
+/** Answers of countTokens. */
+export const generateCount: NativeFormat = {
+  ...generateNative,
+  isReply: (body) => asNumber(body["totalTokens"]) !== undefined,
+};
+
 function errorOf(event: JsonRecord): NativeNews["error"] {
   const error = asObject(event["error"]);
   if (error === undefined) return undefined;

@@ -73,6 +73,8 @@ export interface EmbeddingRequest {
   readonly inputs: readonly string[];
   readonly dimensions: number | undefined;
   readonly user: string | undefined;
+  /** What the client said beyond that, by its own names. */
+  readonly hints?: JsonRecord;
 }
 
 export interface Embedded {
@@ -83,6 +85,8 @@ export interface Embedded {
 }
 
 export interface EmbeddingWire {
+  /** Names of the hints that this wire takes; all others are reported as dropped. Absent = it takes none. */
+  readonly hints?: readonly string[];
   encode(request: EmbeddingRequest, context: EncodeContext): Encoded;
   decode(body: JsonRecord): Embedded | WireError;
 }

@@ -10,10 +10,15 @@ import { usageOf } from "./gemini-usage.ts";
 const DEFAULT_VERSION = "v1beta";
 
 const embeddings: EmbeddingWire = {
-  encode({ model, inputs, dimensions, user }) {
+  hints: ["taskType", "title"],
+
+  encode({ model, inputs, dimensions, user, hints }) {
+    const { taskType, title } = hints ?? {};
     const requests = inputs.map((text) => ({
       model: resourceOf(model),
       content: { parts: [{ text }] },
+      ...(taskType !== undefined && { taskType }),
+      ...(title !== undefined && { title }),
       ...(dimensions !== undefined && { outputDimensionality: dimensions }),
     }));
     return { body: { requests }, dropped: user === undefined ? [] : ["user"] };
