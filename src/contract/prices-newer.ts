@@ -1,4 +1,4 @@
-// Prices of names that only the newer channel types use: Bedrock's ids, Ark's versions, SiliconFlow's free tier. Data only.
+// Prices of names that only the newer channel types use: Bedrock's and Vertex's ids, Ark's versions, SiliconFlow's free tier. Data only.
 // Source: providers 26.2 (Bedrock has Anthropic's list price), 26.16, 26.17. Whatever else these types sell has its maker's price.
 import { cny, type PriceSheet, usd } from "./price-sheet.ts";
 
@@ -24,6 +24,16 @@ const bedrock: PriceSheet = {
   ],
 };
 
+/** Anthropic's list price (providers 26.2). */
+const vertex: PriceSheet = {
+  unitPrice: usd,
+  rows: [
+    ["claude-opus-4-8@default", 5, 25, 0.5, 6.25],
+    ["claude-sonnet-5@default claude-sonnet-4-6@default", 3, 15, 0.3, 3.75],
+    ["claude-haiku-4-5@20251001", 1, 5, 0.1, 1.25],
+  ],
+};
+
 /** Dated versions have the price of their family. */
 const ark: PriceSheet = {
   unitPrice: cny,
@@ -39,4 +49,4 @@ const siliconflow: PriceSheet = {
   rows: [["Qwen/Qwen3-8B THUDM/glm-4-9b-chat BAAI/bge-m3 BAAI/bge-reranker-v2-m3", 0]],
 };
 
-export const newerPrices: readonly PriceSheet[] = [bedrock, ark, siliconflow];
+export const newerPrices: readonly PriceSheet[] = [bedrock, vertex, ark, siliconflow];

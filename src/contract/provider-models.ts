@@ -139,7 +139,8 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   42: names(`
     gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
-    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image`),
+    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-4-8@default claude-sonnet-5@default
+    claude-sonnet-4-6@default claude-haiku-4-5@20251001`),
   43: openai,
   44: names(`
     deepseek-ai/DeepSeek-V4-Flash deepseek-ai/DeepSeek-V3.2 Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B Qwen/Qwen3-8B

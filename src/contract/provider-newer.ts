@@ -119,6 +119,14 @@ export const newerTypes: readonly Provider[] = [
     dialect: "bedrock",
     signer: "aws-sigv4",
     paths: { chat: "/model/{model}/invoke" },
+    // OpenAI's open models have an address of its wire.
+    alternates: [
+      {
+        when: { modelPrefixes: ["openai."] },
+        dialect: "openai",
+        paths: { chat: "/openai/v1/chat/completions" },
+      },
+    ],
   },
   {
     ...vendor,
@@ -139,6 +147,11 @@ export const newerTypes: readonly Provider[] = [
     signer: "vertex",
     paths: { chat: "/v1/{scope}publishers/google/models/{model}:generateContent" },
     alternates: [
+      {
+        when: { modelPrefixes: ["claude-"] },
+        dialect: "vertex-claude",
+        paths: { chat: "/v1/{scope}publishers/anthropic/models/{model}:rawPredict" },
+      },
       // Open models are served on OpenAI's wire, e.g. meta/llama-…-maas.
       {
         when: {

@@ -44,6 +44,7 @@ export type DialectName =
   | "ollama"
   | "aiproxy"
   | "bedrock"
+  | "vertex-claude"
   | "coze"
   | "dify";
 

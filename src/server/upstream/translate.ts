@@ -7,6 +7,7 @@ import { type CustomTools, customTools } from "./custom-tools.ts";
 import type { DecodeContext, Dialect, StreamDecoder, WireError, WireEvent } from "./dialects/dialect.ts";
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
 import { LineReader } from "./frames.ts";
+import { AwsReader } from "./frames-aws.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { foldReply, type HubChunk, ReplyFold } from "./hub-reply.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "./sse.ts";
@@ -49,7 +50,9 @@ export class TranslatingCourse implements Course {
   }
 
   reader(): EventReader {
-    return this.#translation.dialect.frames === "lines" ? new LineReader() : new SseReader();
+    const { frames } = this.#translation.dialect;
+    if (frames === "aws") return new AwsReader();
+    return frames === "lines" ? new LineReader() : new SseReader();
   }
 
   meter(): Meter {

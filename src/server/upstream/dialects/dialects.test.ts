@@ -44,8 +44,13 @@ const BOUNDS = { promptTokens: 1e6, completionTokens: 1e6 };
 function load(path: string): Fixture {
   const folder = dirname(join(FOLDER, path));
   const read = (name: string) => readFileSync(join(folder, name));
-  const suffix = existsSync(join(folder, "wire-reply.sse")) ? "sse" : "json";
-  const reply = read(`wire-reply.${suffix}`);
+  const isStream = ["wire-reply.sse", "client-reply.sse"].some((file) => existsSync(join(folder, file)));
+  const suffix = isStream ? "sse" : "json";
+  // Binary replies are kept as hexadecimal text.
+  const isBinary = existsSync(join(folder, "wire-reply.hex"));
+  const reply = isBinary
+    ? Buffer.from(read("wire-reply.hex").toString().replace(/\s/g, ""), "hex")
+    : read(`wire-reply.${suffix}`);
   const clientReply = existsSync(join(folder, `client-reply.${suffix}`))
     ? read(`client-reply.${suffix}`)
     : reply;

@@ -1,6 +1,7 @@
 // The dialects that are spoken today, by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
 import { anthropic } from "./anthropic.ts";
+import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
 import type { Dialect } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
@@ -12,6 +13,8 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
   azure,
   anthropic,
+  bedrock,
+  "vertex-claude": vertexClaude,
   gemini,
   palm,
   responses,
