@@ -3,7 +3,7 @@
 import type { ClientBody } from "#server/upstream/body.ts";
 import { findMember, type Member } from "#server/upstream/json.ts";
 import type { Caller } from "./admit.ts";
-import type { Incoming, TextEndpoint } from "./incoming.ts";
+import type { Incoming } from "./incoming.ts";
 
 /** Shorter prompts are in no cache (the least is 1,024 tokens), so they are better spread evenly. */
 const LEAST_TEXT_BYTES = 4_096;
@@ -14,13 +14,14 @@ const SEARCHED_BYTES = 262_144;
 const KEY_BYTES = 1_024;
 
 /** Where each format keeps its messages, and what stands before them. */
-const PLACES: Readonly<Partial<Record<TextEndpoint, readonly [messages: string, system?: string]>>> = {
-  chat: ["messages"],
-  completions: ["prompt"],
-  messages: ["messages", "system"],
-  generate: ["contents", "systemInstruction"],
-  responses: ["input", "instructions"],
-};
+const PLACES: Readonly<Partial<Record<Incoming["endpoint"], readonly [messages: string, system?: string]>>> =
+  {
+    chat: ["messages"],
+    completions: ["prompt"],
+    messages: ["messages", "system"],
+    generate: ["contents", "systemInstruction"],
+    responses: ["input", "instructions"],
+  };
 
 const USER = Buffer.from('"user"');
 const CACHE_MARK = '"cache_control"';
@@ -47,7 +48,7 @@ export function conversationOf(incoming: Incoming, { userId, group }: Caller): n
 }
 
 /** The member by which a client itself names the conversation. */
-function keyMember(endpoint: TextEndpoint, { bytes, object }: ClientBody): Member | undefined {
+function keyMember(endpoint: Incoming["endpoint"], { bytes, object }: ClientBody): Member | undefined {
   if (endpoint === "chat" || endpoint === "responses") return findMember(object, "prompt_cache_key");
   if (endpoint !== "messages") return undefined;
   const member = findMember(object, "metadata");
