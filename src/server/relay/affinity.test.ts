@@ -12,7 +12,7 @@ const caller: Pick<Caller, "userId" | "group"> = { userId: 1, group: "default" }
 interface Asked {
   readonly endpoint?: TextEndpoint;
   readonly session?: string;
-  readonly indent?: number;
+  readonly indent?: number | undefined;
   readonly who?: Partial<typeof caller>;
 }
 
