@@ -50,7 +50,7 @@ const IMAGE_TOKENS: Readonly<Record<string, readonly [square: number, tall: numb
  * How many LLM tokens of output one picture of a model that is charged by tokens comes to, for a reservation and for upstreams
  * that tell no usage. An open choice (`auto`) counts as the dearest.
  */
-export function imageOutputTokens({ size, quality }: ImageKind): number {
+export function imageTokens({ size, quality }: ImageKind): number {
   const [square, tall, wide] = (Object.hasOwn(IMAGE_TOKENS, quality) ? IMAGE_TOKENS[quality] : undefined) ?? [
     4160, 6240, 6208,
   ];

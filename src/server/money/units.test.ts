@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { imageFactors, imageOutputTokens } from "#contract/image-prices.ts";
+import { imageFactors, imageTokens } from "#contract/image-prices.ts";
 import { recompute } from "#test/formula.ts";
 import { createPrice } from "./price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "./units.ts";
@@ -83,11 +83,11 @@ describe("pictures", () => {
   });
 
   it("have tokens by size and quality, the dearest when either is open", () => {
-    expect(imageOutputTokens({ size: "1024x1024", quality: "low" })).toBe(272);
-    expect(imageOutputTokens({ size: "1536x1024", quality: "medium" })).toBe(1568);
-    expect(imageOutputTokens({ size: "1024x1536", quality: "high" })).toBe(6240);
-    expect(imageOutputTokens({ size: "auto", quality: "auto" })).toBe(6240);
-    expect(imageOutputTokens({ size: "", quality: "constructor" })).toBe(6240);
+    expect(imageTokens({ size: "1024x1024", quality: "low" })).toBe(272);
+    expect(imageTokens({ size: "1536x1024", quality: "medium" })).toBe(1568);
+    expect(imageTokens({ size: "1024x1536", quality: "high" })).toBe(6240);
+    expect(imageTokens({ size: "auto", quality: "auto" })).toBe(6240);
+    expect(imageTokens({ size: "", quality: "constructor" })).toBe(6240);
   });
 });
 
