@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { providerOf } from "#contract/providers.ts";
+import { anthropic } from "#server/upstream/dialects/anthropic.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import { type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
 import { messages } from "./messages.ts";
@@ -153,6 +155,74 @@ describe("request", () => {
     expect(parse({ output_format: { type: "json_schema", schema: open } }).format).toMatchObject({
       strict: undefined,
     });
+  });
+
+  it("comes out of Anthropic's wire as it went in", () => {
+    const body = {
+      model: "claude-sonnet-4-5",
+      max_tokens: 4000,
+      top_k: 5,
+      stop_sequences: ["END"],
+      stream: true,
+      system: [{ type: "text", text: "s", cache_control: { type: "ephemeral", ttl: "1h" } }],
+      metadata: { user_id: "u1" },
+      service_tier: "standard_only",
+      tools: [
+        {
+          name: "f",
+          description: "d",
+          input_schema: { type: "object", properties: { a: { type: "string" } } },
+          strict: true,
+          cache_control: { type: "ephemeral" },
+        },
+        {
+          type: "web_search_20250305",
+          name: "web_search",
+          max_uses: 3,
+          blocked_domains: ["b.com"],
+          user_location: { type: "approximate", city: "Hangzhou" },
+        },
+      ],
+      tool_choice: { type: "auto", disable_parallel_tool_use: true },
+      output_config: { format: { type: "json_schema", schema: { type: "object" } } },
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "look", cache_control: { type: "ephemeral" } },
+            { type: "image", source: { type: "base64", media_type: "image/png", data: "AA==" } },
+            { type: "image", source: { type: "url", url: "https://x.com/a.png" } },
+            {
+              type: "document",
+              source: { type: "base64", media_type: "application/pdf", data: "AA==" },
+              title: "a",
+            },
+          ],
+        },
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "T", signature: "S" },
+            { type: "redacted_thinking", data: "R" },
+            { type: "text", text: "A" },
+            { type: "tool_use", id: "t1", name: "f", input: { a: "b" } },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "t1", content: "no", is_error: true },
+            { type: "text", text: "go on" },
+          ],
+        },
+      ],
+    };
+    const request = messages.parse(body, { model: body.model, isStream: true });
+    const provider = providerOf(14);
+    if (provider === undefined) throw new Error("no row for Anthropic");
+    const target = { baseUrl: "", other: "", model: body.model, apiVersion: "", isStream: true };
+    expect(anthropic.encode(request, { wire: provider, target }).body).toEqual(body);
+    expect(request.dropped).toEqual([]);
   });
 
   it.each<[string, JsonRecord]>([

@@ -43,7 +43,7 @@ export function settingsOf(request: HubRequest): Settings {
   const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? traits.defaultOutput);
   const wanted = planOf(reasoning, traits, isForced(request));
   const maxTokens = limitOf(request.maxTokens, traits, isThinking(wanted));
-  const plan = fitted(wanted, maxTokens);
+  const plan = lacksProof(request.messages) ? unproven(wanted) : fitted(wanted, maxTokens);
   const sampling = samplingOf(request, traits, isThinking(plan));
   return {
     model,
@@ -54,6 +54,18 @@ export function settingsOf(request: HubRequest): Settings {
     sampling: sampling.values,
     dropped: [...(plan.kind === "none" && plan.isDropped ? ["reasoning_effort"] : []), ...sampling.dropped],
   };
+}
+
+/** A tool's result is being answered, and the turn that called it has lost its thinking: most clients do not send it back. */
+function lacksProof(messages: HubRequest["messages"]): boolean {
+  const last = messages.findLast(({ role }) => role === "assistant");
+  if (last?.role !== "assistant" || last.toolCalls.length === 0) return false;
+  return !last.thoughts.some(({ signature, redacted }) => Boolean(signature ?? redacted));
+}
+
+/** Thinking by a budget demands the thinking of such a turn; thinking by a word does not (vendor docs, checked 2026-11). */
+function unproven(plan: Plan): Plan {
+  return plan.kind === "budget" ? { kind: "none", isDropped: true } : plan;
 }
 
 function isThinking(plan: Plan): boolean {

@@ -2,12 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import {
-  type HubMessage,
-  type HubReasoning,
-  type HubRequest,
-  Unmappable,
-} from "#server/upstream/hub-request.ts";
+import { type HubMessage, type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
 import { anthropic } from "./anthropic.ts";
 import type { Target } from "./dialect.ts";
 
@@ -204,70 +199,6 @@ describe("request", () => {
     expect(dropped).toEqual(["messages[].reasoning_content"]);
   });
 
-  it.each<[model: string, reasoning: Partial<HubReasoning>, maxTokens: number | undefined, body: object]>([
-    ["claude-3-5-haiku-20241022", { effort: "high" }, 500, { max_tokens: 500 }],
-    ["claude-sonnet-4-20250514", { effort: "low" }, 8000, { max_tokens: 8000, thinking: budget(1280) }],
-    ["claude-opus-4-5", { effort: "high" }, undefined, { max_tokens: 32_000, thinking: budget(4096) }],
-    ["claude-haiku-4-5", { effort: "high" }, 2000, { max_tokens: 2000, thinking: budget(1600) }],
-    ["claude-haiku-4-5", { effort: "high" }, 100, { max_tokens: 100 }],
-    ["claude-haiku-4-5", { effort: "minimal" }, 100, { max_tokens: 100, thinking: { type: "disabled" } }],
-    [
-      "claude-sonnet-4-6",
-      { effort: "max" },
-      9,
-      { max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "high" } },
-    ],
-    ["claude-sonnet-4-6", { budgetTokens: 3000 }, 9000, { max_tokens: 9000, thinking: budget(3000) }],
-    [
-      "claude-opus-4-6",
-      { effort: "max" },
-      9,
-      { max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "max" } },
-    ],
-    [
-      "us.anthropic.claude-opus-4-8",
-      { budgetTokens: 3000, isShown: true },
-      9,
-      {
-        max_tokens: 9,
-        thinking: { type: "adaptive", display: "summarized" },
-        output_config: { effort: "medium" },
-      },
-    ],
-    ["claude-opus-5", { budgetTokens: -1 }, 9, { max_tokens: 9, thinking: { type: "adaptive" } }],
-    ["glm-4.7", { effort: "medium" }, 9000, { max_tokens: 9000, thinking: budget(2048) }],
-  ])("%s thinks as its generation can: %j of %s", (model, reasoning, maxTokens, expected) => {
-    const { body } = encode({
-      model,
-      maxTokens,
-      reasoning: { effort: undefined, budgetTokens: undefined, isShown: undefined, ...reasoning },
-    });
-    const { model: _, messages: __, ...rest } = body;
-    expect(rest).toEqual(expected);
-  });
-
-  it("reads an effort off the model's name", () => {
-    const { body } = encode({ model: "claude-opus-4-7-xhigh" });
-    expect(body).toMatchObject({ model: "claude-opus-4-7", output_config: { effort: "xhigh" } });
-  });
-
-  it("sends new models no sampling, and none that thinking forbids", () => {
-    const sampling = { temperature: 0.5, topP: 0.9, topK: 5 };
-    expect(encode({ ...sampling, model: "claude-opus-4-7" }).dropped).toEqual([
-      "temperature",
-      "top_p",
-      "top_k",
-    ]);
-    expect(encode({ ...sampling, model: "claude-3-opus-20240229" }).body).toMatchObject({
-      temperature: 0.5,
-      top_p: 0.9,
-      top_k: 5,
-      max_tokens: 4096,
-    });
-    const reasoning = { effort: "low", budgetTokens: undefined, isShown: undefined } as const;
-    expect(encode({ ...sampling, reasoning }).dropped).toEqual(["temperature", "top_p", "top_k"]);
-  });
-
   it("prefers a forced tool to thinking, and filters tools to a subset", () => {
     const tools = ["a", "b"].map(
       (name) => ({ kind: "function", name, description: undefined, parameters: undefined }) as const,
@@ -390,7 +321,3 @@ describe("request", () => {
     );
   });
 });
-
-function budget(tokens: number) {
-  return { type: "enabled", budget_tokens: tokens };
-}

@@ -49,7 +49,8 @@ function encodeMessages(request: HubRequest): Encoded {
     ...(format.schema !== undefined && { format: { type: "json_schema", schema: format.schema } }),
   };
   const tier = tierOf(request.serviceTier);
-  const isTierLost = request.serviceTier !== undefined && tier === undefined;
+  const isTierLost =
+    request.serviceTier !== undefined && request.serviceTier !== "auto" && tier === undefined;
   const body: JsonRecord = {
     model: settings.model,
     max_tokens: settings.maxTokens,
@@ -84,8 +85,7 @@ function formatOf(
   return { hint: `Respond with one JSON object that matches this JSON schema, and nothing else:\n${schema}` };
 }
 
-/** undefined = the wire has no such tier. */
+/** undefined = the wire has no such tier, or needs no word for it: `auto` is what it does by itself. */
 function tierOf(tier: string | undefined): string | undefined {
-  if (tier === "auto") return "auto";
   return tier === "default" || tier === "standard_only" ? "standard_only" : undefined;
 }
