@@ -3,7 +3,9 @@ import type { DialectName } from "#contract/providers.ts";
 import { anthropic } from "./anthropic.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
+import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
+import { dify } from "./dify.ts";
 import { gemini } from "./gemini.ts";
 import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
@@ -15,6 +17,8 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   anthropic,
   bedrock,
   "vertex-claude": vertexClaude,
+  coze,
+  dify,
   gemini,
   palm,
   responses,
