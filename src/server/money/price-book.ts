@@ -58,6 +58,9 @@ const BUILT_IN: Readonly<Record<ModelTable, Table>> = {
   imageCompletionRatio: defaultImageCompletionRatio,
 };
 
+// The keys of the record are exactly these.
+const MODEL_TABLES = Object.keys(BUILT_IN) as ModelTable[];
+
 /** Prices kept ready: models × groups in use; callers choose model names, so there is a bound. */
 const KEPT_PRICES = 5_000;
 
@@ -141,18 +144,13 @@ function tierRatios(
   base: PriceRatios,
 ): PriceRatios {
   const own = tierName(name, above);
-  const of = (table: ModelTable) => tierRatio(tables, table, { name, own }) ?? base[table];
-  return {
-    ...base,
-    modelRatio: of("modelRatio") ?? base.modelRatio,
-    completionRatio: of("completionRatio") ?? base.completionRatio,
-    cacheRatio: of("cacheRatio") ?? base.cacheRatio,
-    cacheWriteRatio: of("cacheWriteRatio"),
-    audioRatio: of("audioRatio"),
-    audioCompletionRatio: of("audioCompletionRatio"),
-    imageRatio: of("imageRatio"),
-    imageCompletionRatio: of("imageCompletionRatio"),
-  };
+  const named: Partial<PriceRatios> = Object.fromEntries(
+    MODEL_TABLES.flatMap((table) => {
+      const ratio = tierRatio(tables, table, { name, own });
+      return ratio === undefined ? [] : [[table, ratio]];
+    }),
+  );
+  return { ...base, ...named };
 }
 
 /**
@@ -167,9 +165,9 @@ function tierRatio(
   const set = lookUp(tables[table], own);
   if (set !== undefined) return String(set);
   const builtIn = lookUp(BUILT_IN[table], own);
+  if (builtIn === undefined) return undefined;
   const changed = lookUp(tables[table], name);
-  if (builtIn === undefined || changed === undefined)
-    return builtIn === undefined ? undefined : String(builtIn);
+  if (changed === undefined) return String(builtIn);
   const builtInBase = lookUp(BUILT_IN[table], name);
   if (builtInBase === undefined || builtInBase === 0) return String(builtIn);
   const proportion = divide(parseRational(builtIn), parseRational(builtInBase));

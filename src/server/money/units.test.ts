@@ -23,6 +23,7 @@ describe("charges by units", () => {
     ["dall-e-3 wide", price("dall-e-3", "20"), images(1, "1792x1024", "standard"), 40_000n],
     ["dall-e-2 512, three", price("dall-e-2", "8"), images(3, "512x512"), 27_000n],
     ["dall-e-2 by default", price("dall-e-2", "8"), images(1), 10_000n],
+    ["a size that was refused before", price("dall-e-3", "20"), images(1, "1x1"), 20_000n],
     ["a model without sizes", price("cogview-4", "4.285714"), images(2, "864x1152"), 8572n],
     ["a free picture", price("cogview-3-flash", "0"), images(1), 0n],
     ["half price", price("dall-e-3", "20", "0.5"), images(1), 10_000n],

@@ -19,7 +19,7 @@ interface Asked {
 function conversation(body: object, { endpoint = "chat", session = "", indent, who }: Asked = {}) {
   const outside = {
     endpoint,
-    pathModel: undefined,
+    pathModel: MODEL,
     wantsEvents: true,
     apiVersion: "",
     passHeaders: [],
@@ -51,6 +51,18 @@ describe("a conversation", () => {
     const seen = new Set(calls(long("Be kind."), "Hello?", 6).map((body) => conversation(body, { indent })));
     expect(seen.size).toBe(1);
     expect(seen.has(undefined)).toBe(false);
+  });
+
+  it("is known again when it has grown very long, or its question stands very far back", () => {
+    const near = calls(long("Be kind."), "Hello?", 2);
+    const [first, second] = near.map((body) => conversation(body));
+    const grown = {
+      messages: [...(near[1]?.messages ?? []), { role: "user", content: "x".repeat(400_000) }],
+    };
+    expect([second, conversation(grown)]).toEqual([first, first]);
+    const far = calls("x".repeat(300_000), "Hello?", 2).map((body) => conversation(body));
+    expect(far[0]).toBe(far[1]);
+    expect(far[0]).not.toBe(first);
   });
 
   it("is another one with another begin, question, user, group or model", () => {
