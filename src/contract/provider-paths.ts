@@ -11,6 +11,7 @@ export const openaiPaths = {
   embeddings: "/v1/embeddings",
   images: "/v1/images/generations",
   "image-edits": "/v1/images/edits",
+  "image-variations": "/v1/images/variations",
   speech: "/v1/audio/speech",
   transcription: "/v1/audio/transcriptions",
   translation: "/v1/audio/translations",

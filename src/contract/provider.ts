@@ -18,6 +18,7 @@ export type EndpointName =
   | "realtime"
   | "images"
   | "image-edits"
+  | "image-variations"
   | "speech"
   | "transcription"
   | "translation"
@@ -141,6 +142,8 @@ interface ModelEdits extends BodyEdits {
  */
 export interface Quirks extends BodyEdits {
   readonly forModels?: readonly ModelEdits[];
+  /** Names that the catalogue and its users know → the wire's own. */
+  readonly modelNames?: Readonly<Record<string, string>>;
   /** `stream_options` is removed and never added: the upstream rejects the field. Usage comes in its last chunk. */
   readonly noStreamOptions?: true;
   /**

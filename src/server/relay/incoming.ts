@@ -3,6 +3,8 @@
 import { isUtf8 } from "node:buffer";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
+import type { FormBody } from "#server/upstream/form.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
 import {
   findMember,
   type JsonObject,
@@ -11,20 +13,32 @@ import {
   type Tally,
   wholeObject,
 } from "#server/upstream/json.ts";
+import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
-export type TextEndpoint = GenerationEndpoint | Extract<EndpointName, "embeddings">;
+export type TextEndpoint = GenerationEndpoint | Extract<EndpointName, "embeddings" | "moderation" | "rerank">;
+
+/** Endpoints that generate nothing: what goes in is all there is to pay. */
+export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
+  "embeddings",
+  "moderation",
+  "rerank",
+]);
 
 export interface Incoming {
-  readonly endpoint: TextEndpoint;
+  readonly endpoint: TextEndpoint | TaskEndpoint;
   readonly body: ClientBody;
+  /** The client sent a form; `body` is empty then. */
+  readonly form?: FormBody | undefined;
   readonly model: string;
   readonly isStream: boolean;
   /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
   /** Headers of the client's format, names and values in turn. */
   readonly passHeaders: readonly string[];
+  /** What the client said beyond the words of its endpoint, by its own names. */
+  readonly hints?: JsonRecord | undefined;
   /** The client's own name of the conversation, from a header; "" = none. */
   readonly session: string;
   /** `api-version` of the query; "" = none. */
@@ -37,6 +51,8 @@ export interface Incoming {
   readonly tally: Readonly<Tally>;
 }
 
+/** Source: contract 8.1. */
+const MODERATION_MODEL = "text-moderation-stable";
 /** Source: contract 8.5. */
 const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
@@ -44,7 +60,7 @@ const MAX_BEST_OF = 20;
 
 /** What of a request is known besides its body. */
 export interface Outside {
-  readonly endpoint: TextEndpoint;
+  readonly endpoint: TextEndpoint | TaskEndpoint;
   /** Stands in for a body without a model. */
   readonly pathModel: string | undefined;
   /** The path says whether a stream is wanted; undefined = the body does. */
@@ -53,21 +69,27 @@ export interface Outside {
   readonly apiVersion: string;
   readonly passHeaders: readonly string[];
   readonly session?: string;
+  readonly hints?: JsonRecord | undefined;
 }
 
 /** Reads a request. Throws: Refusal with status 400. */
-export function readIncoming(outside: Outside, bytes: Buffer): Incoming {
+export function readIncoming(
+  outside: Outside & { readonly endpoint: TextEndpoint },
+  bytes: Buffer,
+): Incoming {
   const tally = newTally();
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
-  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "" } = outside;
+  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
-  const model = body.model ?? pathModel;
+  // Gemini's model stands in the path; what the body repeats of it is no name.
+  const named = endpoint === "generate" ? undefined : body.model;
+  const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
   if (endpoint === "responses") refuseState(body);
-  const isStream = outside.isStream ?? (flag(body, "stream") && endpoint !== "embeddings");
+  const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
     endpoint,
     body,
@@ -75,6 +97,7 @@ export function readIncoming(outside: Outside, bytes: Buffer): Incoming {
     isStream,
     isArray: endpoint === "generate" && isStream && !wantsEvents,
     passHeaders,
+    hints,
     session,
     apiVersion,
     ...limitsOf(endpoint, body),
@@ -194,9 +217,11 @@ const SUBSTANCE = {
   messages: "messages",
   generate: "contents",
   responses: "input",
+  moderation: "input",
+  rerank: "documents",
 } as const;
 /** Endpoints whose substance is a list with something in it. */
-const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages"]);
+const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages", "rerank"]);
 
 function isEmptyList(bytes: Uint8Array, start: number): boolean {
   let at = start + 1;

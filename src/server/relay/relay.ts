@@ -9,18 +9,21 @@ import { createTokenCounter } from "#server/upstream/tokens.ts";
 import { type Caller, createAdmission } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
 import { answerBilling } from "./billing.ts";
-import { countPrompt } from "./count.ts";
+import { countedPart, countPrompt } from "./count.ts";
 import { faultOf, finish } from "./exit.ts";
-import { readIncoming } from "./incoming.ts";
+import { readEmbed, renderEmbed } from "./gemini-embed.ts";
+import { type Incoming, readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
-import { findModel, listAnthropicModels, listModels } from "./models.ts";
+import { models } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import {
   type Asked,
   addressOf,
+  type CountRoute,
   createBodyReader,
   findRoute,
   formatHeaders,
+  listFormat,
   offersOf,
   type RelayRequest,
   type RelayResponse,
@@ -28,8 +31,11 @@ import {
   type Route,
   sessionOf,
   splitUrl,
+  type TaskRoute,
 } from "./routes.ts";
 import { Door, pour } from "./stream.ts";
+import { TaskAccount } from "./task-bill.ts";
+import { isTaskIncoming, readTask } from "./tasks.ts";
 import { findCandidates, tryChannels } from "./try.ts";
 import { voiceOf } from "./voices.ts";
 
@@ -107,7 +113,7 @@ async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void
   const { path } = asked;
   const route = findRoute(req.method ?? "", path);
   door.voice = voiceOf(path, asked.wantsEvents);
-  if (route.kind === "relay") await relay(rooms, req, door, { route, asked });
+  if (route.kind === "relay" || route.kind === "task") await relay(rooms, req, door, { route, asked });
   else if (req.method === "OPTIONS") door.sendPreflight();
   else if (route.kind === "unknown") door.sendUnknownPath(path);
   else await inform(rooms, req, door, { route, asked });
@@ -118,7 +124,7 @@ async function relay(
   rooms: Rooms,
   req: RelayRequest,
   door: Door,
-  { route, asked }: { route: RelayRoute; asked: Asked },
+  { route, asked }: { route: RelayRoute | TaskRoute; asked: Asked },
 ): Promise<void> {
   const { endpoint } = route;
   const startedMs = rooms.ctx.clock.now();
@@ -133,19 +139,21 @@ async function relay(
   try {
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
-    const passHeaders = formatHeaders(req, endpoint);
-    const outside = { ...route, ...asked, passHeaders, session: sessionOf(req) };
-    const incoming = readIncoming(outside, await rooms.readBody(req, door.gone));
+    const incoming = await read(req, { route, asked }, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
     // Claude Code waits long, what stands between often does not.
     door.mayOpenEarly = incoming.isStream && endpoint === "messages";
     const candidates = await findCandidates(rooms, caller, incoming);
     const { requestId, trace } = journey;
-    const billed = { requestId, startedMs, caller, incoming, trace };
-    const account = new Account(rooms.bill, billed, priceOf(rooms.bill, incoming, caller, candidates));
+    const price = priceOf(rooms.bill, incoming, caller, candidates);
+    const billed = { requestId, startedMs, caller, trace };
+    const account = isTaskIncoming(incoming)
+      ? new TaskAccount(rooms.bill, { ...billed, incoming }, price)
+      : new Account(rooms.bill, { ...billed, incoming }, price);
     await openAccount(rooms, journey, account);
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
-    journey.reply = reply;
+    const embed = route.kind === "relay" ? route.embed : undefined;
+    journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
     if (reply.kind === "stream")
       journey.fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
   } catch (error) {
@@ -153,6 +161,20 @@ async function relay(
   } finally {
     await finish(rooms.ctx, journey, door);
   }
+}
+
+/** What a request asks for, whichever kind of body it has. Throws: Refusal. */
+async function read(
+  req: RelayRequest,
+  { route, asked }: { route: RelayRoute | TaskRoute; asked: Asked },
+  body: Buffer,
+): Promise<Incoming> {
+  const passHeaders = formatHeaders(req, route.endpoint);
+  const outside = { ...asked, passHeaders, session: sessionOf(req) };
+  if (route.kind === "task")
+    return readTask({ ...route, ...outside }, body, req.headers["content-type"] ?? "");
+  const { bytes, hints } = readEmbed(route, body);
+  return readIncoming({ ...route, ...outside, hints }, bytes);
 }
 
 /** Sets the estimate aside before anything goes upstream. Throws: Refusal that says why the bank would not. */
@@ -191,30 +213,30 @@ async function inform(
     const caller = await rooms.admission.admit(offersOf(req, asked.key), address);
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") {
-      const list = req.headers["anthropic-version"] === undefined ? listModels : listAnthropicModels;
-      door.sendJson(200, list(candidates, caller));
-    } else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));
-    else if (route.kind === "billing")
+      door.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
+    } else if (route.kind === "model") {
+      door.sendJson(200, models[listFormat(req, asked)].find(candidates, caller, route.id));
+    } else if (route.kind === "billing")
       door.sendJson(200, await answerBilling(rooms.ctx, route.part, caller, address));
-    else if (route.kind === "count") door.sendJson(200, await count(rooms, req, door, caller));
+    else if (route.kind === "count") door.sendJson(200, await count(rooms, req, door, { route, caller }));
     else throw new Refusal(refusals.notImplemented());
   } catch (error) {
     door.sendFault(faultOf(error));
   }
 }
 
-/** Tells what a Messages request would be in tokens. Costs nothing. */
-async function count(rooms: Rooms, req: RelayRequest, door: Door, caller: Caller): Promise<JsonRecord> {
-  const passHeaders = formatHeaders(req, "messages");
-  const outside = {
-    endpoint: "messages",
-    pathModel: undefined,
-    wantsEvents: false,
-    apiVersion: "",
-    passHeaders,
-  } as const;
-  const incoming = readIncoming(outside, await rooms.readBody(req, door.gone));
+/** Tells what a request would be in tokens. Costs nothing. */
+async function count(
+  rooms: Rooms,
+  req: RelayRequest,
+  door: Door,
+  { route, caller }: { route: CountRoute; caller: Caller },
+): Promise<JsonRecord> {
+  const passHeaders = formatHeaders(req, route.endpoint);
+  const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
+  const bytes = await rooms.readBody(req, door.gone);
+  const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
   const candidates = await findCandidates(rooms, caller, incoming);
   const { requestId, gone } = door;
-  return countPrompt(rooms, { incoming, candidates, requestId, cancellation: gone });
+  return countPrompt(rooms, { incoming, bytes, candidates, requestId, cancellation: gone });
 }

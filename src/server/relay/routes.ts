@@ -3,8 +3,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { identifyCaller } from "#server/accounts/address.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
+import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import type { BillingPart } from "./billing.ts";
+import type { EmbedKind } from "./gemini-embed.ts";
 import type { TextEndpoint } from "./incoming.ts";
+import type { ListFormat } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** What node:http gives; named here so that the other rooms need not know it. */
@@ -19,15 +22,31 @@ export interface RelayRoute {
   readonly pathModel: string | undefined;
   /** The path says whether a stream is wanted (Gemini); undefined = the body does. */
   readonly isStream?: boolean;
+  /** Embeddings in Gemini's words; undefined = in OpenAI's. */
+  readonly embed?: EmbedKind;
+}
+
+/** How many tokens a request would be (providers 17.1.5, 17.2). */
+export interface CountRoute {
+  readonly kind: "count";
+  readonly endpoint: "messages" | "generate";
+  readonly pathModel: string | undefined;
+}
+
+/** Pictures and sound. */
+export interface TaskRoute {
+  readonly kind: "task";
+  readonly endpoint: TaskEndpoint;
+  readonly pathModel: undefined;
 }
 
 export type Route =
   | RelayRoute
+  | TaskRoute
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
   | { readonly kind: "billing"; readonly part: BillingPart }
-  /** How many tokens a Messages request would be (providers 17.1.5). */
-  | { readonly kind: "count" }
+  | CountRoute
   /** Known to OpenAI's clients, not served here: the token is checked, then 501. */
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
@@ -40,17 +59,30 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
       ["/v1/embeddings", "embeddings"],
       ["/v1/messages", "messages"],
       ["/v1/responses", "responses"],
+      ["/v1/moderations", "moderation"],
+      ["/v1/rerank", "rerank"],
+      ["/rerank", "rerank"],
     ] as const
   ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
 );
 
+const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
+  ["/v1/images/generations", "images"],
+  ["/v1/images/edits", "image-edits"],
+  ["/v1/images/variations", "image-variations"],
+  ["/v1/audio/speech", "speech"],
+  ["/v1/audio/transcriptions", "transcription"],
+  ["/v1/audio/translations", "translation"],
+]);
+
 /** Source: contract 8.1, providers 3.1. */
 const ABSENT =
-  /^\/v1\/(edits|moderations|rerank|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations)|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+  /^\/v1\/(edits|realtime|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
 /** Source: providers 17.2. Current SDKs say v1, older ones v1beta. */
-const GEMINI = /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent)$/;
+const GEMINI =
+  /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
-const MODEL = /^\/v1\/models\/(.+)$/;
+const MODEL = /^\/v1(?:beta)?\/models\/(.+)$/;
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
 /** Tells what a path asks for. One trailing slash does not matter. */
@@ -69,23 +101,39 @@ function plainPath(path: string): string {
 function postRoute(path: string): Route | undefined {
   const relayed = RELAYED.get(path);
   if (relayed !== undefined) return relayed;
-  if (path === "/v1/messages/count_tokens") return { kind: "count" };
+  const task = TASKS.get(path);
+  if (task !== undefined) return { kind: "task", endpoint: task, pathModel: undefined };
+  if (path === "/v1/messages/count_tokens")
+    return { kind: "count", endpoint: "messages", pathModel: undefined };
   const [, model, action] = GEMINI.exec(path) ?? [];
-  if (model !== undefined) {
-    const isStream = action === "streamGenerateContent";
-    return { kind: "relay", endpoint: "generate", pathModel: decode(model), isStream };
-  }
+  if (model !== undefined) return geminiRoute(decode(model), action);
   const engine = ENGINE_EMBEDDINGS.exec(path)?.[1];
   return engine === undefined
     ? undefined
     : { kind: "relay", endpoint: "embeddings", pathModel: decode(engine) };
 }
 
+/** Source: providers 17.2. */
+function geminiRoute(pathModel: string, action: string | undefined): Route {
+  switch (action) {
+    case "countTokens":
+      return { kind: "count", endpoint: "generate", pathModel };
+    case "embedContent":
+      return { kind: "relay", endpoint: "embeddings", pathModel, embed: "one" };
+    case "batchEmbedContents":
+      return { kind: "relay", endpoint: "embeddings", pathModel, embed: "many" };
+    default: {
+      const isStream = action === "streamGenerateContent";
+      return { kind: "relay", endpoint: "generate", pathModel, isStream };
+    }
+  }
+}
+
 function getRoute(method: string, path: string): Route | undefined {
   const id = MODEL.exec(path)?.[1];
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
-  if (path === "/v1/models") return { kind: "models" };
+  if (path === "/v1/models" || path === "/v1beta/models") return { kind: "models" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
   return id === undefined ? undefined : { kind: "model", id: decode(id) };
@@ -132,8 +180,14 @@ export function offersOf(req: RelayRequest, queryKey = ""): string[] {
   ) as string[]; // filtered to strings
 }
 
+/** Whose list of models a client reads (providers 3.4). */
+export function listFormat({ headers }: RelayRequest, { path, key }: Asked): ListFormat {
+  if (path.startsWith("/v1beta/") || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
+  return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+}
+
 /** Headers that belong to a client format and go on to an upstream of the same format (providers 1.3, 17.1.1). */
-const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint, readonly string[]>>> = {
+const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | TaskEndpoint, readonly string[]>>> = {
   messages: ["anthropic-version", "anthropic-beta"],
   responses: ["openai-beta"],
 };
@@ -141,7 +195,7 @@ const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint, readonly string[]>>>
 const NO_HEADERS: readonly string[] = [];
 
 /** Those of a request, names and values in turn. */
-export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint): readonly string[] {
+export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | TaskEndpoint): readonly string[] {
   return (
     FORMAT_HEADERS[endpoint]?.flatMap((name) => {
       const value = req.headers[name];

@@ -71,7 +71,7 @@ export class Door {
   /** A whole upstream reply. */
   sendReply({ headers, body, secrets, dropped }: WholeReply): void {
     if (this.gone.isCancelled) return;
-    const head = this.#head("application/json");
+    const head = this.#head(contentTypeOf(headers) ?? "application/json");
     head.push("content-length", String(body.length));
     if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
     passHeaders(head, headers, secrets);
@@ -121,7 +121,8 @@ export class Door {
   openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
     this.#isStreaming = true;
     if (this.status !== 0) return;
-    const head = this.#head(isArray ? "application/json" : "text/event-stream");
+    const streamType = contentTypeOf(headers) ?? "text/event-stream";
+    const head = this.#head(isArray ? "application/json" : streamType);
     head.push(...STREAM_HEADERS);
     if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
     passHeaders(head, headers, secrets);
@@ -207,6 +208,14 @@ export class Door {
     if (complete) return true;
     return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= SKIP_BYTES;
   }
+}
+
+/** Types of answers that are neither JSON nor events: sound, subtitles, plain text. Nothing a browser would run. */
+const PLAIN_TYPE = /^(audio\/[\w.+-]+|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
+
+function contentTypeOf(headers: ReplyHeaders): string | undefined {
+  const type = headers["content-type"];
+  return typeof type === "string" && PLAIN_TYPE.test(type) ? type : undefined;
 }
 
 /** Adds the upstream's headers that clients may see, without secrets. */

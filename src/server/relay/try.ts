@@ -102,7 +102,7 @@ export async function tryChannels(
 
 function callOf(
   channel: LiveChannel,
-  { endpoint, body, model, isStream, isArray, apiVersion, passHeaders }: Incoming,
+  { endpoint, body, form, model, isStream, isArray, apiVersion, passHeaders, hints }: Incoming,
   { trace, requestId }: Journey,
   cancellation: Cancellation,
 ): Call {
@@ -110,12 +110,14 @@ function callOf(
     target: channel,
     endpoint,
     body,
+    form,
     model: channel.mapping.get(model) ?? model,
     originModel: model,
     isStream,
     isArray,
     apiVersion,
     passHeaders,
+    hints,
     seed: requestId,
     trace,
     cancellation,

@@ -33,11 +33,12 @@ export interface AttemptTools {
 }
 
 /** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
-export function attempt(tools: AttemptTools, call: Call): Promise<Result> {
-  const { target, endpoint, model, apiVersion, isStream, cancellation } = call;
+export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
+  const { target, endpoint, model, apiVersion, isStream, cancellation } = asked;
   const plan = planCall(target, { endpoint, model, apiVersion, isStream }, tools.optionText);
   if (plan.kind === "fault") return Promise.resolve(plan);
   if (cancellation.isCancelled) return Promise.resolve(aborted());
+  const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
   const inline = (request: Parameters<typeof inlineMedia>[1]) => inlineMedia(tools.egress, request);
   const prepared = prepare({ now: tools.now, inline }, call, plan);
   if (prepared instanceof Promise) {
@@ -86,7 +87,7 @@ interface Parcel {
 function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parcel): Promise<Result> {
   const { isStream, cancellation, trace } = call;
   const { firstByteMs, idleMs, totalMs } = tools.limits;
-  const { course, dropped } = prepared;
+  const { course, dropped, contentType } = prepared;
   const made = signed.secrets ?? [];
   const url = signed.url === undefined ? undefined : new URL(signed.url);
   return new Promise((resolve) => {
@@ -110,7 +111,10 @@ function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parce
         method: "POST",
         origin: url?.origin ?? plan.origin,
         path: url === undefined ? plan.path : url.pathname + url.search,
-        headers: more === 0 ? plan.headers : [...plan.headers, ...prepared.headers, ...signed.headers],
+        headers:
+          more === 0 && contentType === undefined
+            ? plan.headers
+            : [...headersOf(plan, contentType), ...prepared.headers, ...signed.headers],
         body: prepared.bytes,
         headersTimeoutMs: isStream ? firstByteMs : totalMs,
         idleTimeoutMs: idleMs,
@@ -125,4 +129,10 @@ function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parce
       resolve(aborted());
     });
   });
+}
+
+/** The plan's headers, with another content type where the body is no JSON. */
+function headersOf({ headers }: Plan, contentType: string | undefined): readonly string[] {
+  if (contentType === undefined) return headers;
+  return headers.map((text, index) => (headers[index - 1] === "content-type" ? contentType : text));
 }

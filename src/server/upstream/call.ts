@@ -4,6 +4,7 @@ import type { ReplyHeaders } from "#server/egress/send.ts";
 import type { ClientBody } from "./body.ts";
 import type { Heard } from "./course.ts";
 import type { RelayFault } from "./fault.ts";
+import type { FormBody } from "./form.ts";
 import type { Cancellation, JsonRecord } from "./hub.ts";
 import type { UpstreamTarget } from "./plan.ts";
 
@@ -21,8 +22,10 @@ export interface Call {
   readonly apiVersion: string;
   /** Headers of the client that belong to its format and go on to an upstream of the same format, names and values in turn. */
   readonly passHeaders: readonly string[];
+  /** The client sent a form; `body` is empty then. */
+  readonly form?: FormBody | undefined;
   /** What the client said beyond its endpoint's words, by its own names; a wire takes what it knows, the rest is reported as dropped. */
-  readonly hints?: JsonRecord;
+  readonly hints?: JsonRecord | undefined;
   /** Letters and digits of this request alone. */
   readonly seed: string;
   readonly cancellation: Cancellation;

@@ -57,6 +57,8 @@ export interface Course {
   readonly onlyStreams: boolean;
   /** Whether an answer of this media type is streamed. */
   isStreamType(mediaType: string): boolean;
+  /** Whether an answer of this media type may be read whole, besides JSON. */
+  isWholeType?(mediaType: string): boolean;
   reader(): EventReader;
   meter(): Meter;
   /** A whole 200 body for a client that wants it whole. */

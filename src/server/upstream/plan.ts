@@ -90,8 +90,9 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
 
 function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionText): Plan | RelayFault {
   const { provider, key, other } = channel;
-  const { endpoint, model, isStream, apiVersion } = planKey;
-  const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model });
+  const { endpoint, isStream, apiVersion } = planKey;
+  const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
+  const model = modelOn(wire, planKey.model);
   const dialect = dialects[wire.dialect];
   if (dialect === undefined) {
     return channelFault("unsupported_channel_type", "该渠道类型暂不支持转发", `dialect ${wire.dialect}`);
@@ -106,7 +107,8 @@ function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionT
   const baseUrl = (channel.baseUrl || wire.baseUrl).replace(/\/+$/, "");
   const target = { baseUrl, other: other || (provider.other?.fallback ?? ""), model, apiVersion, isStream };
   const address = addressOf({ endpoint, way, wire, dialect, target });
-  if (!URL.canParse(address) || !/^(https?|wss?):/.test(address)) {
+  // Braces that nothing filled: the key or `other` does not tell region, project or account.
+  if (!URL.canParse(address) || !/^(https?|wss?):/.test(address) || address.includes("{")) {
     return channelFault("invalid_channel_address", "渠道地址配置有误", `base url ${JSON.stringify(baseUrl)}`);
   }
   const url = new URL(address);
@@ -121,11 +123,7 @@ function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionT
     url: url.href,
     origin: url.origin,
     path: url.pathname + url.search,
-    headers: [
-      "accept",
-      isStream ? "text/event-stream" : "application/json",
-      ...headersOf(signed, wire.quirks, optionText),
-    ],
+    headers: ["accept", acceptOf(endpoint, isStream), ...headersOf(signed, wire.quirks, optionText)],
     signer: signer.kind === "call" ? signer : undefined,
     quirks: wire.quirks,
     edits: editsFor(wire.quirks, model),
@@ -136,6 +134,17 @@ function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionT
       .filter((secret) => secret.length >= 8)
       .map((secret) => Buffer.from(secret)),
   };
+}
+
+/** The wire's own name of a model that the catalogue lists under another one. */
+function modelOn({ quirks }: Wire, model: string): string {
+  const names = quirks?.modelNames;
+  return names !== undefined && Object.hasOwn(names, model) ? (names[model] ?? model) : model;
+}
+
+function acceptOf(endpoint: EndpointName, isStream: boolean): string {
+  if (endpoint === "speech" || endpoint === "transcription" || endpoint === "translation") return "*/*";
+  return isStream ? "text/event-stream" : "application/json";
 }
 
 const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([

@@ -10,11 +10,13 @@ import type { Course } from "./course.ts";
 import { dialects } from "./dialects/index.ts";
 import { EmbedCourse, embeddingRequest } from "./embed.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
+import { encodeForm } from "./form.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
 import { editObject, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
 import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
+import { isTask, TaskCourse, type TaskEndpoint } from "./tasks.ts";
 import { TranslatingCourse } from "./translate.ts";
 
 /** What goes out, and what becomes of what comes back. */
@@ -23,6 +25,8 @@ export interface Prepared {
   readonly bytes: Uint8Array;
   /** Beyond the plan's, names and values in turn. */
   readonly headers: readonly string[];
+  /** Stands instead of the plan's; undefined = JSON. */
+  readonly contentType?: string;
   readonly course: Course;
   readonly dropped: readonly string[];
 }
@@ -45,7 +49,7 @@ export function prepare(
   try {
     switch (plan.way) {
       case "pass":
-        return passed(call, plan);
+        return isTask(call.endpoint) ? taskPassed(call, plan, call.endpoint) : passed(call, plan);
       case "native":
         return nativelyPassed(tools, call, plan);
       case "embed":
@@ -82,6 +86,19 @@ function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): P
   const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
   const dropped = hints === undefined ? NOTHING : Object.keys(hints);
   return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
+}
+
+/** Pictures and sound: JSON or a form, with the model's upstream name. */
+async function taskPassed(
+  { body, form, model }: Call,
+  { quirks, secrets, edits }: Plan,
+  endpoint: TaskEndpoint,
+): Promise<Prepared> {
+  const course = new TaskCourse({ endpoint, quirks, secrets });
+  const shared = { kind: "prepared", headers: NOTHING, dropped: NOTHING, course } as const;
+  if (form !== undefined) return { ...shared, ...(await encodeForm(form, model)) };
+  const order = { model, asksUsage: false, dropsStreamOptions: false, edits, toolIdLength: undefined };
+  return { ...shared, bytes: encodeBody(body, order) };
 }
 
 /** Source: providers 6. */

@@ -35,6 +35,7 @@ export function promptParts(endpoint: EndpointName, body: JsonRecord): PromptPar
   if (endpoint === "chat") addChat(tally, body);
   else if (foreign !== undefined) addChat(tally, foreign);
   else if (isForeign(endpoint)) tally.texts.push(JSON.stringify(body));
+  else if (endpoint === "rerank") addRerank(tally, body);
   else addInput(tally, body["input"] ?? body["prompt"]);
   if (typeof body["instruction"] === "string") tally.texts.push(body["instruction"]);
   return tally;
@@ -96,6 +97,14 @@ function addPart(tally: Tally, part: JsonRecord | undefined): void {
   const url = typeof image === "string" ? image : asObject(image)?.["url"];
   const detail = asObject(image)?.["detail"];
   tally.fixedTokens += imageTokens(typeof url === "string" ? imageSize(url) : undefined, detail === "low");
+}
+
+/** The question is read with each document (providers 19.1). */
+function addRerank(tally: Tally, body: JsonRecord): void {
+  const documents = listOf(body["documents"]);
+  for (const document of documents) addInput(tally, document);
+  const { query } = body;
+  if (typeof query === "string") for (const _ of documents) tally.texts.push(query);
 }
 
 /** Strings count as text, arrays of strings too, arrays of numbers are tokens already (contract 11.4). */

@@ -79,6 +79,7 @@ export class Receiver implements Sink, StreamReply {
       this.#reader = course.reader();
       this.#meter = course.meter();
     } else if (type === "" || type === "application/json" || type.endsWith("+json")) this.#mode = "whole";
+    else if (course.isWholeType?.(type) === true) this.#mode = "whole";
     else this.#fail(unreadableFault(`content type ${type.slice(0, 80)}`, status));
   }
 
