@@ -45,6 +45,14 @@ export const sparkHttp = {
   signer: "bearer",
   paths: { chat },
   quirks: {
+    modelNames: {
+      "Spark-Lite": "lite",
+      "Spark-Pro": "generalv3",
+      "Spark-Pro-128K": "pro-128k",
+      "Spark-Max": "generalv3.5",
+      "Spark-Max-32K": "max-32k",
+      "Spark-4.0-Ultra": "4.0Ultra",
+    },
     trueWithTools: ["tool_calls_switch"],
     errorIn200: "code",
     faultStatus: {
