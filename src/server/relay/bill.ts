@@ -172,16 +172,24 @@ export class Account {
   /** What a call comes to: by the usage the upstream told, else counted here. */
   protected async sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Sum> {
     const read = this.#told(reply);
-    const usage = read?.usage ?? (await this.#count(reply));
+    const usage = read === undefined ? await this.#count(reply) : await this.#completed(read.usage);
     const amount = charge(usage, this.price);
-    const content = explain(usage, this.price, amount) + remarkOf(read, isGone);
-    return { usage, amount, content, isEstimated: read === undefined };
+    const isWhole = usage === read?.usage;
+    const content = explain(usage, this.price, amount) + remarkOf(isWhole ? read : undefined, isGone);
+    return { usage, amount, content, isEstimated: !isWhole };
   }
 
   /** The usage the upstream told, within what the request can have caused. */
   #told(reply: WholeReply | StreamReply | undefined): ReadUsage | undefined {
     if (reply?.usage === undefined) return undefined;
     return readUsage(reply.usage, boundsOf(this.billed.incoming), reply.quirks);
+  }
+
+  /** Some vendors never tell the prompt of a stream; no request has none. */
+  async #completed(usage: TokenUsage): Promise<TokenUsage> {
+    if (usage.promptTokens > 0) return usage;
+    const { incoming } = this.billed;
+    return { ...usage, promptTokens: await this.tools.tokens.count(incoming.model, promptOf(incoming)) };
   }
 
   /** Prompt and output received so far, counted here (the published rule of reliability M15). */

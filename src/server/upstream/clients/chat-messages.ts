@@ -160,9 +160,16 @@ function thoughtsOf(message: JsonRecord): HubThought[] {
     const text = textIn(detail, "text");
     return text === undefined ? [] : [{ text, signature: textIn(detail, "signature") }];
   });
-  if (details.length > 0) return merged(details);
   const text = textIn(message, "reasoning_content") ?? textIn(message, "reasoning");
+  if (details.length > 0) return withText(merged(details), text);
   return text === undefined || text === "" ? [] : [{ text, signature: undefined }];
+}
+
+/** Clients of streams keep a proof and its text apart: the text of thoughts that have none is the plain one. */
+function withText(thoughts: readonly HubThought[], text: string | undefined): HubThought[] {
+  const isBare = thoughts.every((thought) => thought.text === "");
+  const first = thoughts.findIndex(({ redacted }) => redacted === undefined);
+  return thoughts.map((thought, at) => (isBare && at === first ? { ...thought, text: text ?? "" } : thought));
 }
 
 /** Streams tell a thought and its proof apart; together they are one. */
