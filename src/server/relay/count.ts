@@ -1,9 +1,11 @@
-// How many tokens a Messages request would be (providers 17.1.5): asked of a channel that can tell, else counted here. Nobody is charged.
+// How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here. Nobody is charged.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import { attempt } from "#server/upstream/attempt.ts";
 import { valuesOf } from "#server/upstream/body.ts";
+import { objectMember } from "#server/upstream/clients/generate-fields.ts";
 import type { Cancellation, JsonRecord } from "#server/upstream/hub.ts";
 import { readJson } from "#server/upstream/hub.ts";
+import { wholeObject } from "#server/upstream/json.ts";
 import { planCall } from "#server/upstream/plan.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
 import type { BillTools } from "./bill.ts";
@@ -16,6 +18,8 @@ export type CountTools = Pick<TryTools, "upstream" | "health"> & { readonly bill
 
 export interface Counted {
   readonly incoming: Incoming;
+  /** The body as it came. */
+  readonly bytes: Buffer;
   readonly candidates: readonly LiveChannel[];
   readonly requestId: string;
   readonly cancellation: Cancellation;
@@ -27,22 +31,32 @@ const CLIENT_FAULTS = new Set([400, 413]);
 /** Throws: Refusal when the upstream finds the request wrong. */
 export async function countPrompt(tools: CountTools, counted: Counted): Promise<JsonRecord> {
   const { incoming, candidates } = counted;
-  const able = candidates.filter((channel) => canCount(tools, channel, incoming.model));
+  const able = candidates.filter((channel) => canCount(tools, channel, incoming));
   const isCooling = tools.health.cooling(incoming.model);
   const channel = choose(able, { tried: new Set(), random: Math.random(), isCooling });
   const told = channel && (await ask(tools, channel, counted));
   if (told !== undefined) return told;
-  const parts = promptParts("messages", valuesOf(incoming.body));
-  return { input_tokens: await tools.bill.tokens.count(incoming.model, parts) };
+  const parts = promptParts(incoming.endpoint, valuesOf(incoming.body));
+  const tokens = await tools.bill.tokens.count(incoming.model, parts);
+  return incoming.endpoint === "generate" ? { totalTokens: tokens } : { input_tokens: tokens };
 }
 
-function canCount({ upstream }: CountTools, channel: LiveChannel, model: string): boolean {
+/** The generation request in a body: Gemini's may be wrapped (providers 17.2). */
+export function countedPart(endpoint: "messages" | "generate", bytes: Buffer): Buffer {
+  if (endpoint === "messages") return bytes;
+  const body = readJson(bytes.toString());
+  const wrapped = body && objectMember(body, "generateContentRequest");
+  return wrapped === undefined ? bytes : Buffer.from(JSON.stringify(wrapped));
+}
+
+function canCount({ upstream }: CountTools, channel: LiveChannel, { endpoint, model }: Incoming): boolean {
   const name = channel.mapping.get(model) ?? model;
   const key = { endpoint: "count-tokens", model: name, apiVersion: "", isStream: false } as const;
   const plan = planCall(channel, key, upstream.optionText);
-  // Other formats count other bodies.
+  // Each format counts its own bodies only.
+  if (plan.kind !== "plan") return false;
   return (
-    plan.kind === "plan" && (plan.dialect.native === "messages" || plan.wire.paths.messages !== undefined)
+    plan.dialect.native === endpoint || (endpoint === "messages" && plan.wire.paths.messages !== undefined)
   );
 }
 
@@ -50,9 +64,11 @@ function canCount({ upstream }: CountTools, channel: LiveChannel, model: string)
 async function ask(
   { upstream }: CountTools,
   channel: LiveChannel,
-  { incoming, requestId, cancellation }: Counted,
+  { incoming, bytes, requestId, cancellation }: Counted,
 ): Promise<JsonRecord | undefined> {
-  const { body, model, passHeaders } = incoming;
+  const { model, passHeaders } = incoming;
+  const object = wholeObject(bytes);
+  const body = object === undefined ? incoming.body : { ...incoming.body, bytes, object };
   const result = await attempt(upstream, {
     target: channel,
     endpoint: "count-tokens",
