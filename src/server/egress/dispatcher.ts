@@ -31,20 +31,24 @@ const KEEP_ALIVE_MS = 30_000;
 
 /** Opens the door out. */
 export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
-  const doors = new Map<number | undefined, { agent: Agent; policy: Policy }>();
+  const doors = new Map<number | "public" | undefined, { agent: Agent; policy: Policy }>();
   // Connections are shared by origin: a destination that may use a loopback port has an agent of its own, so that no
-  // other channel can ride on its connections.
-  const doorFor = (loopbackPort: number | undefined) => {
-    let door = doors.get(loopbackPort);
+  // other channel can ride on its connections. Addresses of callers have one too, so that none of them can ride on a channel's.
+  const doorFor = (key: number | "public" | undefined) => {
+    let door = doors.get(key);
     if (door === undefined) {
-      const policy = createPolicy({ allow, ownPorts, loopbackPort });
+      const policy =
+        key === "public"
+          ? createPolicy({ allow: [], ownPorts })
+          : createPolicy({ allow, ownPorts, loopbackPort: key });
       door = { policy, agent: createAgent(policy) };
-      doors.set(loopbackPort, door);
+      doors.set(key, door);
     }
     return door;
   };
   return {
-    send: (request, sink) => dispatchOn(doorFor(request.loopbackPort).agent, request, sink),
+    send: (request, sink) =>
+      dispatchOn(doorFor(request.publicOnly ? "public" : request.loopbackPort).agent, request, sink),
     judge: (text, loopbackPort) => judgeUrl(text, doorFor(loopbackPort).policy),
     policy: doorFor(undefined).policy,
     async close() {

@@ -5,7 +5,7 @@ import type { Call, Result } from "./call.ts";
 import { networkFault, type RelayFault } from "./fault.ts";
 import { inlineMedia } from "./media.ts";
 import { type OptionText, type Plan, planCall } from "./plan.ts";
-import { type Prepared, prepare } from "./prepare.ts";
+import { type Prepared, type PrepareTools, prepare } from "./prepare.ts";
 import { Receiver } from "./reply.ts";
 import { isFault, type Signed } from "./signers/signer.ts";
 import type { TokenCache } from "./signers/token-cache.ts";
@@ -39,7 +39,7 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   if (plan.kind === "fault") return Promise.resolve(plan);
   if (cancellation.isCancelled) return Promise.resolve(aborted());
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
-  const inline = (request: Parameters<typeof inlineMedia>[1]) => inlineMedia(tools.egress, request);
+  const inline: PrepareTools["inline"] = (request, opens) => inlineMedia(tools.egress, request, opens);
   const prepared = prepare({ now: tools.now, inline }, call, plan);
   if (prepared instanceof Promise) {
     return prepared.then((late) => (late.kind === "fault" ? late : deliver(tools, call, plan, late)));

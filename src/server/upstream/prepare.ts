@@ -34,8 +34,8 @@ export interface Prepared {
 export interface PrepareTools {
   /** Unit: ms since 1970. */
   now(): number;
-  /** Brings media that stand at an address inline. Throws: Unmappable. */
-  inline(request: HubRequest): Promise<HubRequest>;
+  /** Brings media that stand at an address inline, but for those that the upstream opens itself. Throws: Unmappable. */
+  inline(request: HubRequest, opens: ((url: string) => boolean) | undefined): Promise<HubRequest>;
 }
 
 const NOTHING: readonly string[] = [];
@@ -151,7 +151,7 @@ function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Pro
   if (plan.dialect.inlinesMedia !== true || !hasAddresses(request))
     return encoded(tools, call, plan, request);
   return tools
-    .inline(request)
+    .inline(request, plan.dialect.opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
 }

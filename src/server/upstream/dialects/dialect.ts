@@ -100,6 +100,8 @@ export interface Dialect {
   readonly onlyStreams?: true;
   /** Media by address must be fetched by us and sent inline. */
   readonly inlinesMedia?: true;
+  /** Addresses that the upstream opens itself nevertheless. Absent = none. */
+  opens?(url: string): boolean;
   /** The full URL, query included. `endpoint` is `chat` for every generation that is translated. */
   address(endpoint: EndpointName, wire: Wire, target: Target): string;
   /** Whether the upstream accepts OpenAI's `stream_options`. Absent = no. */

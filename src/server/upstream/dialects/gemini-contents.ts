@@ -120,9 +120,13 @@ function partOf(part: HubPart): JsonRecord {
 const OPENED_BY_GEMINI =
   /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/((www|m)\.)?youtube\.com\/|https:\/\/youtu\.be\/)/;
 
+export function isOpenedByGemini(url: string): boolean {
+  return OPENED_BY_GEMINI.test(url);
+}
+
 function mediaPart(source: MediaSource, name: string): JsonRecord {
   if (source.kind === "data") return { inlineData: { mimeType: source.mime, data: source.base64 } };
-  if (OPENED_BY_GEMINI.test(source.url)) return { fileData: { fileUri: source.url } };
+  if (isOpenedByGemini(source.url)) return { fileData: { fileUri: source.url } };
   throw new Unmappable(name, "上游渠道无法打开该地址，请改用 base64 内容");
 }
 

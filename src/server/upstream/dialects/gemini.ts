@@ -2,6 +2,7 @@
 import type { EndpointName } from "#contract/providers.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
 import type { Dialect, Embedded, EmbeddingWire, Target, WireError } from "./dialect.ts";
+import { isOpenedByGemini } from "./gemini-contents.ts";
 import { GeminiDecoder } from "./gemini-reply.ts";
 import { encodeRequest } from "./gemini-request.ts";
 import { usageOf } from "./gemini-usage.ts";
@@ -41,6 +42,7 @@ const embeddings: EmbeddingWire = {
 export const gemini: Dialect = {
   native: "generate",
   inlinesMedia: true,
+  opens: isOpenedByGemini,
   embeddings,
 
   address(endpoint, wire, target) {
