@@ -153,3 +153,42 @@ describe("models", () => {
     expect(await absent.json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } });
   });
 });
+
+describe("pictures", () => {
+  const model = "imagen-4.0-generate-001";
+  const path = "/v1/images/generations";
+
+  beforeEach(async () => {
+    await world.addChannel({ type: 24, models: `${model},gemini-2.5-flash-image` });
+  });
+
+  it("of Imagen are asked for in OpenAI's words, and charged", async () => {
+    world.upstream.script(json({ predictions: [{ mimeType: "image/png", bytesBase64Encoded: "QQ==" }] }));
+    const { charged, open } = await world.costOf(async () => {
+      const response = await world.ask({ model, prompt: "a lighthouse", style: "vivid" }, { path });
+      expect(await response.json()).toMatchObject({ data: [{ b64_json: "QQ==" }] });
+      expect(response.headers.get("x-tollgate-dropped")).toBe("style");
+    });
+    expect(charged).toBeGreaterThan(0);
+    expect(open).toBe(0);
+    expect(world.upstream.journal[0]?.path).toBe(`/v1beta/models/${model}:predict`);
+  });
+
+  it.each([
+    ["response_format", { response_format: "url" }],
+    ["n", { n: 5 }],
+    ["size", { size: "999x1" }],
+    ["stream", { stream: true }],
+  ])("that Google cannot draw are refused by the name of %s", async (param, more) => {
+    const response = await world.ask({ model, prompt: "a lighthouse", ...more }, { path });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param } });
+    expect(world.upstream.journal).toEqual([]);
+  });
+
+  it("are one at a time from Gemini's image models", async () => {
+    const asked = { model: "gemini-2.5-flash-image", prompt: "a lighthouse", n: 2 };
+    const response = await world.ask(asked, { path });
+    expect(await response.json()).toMatchObject({ error: { param: "n" } });
+  });
+});

@@ -37,9 +37,9 @@ export interface PlanKey {
 
 /**
  * How a request reaches the wire: on OpenAI's own (`pass`), in a foreign format that client and upstream share (`native`), by way of
- * the hub (`translate`), or as vectors (`embed`).
+ * the hub (`translate`), as texts for vectors (`embed`), or as a text for pictures (`draw`).
  */
-export type Way = "pass" | "native" | "translate" | "embed";
+export type Way = "pass" | "native" | "translate" | "embed" | "draw";
 
 export interface Plan {
   readonly kind: "plan";
@@ -177,6 +177,7 @@ function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | un
   if (wire.paths[endpoint] === undefined) return undefined;
   if (endpoint === "count-tokens") return "native";
   if (dialect.native === "chat") return "pass";
+  if (endpoint === "images" && dialect.images !== undefined) return "draw";
   return endpoint === "embeddings" && dialect.embeddings !== undefined ? "embed" : undefined;
 }
 

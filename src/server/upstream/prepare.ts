@@ -8,7 +8,8 @@ import { clients, natives } from "./clients/index.ts";
 import { messagesCount } from "./clients/messages-native.ts";
 import type { Course } from "./course.ts";
 import { dialects } from "./dialects/index.ts";
-import { EmbedCourse, embeddingRequest } from "./embed.ts";
+import { imageList, imageRequest } from "./draw.ts";
+import { embeddingList, embeddingRequest } from "./embed.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
@@ -18,6 +19,7 @@ import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { isTask, TaskCourse, type TaskEndpoint } from "./tasks.ts";
 import { TranslatingCourse } from "./translate.ts";
+import { WholeCourse } from "./whole.ts";
 
 /** What goes out, and what becomes of what comes back. */
 export interface Prepared {
@@ -54,6 +56,8 @@ export function prepare(
         return nativelyPassed(tools, call, plan);
       case "embed":
         return embedded(call, plan);
+      case "draw":
+        return drawn(tools, call, plan);
       case "translate":
         return translated(tools, call, plan);
       default:
@@ -236,13 +240,43 @@ function embedded(call: Call, plan: Plan): Prepared {
     bytes: Buffer.from(JSON.stringify(body)),
     headers,
     dropped: [...dropped, ...left],
-    course: new EmbedCourse({
-      wire: embeddings,
-      model: call.originModel,
-      isBase64: values["encoding_format"] === "base64",
+    course: new WholeCourse({
+      dialect,
       quirks,
       secrets,
-      readError: dialect.readError?.bind(dialect),
+      read(reply) {
+        const found = embeddings.decode(reply);
+        if (found.kind === "error") return found;
+        if (found.vectors.length === 0) return undefined;
+        const isBase64 = values["encoding_format"] === "base64";
+        const body = embeddingList(found, call.originModel, isBase64);
+        return { kind: "told", body, usage: found.usage };
+      },
+    }),
+  };
+}
+
+function drawn({ now }: PrepareTools, { body, model, seed }: Call, plan: Plan): Prepared {
+  const { dialect, wire, target, quirks, secrets } = plan;
+  const { images } = dialect;
+  if (images === undefined) throw new Error("planned without a wire for pictures");
+  const asked = imageRequest(valuesOf(body), model);
+  const encoded = images.encode(asked.request, { wire, target });
+  return {
+    kind: "prepared",
+    bytes: Buffer.from(JSON.stringify(encoded.body)),
+    headers: encoded.headers ?? NOTHING,
+    dropped: [...asked.dropped, ...(encoded.dropped ?? NOTHING)],
+    course: new WholeCourse({
+      dialect,
+      quirks,
+      secrets,
+      read(reply) {
+        const found = images.decode(reply, { wire, model, seed });
+        if (found.kind === "error") return found;
+        if (found.images.length === 0) return undefined;
+        return { kind: "told", body: imageList(found, Math.trunc(now() / 1000)), usage: found.usage };
+      },
     }),
   };
 }

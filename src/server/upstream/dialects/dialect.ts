@@ -91,6 +91,30 @@ export interface EmbeddingWire {
   decode(body: JsonRecord): Embedded | WireError;
 }
 
+/** A text to be turned into pictures. */
+export interface ImageRequest {
+  readonly model: string;
+  readonly prompt: string;
+  /** Pictures wanted. */
+  readonly n: number;
+  /** As OpenAI writes it, e.g. 1024x1536; undefined = as the model likes. */
+  readonly size: string | undefined;
+}
+
+export interface Drawn {
+  readonly kind: "drawn";
+  /** In base64. */
+  readonly images: readonly string[];
+  /** In OpenAI's shape; undefined = the upstream told none. */
+  readonly usage: JsonRecord | undefined;
+}
+
+export interface ImageWire {
+  /** Throws: Unmappable. */
+  encode(request: ImageRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord, context: DecodeContext): Drawn | WireError;
+}
+
 export interface Dialect {
   /** The client format whose bytes this wire takes as they are; undefined = every request is translated. */
   readonly native: GenerationEndpoint | undefined;
@@ -114,4 +138,5 @@ export interface Dialect {
   /** An error body with a status of its own; undefined = nothing special: it is read as any error (providers 21.1). */
   readError?(status: number, body: JsonRecord): WireError | undefined;
   readonly embeddings?: EmbeddingWire;
+  readonly images?: ImageWire;
 }

@@ -3,6 +3,7 @@ import type { EndpointName } from "#contract/providers.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
 import type { Dialect, Embedded, EmbeddingWire, Target, WireError } from "./dialect.ts";
 import { isOpenedByGemini } from "./gemini-contents.ts";
+import { geminiImages, isImagen } from "./gemini-images.ts";
 import { GeminiDecoder } from "./gemini-reply.ts";
 import { encodeRequest } from "./gemini-request.ts";
 import { usageOf } from "./gemini-usage.ts";
@@ -44,9 +45,12 @@ export const gemini: Dialect = {
   inlinesMedia: true,
   opens: isOpenedByGemini,
   embeddings,
+  images: geminiImages,
 
   address(endpoint, wire, target) {
-    const path = wire.paths[endpoint] ?? wire.paths.chat ?? "";
+    // Image models of Gemini draw in an ordinary answer.
+    const isPlain = endpoint === "images" && !isImagen(target.model);
+    const path = (isPlain ? undefined : wire.paths[endpoint]) ?? wire.paths.chat ?? "";
     const filled = path
       .replace("{other}", encodeURIComponent(target.other || DEFAULT_VERSION))
       .replace("models/{model}", pathOf(target.model));
