@@ -237,8 +237,6 @@ export const globalVendors: readonly Provider[] = [
       chat: "/api/chat",
       completions: "/api/generate",
       embeddings: "/api/embed",
-      responses,
-      messages: "/v1/messages",
       models: "/api/tags",
     },
     alternates: [

@@ -134,7 +134,7 @@ function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: Cha
 }
 
 /** The texts of a tool's result; a picture in it leaves a word behind (providers 18.3). */
-function resultText(parts: readonly HubPart[]): string {
+export function resultText(parts: readonly HubPart[]): string {
   return parts
     .map((part) => {
       if (part.kind === "text" || part.kind === "refusal") return part.text;
@@ -172,7 +172,8 @@ function fileOf({ source, filename }: HubPart & { kind: "file" }): JsonRecord {
   return { filename: filename ?? "file", file_data: mediaUrl(source) };
 }
 
-function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
+/** `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request has them; a subset is all that is offered. */
+export function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
   const { tools, toolChoice, parallelToolCalls } = request;
   if (tools === undefined || tools.length === 0) return {};
   const search = SEARCHING.test(request.model) ? tools.find((tool) => tool.kind === "web-search") : undefined;

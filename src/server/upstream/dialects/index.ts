@@ -7,6 +7,7 @@ import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
 import { dify } from "./dify.ts";
 import { gemini } from "./gemini.ts";
+import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
 import { responses } from "./responses.ts";
@@ -20,6 +21,7 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   coze,
   dify,
   gemini,
+  ollama,
   palm,
   responses,
 };
