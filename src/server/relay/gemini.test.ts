@@ -192,3 +192,29 @@ describe("pictures", () => {
     expect(await response.json()).toMatchObject({ error: { param: "n" } });
   });
 });
+
+describe("a Gemini channel in trouble", () => {
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+
+  it("has a bad key: the caller is not blamed for it", async () => {
+    const error = {
+      code: 400,
+      message: "API key not valid. Please pass a valid API key.",
+      status: "INVALID_ARGUMENT",
+    };
+    world.upstream.script(json({ error }, 400));
+    const response = await post(`${GEMINI}:generateContent`, { contents });
+    expect(response.status).toBe(502);
+    expect(await response.text()).not.toContain("API key");
+  });
+
+  it("says in its body when to come again", async () => {
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "17s" }];
+    const error = { code: 429, message: "quota exceeded", status: "RESOURCE_EXHAUSTED", details };
+    world.upstream.script(json({ error }, 429));
+    const native = await post(`${GEMINI}:generateContent`, { contents });
+    expect([native.status, native.headers.get("retry-after")]).toEqual([429, "17"]);
+    const chat = await world.ask({ model: GEMINI, messages: [{ role: "user", content: "hi" }] });
+    expect([chat.status, chat.headers.get("retry-after")]).toEqual([429, "17"]);
+  });
+});

@@ -183,11 +183,17 @@ export function nativeFault(error: UpstreamError): RelayFault {
 
 /** An error that a dialect found in an answer, whatever status that came with. */
 export function wireFault(
-  error: { status: number; message: string; code: string | number | null; type: string },
+  error: {
+    status: number;
+    message: string;
+    code: string | number | null;
+    type: string;
+    retryAfterMs?: number | undefined;
+  },
   secrets: readonly string[],
-  retryAfterMs = 0,
+  headerMs = 0,
 ): RelayFault {
-  const { status, message, code, type } = error;
+  const { status, message, code, type, retryAfterMs = headerMs } = error;
   const body = {
     error: { message: message === "" ? `upstream error ${code ?? status}` : message, code, type },
   };

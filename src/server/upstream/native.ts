@@ -3,8 +3,9 @@
 import type { Quirks } from "#contract/providers.ts";
 import type { NativeFormat } from "./clients/client.ts";
 import type { Course, EventAction, EventReader, Meter, Whole } from "./course.ts";
+import type { Dialect } from "./dialects/dialect.ts";
 import { nativeFault, type RelayFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
-import type { JsonRecord } from "./hub.ts";
+import { asObject, type JsonRecord } from "./hub.ts";
 import { JsonEvents } from "./passing.ts";
 import type { SseEvent } from "./sse.ts";
 import { type KeyTable, keyTable, ReplyTap, Seen } from "./tap.ts";
@@ -16,6 +17,8 @@ export interface NativeOptions {
   readonly secrets: readonly string[];
   /** The stream goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
+  /** What the wire's errors really stand for. */
+  readonly readError?: Dialect["readError"] | undefined;
   /** Makes a stream of a whole reply, for upstreams that do not stream when asked. */
   readonly translated: () => Course;
 }
@@ -68,8 +71,14 @@ export class NativeCourse implements Course {
     return whole.kind === "fault" ? whole : this.#options.translated().wholeAsStream(body);
   }
 
+  /** The dialect knows what a status really stands for; where it stands for itself the words stay as they are. */
   fault(error: UpstreamError): RelayFault {
-    return nativeFault(error);
+    const { secrets, readError } = this.#options;
+    const body = asObject(error.body);
+    const found = body && readError?.(error.status, body);
+    if (found === undefined) return nativeFault(error);
+    if (found.status !== error.status) return wireFault(found, secrets, error.retryAfterMs);
+    return nativeFault({ ...error, retryAfterMs: found.retryAfterMs ?? error.retryAfterMs });
   }
 }
 

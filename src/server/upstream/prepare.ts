@@ -133,6 +133,7 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
       quirks: plan.quirks,
       secrets: plan.secrets,
       isArray: call.isArray,
+      readError: dialect.readError?.bind(dialect),
       translated: () =>
         courseOf(tools, call, { ...plan, dialect }, { request: parsed(call), toolNames: undefined }),
     }),

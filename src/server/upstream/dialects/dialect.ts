@@ -50,6 +50,8 @@ export interface WireError {
   readonly code: string | number | null;
   /** e.g. `baidu_error`. */
   readonly type: string;
+  /** How long the upstream asks to be left alone, where its body says it; undefined = only a header may. */
+  readonly retryAfterMs?: number | undefined;
   /** The exchanged credential is no longer good: a new one may be. */
   readonly isStaleCredential?: true;
 }

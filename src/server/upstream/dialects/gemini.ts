@@ -66,16 +66,28 @@ export const gemini: Dialect = {
 
   readError(status, body) {
     const error = asObject(body["error"]);
-    if (status !== 400 || error === undefined) return undefined;
+    if (error === undefined) return undefined;
     const message = asText(error["message"]) ?? "";
     const code = asText(error["status"]) ?? null;
+    const found = { kind: "error", message, code, type: "gemini_error" } as const;
     // Both are no fault of the request: another channel may do. Source: providers 7.8.
-    if (isBadKey(error, message)) return { kind: "error", status: 401, message, code, type: "gemini_error" };
-    if (/user location is not supported/i.test(message))
-      return { kind: "error", status: 403, message, code, type: "gemini_error" };
-    return undefined;
+    if (status === 400 && isBadKey(error, message)) return { ...found, status: 401 };
+    if (status === 400 && /user location is not supported/i.test(message)) return { ...found, status: 403 };
+    const retryAfterMs = retryDelayOf(error);
+    return retryAfterMs === undefined ? undefined : { ...found, status, retryAfterMs };
   },
 };
+
+const LONGEST_DELAY_SEC = 3_600;
+
+/** Google's `RetryInfo`: `"retryDelay": "17s"`. Unit: ms; at most an hour. */
+function retryDelayOf(error: JsonRecord): number | undefined {
+  for (const detail of asList(error["details"])) {
+    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(asText(asObject(detail)?.["retryDelay"]) ?? "")?.[1];
+    if (seconds !== undefined) return Math.min(Number(seconds), LONGEST_DELAY_SEC) * 1000;
+  }
+  return undefined;
+}
 
 function isBadKey(error: JsonRecord, message: string): boolean {
   const reasons = asList(error["details"]).map((detail) => asObject(detail)?.["reason"]);
