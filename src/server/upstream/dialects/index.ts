@@ -1,5 +1,6 @@
 // The dialects that are spoken today, by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
+import { aiproxy } from "./aiproxy.ts";
 import { anthropic } from "./anthropic.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
@@ -15,6 +16,7 @@ import { responses } from "./responses.ts";
 export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
   azure,
+  aiproxy,
   anthropic,
   bedrock,
   "vertex-claude": vertexClaude,
