@@ -2,9 +2,9 @@
 // no money and no database, and it never throws: what goes wrong is a RelayFault.
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { Call, Result } from "./call.ts";
-import { networkFault, type RelayFault } from "./fault.ts";
+import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
 import { inlineMedia } from "./media.ts";
-import { type OptionText, type Plan, planCall } from "./plan.ts";
+import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
 import { type Prepared, type PrepareTools, prepare } from "./prepare.ts";
 import { Receiver } from "./reply.ts";
 import { isFault, type Signed } from "./signers/signer.ts";
@@ -39,6 +39,21 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   if (plan.kind === "fault") return Promise.resolve(plan);
   if (cancellation.isCancelled) return Promise.resolve(aborted());
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
+  const result = perform(tools, call, plan);
+  return plan.mayBeAbsent ? result.then((first) => elseTranslated(tools, asked, first)) : result;
+}
+
+/** A channel that does not have the client's format is asked in its wire's own, now and from now on. */
+async function elseTranslated(tools: AttemptTools, asked: Call, first: Result): Promise<Result> {
+  if (first.kind !== "fault" || !isPathAbsent(first)) return first;
+  const { target, endpoint } = asked;
+  noteAbsence(target, endpoint);
+  const second = await attempt(tools, asked);
+  if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, endpoint);
+  return second;
+}
+
+function perform(tools: AttemptTools, call: Call, plan: Plan): Promise<Result> {
   const inline: PrepareTools["inline"] = (request, opens) => inlineMedia(tools.egress, request, opens);
   const prepared = prepare({ now: tools.now, inline }, call, plan);
   if (prepared instanceof Promise) {

@@ -151,6 +151,15 @@ export function statusFault(error: UpstreamError): RelayFault {
   return typeof object?.["message"] === "string" ? { ...shared, ...openAiParts(object, secrets) } : shared;
 }
 
+/** Words that begin with a slash, and whole addresses: an "Invalid URL" repeats ours, and Gemini's has `models` in it. */
+const ADDRESS = /(^|[\s("'`])(\w+:\/)?\/\S*/g;
+
+/** The address is not there at all: whoever answered 404 or 405 does not speak of the model. */
+export function isPathAbsent({ upstreamStatus, publicMessage, code, signals }: RelayFault): boolean {
+  if (upstreamStatus !== 404 && upstreamStatus !== 405) return false;
+  return !/model/i.test([publicMessage.replace(ADDRESS, ""), code, ...signals].join(" "));
+}
+
 function isServerError(status: number): boolean {
   return status >= 500 && status !== 501;
 }

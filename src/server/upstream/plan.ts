@@ -44,6 +44,8 @@ export type Way = "pass" | "native" | "translate" | "embed" | "draw";
 export interface Plan {
   readonly kind: "plan";
   readonly way: Way;
+  /** A format beside the wire's own: resellers and old versions may not have it, and then it is translated. */
+  readonly mayBeAbsent: boolean;
   readonly dialect: Dialect;
   readonly wire: Wire;
   readonly target: Target;
@@ -71,6 +73,20 @@ const plans = new WeakMap<UpstreamTarget, Map<string, Plan | RelayFault>>();
 /** Model names come from callers and mappings; the memory of one channel stays small. */
 const PLANS_PER_CHANNEL = 1_000;
 
+/** Formats beside its wire's own that a channel was found not to serve, although its row names a path for them. */
+const absences = new WeakMap<UpstreamTarget, Set<EndpointName>>();
+
+/** From now on, until the channel changes, its calls of this format are translated. */
+export function noteAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
+  const known = absences.get(target) ?? new Set();
+  absences.set(target, known.add(endpoint));
+}
+
+/** The wire's own format was not there either: nothing is known after all. */
+export function forgetAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
+  absences.get(target)?.delete(endpoint);
+}
+
 /** Finds or makes the plan of a call; a channel that cannot serve it is a fault that another channel may mend. */
 export function planCall(target: UpstreamTarget, key: PlanKey, optionText: OptionText): Plan | RelayFault {
   let known = plans.get(target);
@@ -78,19 +94,24 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
     known = new Map();
     plans.set(target, known);
   }
-  const name = `${key.endpoint}\n${key.model}\n${key.isStream ? 1 : 0}${key.apiVersion}`;
+  const isAbsent = absences.get(target)?.has(key.endpoint) === true;
+  const name = `${key.endpoint}\n${key.model}\n${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${key.apiVersion}`;
   let plan = known.get(name);
   if (plan === undefined) {
-    plan = makePlan(target, key, optionText);
+    plan = makePlan(target, { ...key, isAbsent }, optionText);
     // Rows with headers from options follow the options.
     if (plan.kind === "fault" || plan.quirks?.headers === undefined) known.set(name, plan);
   }
   return plan;
 }
 
-function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionText): Plan | RelayFault {
+function makePlan(
+  channel: UpstreamTarget,
+  planKey: PlanKey & { readonly isAbsent: boolean },
+  optionText: OptionText,
+): Plan | RelayFault {
   const { provider, key, other } = channel;
-  const { endpoint, isStream, apiVersion } = planKey;
+  const { endpoint, isStream, apiVersion, isAbsent } = planKey;
   const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
   const model = modelOn(wire, planKey.model);
   const dialect = dialects[wire.dialect];
@@ -99,7 +120,9 @@ function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionT
   }
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
-  const way = wayOf(endpoint, wire, dialect);
+  const usual = wayOf(endpoint, wire, dialect);
+  const isForeign = usual === "native" && isGeneration(endpoint) && endpoint !== dialect.native;
+  const way = isForeign && isAbsent ? "translate" : usual;
   if (way === undefined) {
     const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
     return { ...fault, retry: true };
@@ -117,6 +140,7 @@ function makePlan(channel: UpstreamTarget, planKey: PlanKey, optionText: OptionT
   return {
     kind: "plan",
     way,
+    mayBeAbsent: way === "native" && isForeign,
     dialect,
     wire,
     target,
