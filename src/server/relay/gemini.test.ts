@@ -218,3 +218,24 @@ describe("a Gemini channel in trouble", () => {
     expect([chat.status, chat.headers.get("retry-after")]).toEqual([429, "17"]);
   });
 });
+
+describe("a limit said twice", () => {
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  it.each([
+    ["in both spellings", { contents, generationConfig: { maxOutputTokens: 1, max_output_tokens: 9_000 } }],
+    [
+      "in two configurations",
+      { contents, generationConfig: {}, generation_config: { maxOutputTokens: 9_000 } },
+    ],
+  ])("is refused: %s", async (_, body) => {
+    const response = await post(`${GEMINI}:generateContent`, body);
+    expect(response.status).toBe(400);
+    expect(world.upstream.journal).toEqual([]);
+  });
+
+  it("in one spelling twice is refused too", async () => {
+    const text = `{"contents":${JSON.stringify(contents)},"generationConfig":{"maxOutputTokens":1,"maxOutputTokens":9000}}`;
+    const path = `/v1beta/models/${GEMINI}:generateContent`;
+    expect((await world.ask(text, { path })).status).toBe(400);
+  });
+});

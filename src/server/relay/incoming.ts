@@ -107,18 +107,7 @@ export function readIncoming(
 
 /** How long, and how many, the answers may be. */
 function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<Incoming, "maxTokens" | "choices"> {
-  if (endpoint === "generate") {
-    const config = memberObject(body, "generationConfig") ?? memberObject(body, "generation_config");
-    if (config === undefined) return { maxTokens: undefined, choices: 1 };
-    return {
-      maxTokens:
-        count(config, "maxOutputTokens", MAX_TOKENS) ?? count(config, "max_output_tokens", MAX_TOKENS),
-      choices: Math.max(
-        1,
-        count(config, "candidateCount", MAX_CHOICES) ?? count(config, "candidate_count", MAX_CHOICES) ?? 1,
-      ),
-    };
-  }
+  if (endpoint === "generate") return geminiLimits(body);
   if (endpoint === "responses")
     return { maxTokens: count(body, "max_output_tokens", MAX_TOKENS), choices: 1 };
   const maxTokens = count(body, "max_tokens", MAX_TOKENS);
@@ -126,6 +115,23 @@ function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<Incoming, "max
   const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
   const choices = Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1);
   return { maxTokens: maxCompletionTokens ?? maxTokens, choices };
+}
+
+/** Gemini's limits stand one level down, and in two spellings (providers 17.2). Throws: Refusal. */
+function geminiLimits(body: ClientBody): Pick<Incoming, "maxTokens" | "choices"> {
+  const config = memberObject(body, spelled(body, "generationConfig", "generation_config"));
+  if (config === undefined) return { maxTokens: undefined, choices: 1 };
+  if (hasTwins(config.object)) throw new Refusal(refusals.keysRepeated());
+  const maxTokens = count(config, spelled(config, "maxOutputTokens", "max_output_tokens"), MAX_TOKENS);
+  const choices = count(config, spelled(config, "candidateCount", "candidate_count"), MAX_CHOICES);
+  return { maxTokens, choices: Math.max(1, choices ?? 1) };
+}
+
+/** The spelling in use. Throws: Refusal when both are: two parsers could see different values. */
+function spelled({ object }: ClientBody, camel: string, snake: string): string {
+  if (findMember(object, snake) === undefined) return camel;
+  if (findMember(object, camel) !== undefined) throw new Refusal(refusals.keysRepeated());
+  return snake;
 }
 
 /** A member that is an object, as a body of its own. */
