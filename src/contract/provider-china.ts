@@ -1,6 +1,7 @@
 // Provider rows: vendors in China. Data only. Facts: providers 2, 8–13; contract 13.
 import type { Provider, Quirks, Wire } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
+import { qianfanSlugs } from "./provider-slugs.ts";
 
 const { chat, completions, embeddings, responses, models } = openaiPaths;
 
@@ -99,10 +100,12 @@ export const chinaVendors: readonly Provider[] = [
       images: "/rpc/2.0/ai_custom/v1/wenxinworkshop/text2image/{slug}",
       rerank: "/rpc/2.0/ai_custom/v1/wenxinworkshop/reranker/{slug}",
     },
+    quirks: { modelNames: qianfanSlugs },
     // Qianfan v2 speaks OpenAI's wire: a bce-v3 key has no bar. Source: providers 8.1, 8.7.
     alternates: [{ baseHas: ["qianfan.baidubce.com"] }, { keyBars: 0 }].map((when) => ({
       when,
       ...qianfan,
+      quirks: {},
     })),
   },
   {

@@ -120,26 +120,23 @@ function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: Cha
         }),
       };
     }
-    case "tool": {
-      const text = resultText(message.parts);
-      return {
-        role: "tool",
-        tool_call_id: message.callId,
-        content: message.isError ? `Error: ${text}` : text,
-      };
-    }
+    case "tool":
+      return { role: "tool", tool_call_id: message.callId, content: toolText(message) };
     default:
       throw new Error(`unknown role ${JSON.stringify(message satisfies never)}`);
   }
 }
 
-/** The texts of a tool's result; a picture in it leaves a word behind (providers 18.3). */
+/** What a tool said; a picture in it leaves a word behind (providers 18.3). */
+export function toolText({ parts, isError }: HubMessage & { role: "tool" }): string {
+  const text = resultText(parts);
+  return isError ? `Error: ${text}` : text;
+}
+
+/** The texts of parts; any other leaves a word behind. */
 export function resultText(parts: readonly HubPart[]): string {
   return parts
-    .map((part) => {
-      if (part.kind === "text" || part.kind === "refusal") return part.text;
-      return part.kind === "image" ? "[image]" : `[${part.kind}]`;
-    })
+    .map((part) => (part.kind === "text" || part.kind === "refusal" ? part.text : `[${part.kind}]`))
     .join("\n");
 }
 
@@ -190,15 +187,24 @@ export function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
   };
 }
 
-/** A custom tool becomes a function with one text: chat wires other than OpenAI's newest know no other (providers 18.5). */
 function toolOf(tool: Exclude<HubTool, { kind: "web-search" }>, names: ToolNames): JsonRecord {
+  return { type: "function", function: functionOf(tool, names) };
+}
+
+/** A function as chat wires describe it. */
+export interface ChatFunction {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly parameters: JsonRecord;
+  readonly strict?: boolean | undefined;
+}
+
+/** A custom tool becomes a function with one text: chat wires other than OpenAI's newest know no other (providers 18.5). */
+export function functionOf(tool: Exclude<HubTool, { kind: "web-search" }>, names: ToolNames): ChatFunction {
   const { name, description } = tool;
   if (tool.kind === "function") {
     const parameters = tool.parameters ?? { type: "object", properties: {} };
-    return {
-      type: "function",
-      function: { name: names.wireName(name), description, parameters, strict: tool.strict },
-    };
+    return { name: names.wireName(name), description, parameters, strict: tool.strict };
   }
   const definition = tool.format?.["definition"];
   const hint = typeof definition === "string" ? `\n\nThe input follows this grammar:\n${definition}` : "";
@@ -208,10 +214,7 @@ function toolOf(tool: Exclude<HubTool, { kind: "web-search" }>, names: ToolNames
     required: ["input"],
     additionalProperties: false,
   };
-  return {
-    type: "function",
-    function: { name: names.wireName(name), description: `${description ?? ""}${hint}`, parameters },
-  };
+  return { name: names.wireName(name), description: `${description ?? ""}${hint}`, parameters };
 }
 
 function choiceOf(choice: HubToolChoice | undefined, names: ToolNames): unknown {

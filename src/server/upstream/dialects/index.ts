@@ -4,6 +4,8 @@ import { aiproxy } from "./aiproxy.ts";
 import { anthropic } from "./anthropic.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
+import { baidu } from "./baidu.ts";
+import { converse } from "./converse.ts";
 import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
 import { dify } from "./dify.ts";
@@ -16,10 +18,12 @@ import { responses } from "./responses.ts";
 export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
   azure,
+  baidu,
   aiproxy,
   anthropic,
   bedrock,
   "vertex-claude": vertexClaude,
+  converse,
   coze,
   dify,
   gemini,
