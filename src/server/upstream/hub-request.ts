@@ -238,6 +238,23 @@ export function hintsBeyond(request: HubRequest, can: ReadonlySet<Ability>): str
   return [...left, ...Object.keys(extras).filter((name) => name !== "modalities")];
 }
 
+/**
+ * The hints that stand in the messages and tools of a request: speakers' names, the detail pictures are to be looked at in, marks of
+ * prompt caches. For wires that have a word for none of them.
+ */
+export function hintsWithin({ messages, tools = [] }: HubRequest): string[] {
+  const parts = messages.flatMap((message) => message.parts);
+  const marked: readonly object[] = [...messages, ...parts, ...tools];
+  const isNamed = messages.some((message) => message.role !== "tool" && message.name !== undefined);
+  const isDetailed = parts.some((part) => part.kind === "image" && (part.detail ?? "auto") !== "auto");
+  const isMarked = marked.some((item) => "cache" in item && item.cache !== undefined);
+  return [
+    ...(isNamed ? ["messages[].name"] : []),
+    ...(isDetailed ? ["messages[].content[].image_url.detail"] : []),
+    ...(isMarked ? ["cache_control"] : []),
+  ];
+}
+
 /** `{}` for what is no JSON object: arguments of calls that no model finished. */
 export function argumentsOf(call: HubToolCall): JsonRecord {
   return call.isCustom === true ? { input: call.arguments } : (readJson(call.arguments) ?? {});

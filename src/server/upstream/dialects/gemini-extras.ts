@@ -1,7 +1,13 @@
 // What an OpenAI body may hold beyond the hub's words, as far as Gemini has a word for it; everything else is reported as dropped.
 // Google's own extension stands under `extra_body.google`, as its OpenAI-compatible service has it. Pure.
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { type Ability, type HubRequest, hintsBeyond, Unmappable } from "#server/upstream/hub-request.ts";
+import {
+  type Ability,
+  type HubRequest,
+  hintsBeyond,
+  hintsWithin,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
 
 export interface GeminiExtras {
   readonly generationConfig: JsonRecord;
@@ -23,7 +29,7 @@ const ABILITIES: ReadonlySet<Ability> = new Set([
 /** Adds to `dropped` what cannot be said. Throws: Unmappable. */
 export function extrasOf(request: HubRequest, dropped: string[]): GeminiExtras {
   const { modalities, audio, image_config, extra_body, ...beyond } = request.extras ?? {};
-  dropped.push(...hintsBeyond({ ...request, extras: beyond }, ABILITIES));
+  dropped.push(...hintsBeyond({ ...request, extras: beyond }, ABILITIES), ...hintsWithin(request));
   const google = asObject(asObject(extra_body)?.["google"]) ?? {};
   const cachedContent = asText(google["cached_content"]);
   const thinking = asObject(google["thinking_config"]);

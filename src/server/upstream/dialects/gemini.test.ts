@@ -157,11 +157,24 @@ describe("request", () => {
       parallelToolCalls: false,
       serviceTier: "scale",
       cacheKey: "k",
+      messages: [
+        {
+          role: "user",
+          name: "ann",
+          parts: [
+            { kind: "text", text: "hi", cache: { ttl: undefined } },
+            { kind: "image", source: { kind: "data", mime: "image/png", base64: "AA" }, detail: "high" },
+          ],
+        },
+      ],
       reasoning: { effort: "high", budgetTokens: undefined, isShown: undefined },
       extras: { logit_bias: {}, modalities: ["text"] },
     });
     expect(dropped?.toSorted()).toEqual([
+      "cache_control",
       "logit_bias",
+      "messages[].content[].image_url.detail",
+      "messages[].name",
       "parallel_tool_calls",
       "prompt_cache_key",
       "reasoning_effort",

@@ -7,6 +7,7 @@ import {
   type HubMessage,
   type HubRequest,
   hintsBeyond,
+  hintsWithin,
   systemText,
   textOf,
   Unmappable,
@@ -85,7 +86,7 @@ function turnsOf(messages: readonly HubMessage[]): PalmTurn[] {
 }
 
 function droppedOf(request: HubRequest): string[] {
-  const left = hintsBeyond(request, ABILITIES);
+  const left = [...hintsBeyond(request, ABILITIES), ...hintsWithin(request)];
   if (request.maxTokens !== undefined) left.push("max_tokens");
   if (request.reasoning !== undefined) left.push("reasoning_effort");
   return left;
