@@ -14,6 +14,7 @@ import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
 import { responses } from "./responses.ts";
+import { tencent } from "./tencent.ts";
 
 export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
@@ -30,4 +31,5 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   ollama,
   palm,
   responses,
+  tencent,
 };
