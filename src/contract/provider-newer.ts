@@ -27,6 +27,27 @@ const compatiblePaths: Paths = {
 
 const cloudflareAccount = "/client/v4/accounts/{account}/ai";
 
+/** One API's names. Source: providers 23.1. */
+const llamaOnBedrock = {
+  "llama3-8b-8192": "meta.llama3-8b-instruct-v1:0",
+  "llama3-70b-8192": "meta.llama3-70b-instruct-v1:0",
+} as const;
+
+/** Anthropic's names; from 4.x on a profile of regions is a must. Source: providers 23.1. */
+const claudeOnBedrock = {
+  "claude-3-haiku-20240307": "anthropic.claude-3-haiku-20240307-v1:0",
+  "claude-3-5-sonnet-20241022": "anthropic.claude-3-5-sonnet-20241022-v2:0",
+  "claude-haiku-4-5-20251001": "global.anthropic.claude-haiku-4-5-20251001-v1:0",
+  "claude-sonnet-4-5-20250929": "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
+  "claude-opus-4-5-20251101": "global.anthropic.claude-opus-4-5-20251101-v1:0",
+  "claude-opus-4-6": "global.anthropic.claude-opus-4-6-v1",
+  "claude-sonnet-4-6": "global.anthropic.claude-sonnet-4-6",
+  "claude-opus-4-7": "global.anthropic.claude-opus-4-7",
+  "claude-opus-4-8": "global.anthropic.claude-opus-4-8",
+  "claude-sonnet-5": "global.anthropic.claude-sonnet-5",
+  "claude-opus-5": "global.anthropic.claude-opus-5",
+} as const;
+
 export const newerTypes: readonly Provider[] = [
   {
     ...vendor,
@@ -116,15 +137,30 @@ export const newerTypes: readonly Provider[] = [
     keyHint: "按照如下格式输入：AK|SK|Region，或 APIKey|Region，例如 Region 为 us-east-1",
     keyParts: ["AK", "SK", "Region"],
     place: "aws",
-    dialect: "bedrock",
+    dialect: "converse",
     signer: "aws-sigv4",
-    paths: { chat: "/model/{model}/invoke" },
-    // OpenAI's open models have an address of its wire.
+    paths: { chat: "/model/{model}/converse" },
+    quirks: { modelNames: llamaOnBedrock },
     alternates: [
+      // OpenAI's open models have an address of its wire.
       {
         when: { modelPrefixes: ["openai."] },
         dialect: "openai",
         paths: { chat: "/openai/v1/chat/completions" },
+        quirks: {},
+      },
+      // Claude keeps its own bodies, whichever profile of regions stands before its name. Any other profile speaks Converse as well.
+      {
+        when: {
+          modelPrefixes: [
+            "claude-",
+            "anthropic.",
+            ...["us", "eu", "apac", "jp", "au", "global"].map((regions) => `${regions}.anthropic.`),
+          ],
+        },
+        dialect: "bedrock",
+        paths: { chat: "/model/{model}/invoke" },
+        quirks: { modelNames: claudeOnBedrock },
       },
     ],
   },

@@ -18,9 +18,9 @@ function addressOf(type: number, target: Partial<Parameters<typeof wireOf>[1]>):
 
 describe("the address of a cloud", () => {
   it.each([
-    ["AK|SK|us-east-1", "https://bedrock-runtime.us-east-1.amazonaws.com/model/{model}/invoke"],
-    ["key|eu-west-3", "https://bedrock-runtime.eu-west-3.amazonaws.com/model/{model}/invoke"],
-    ["AK|SK|evil.example/", "https://bedrock-runtime.{region}.amazonaws.com/model/{model}/invoke"],
+    ["AK|SK|us-east-1", "https://bedrock-runtime.us-east-1.amazonaws.com/model/{model}/converse"],
+    ["key|eu-west-3", "https://bedrock-runtime.eu-west-3.amazonaws.com/model/{model}/converse"],
+    ["AK|SK|evil.example/", "https://bedrock-runtime.{region}.amazonaws.com/model/{model}/converse"],
   ])("of Bedrock has the region of the key (%s)", (key, address) => {
     expect(addressOf(33, { key })).toBe(address);
   });

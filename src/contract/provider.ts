@@ -45,6 +45,7 @@ export type DialectName =
   | "ollama"
   | "aiproxy"
   | "bedrock"
+  | "converse"
   | "vertex-claude"
   | "coze"
   | "dify";

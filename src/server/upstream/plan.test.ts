@@ -96,7 +96,15 @@ describe("addresses", () => {
     ],
     [
       { slug: "bedrock", key: "AK|SK|us-east-1", model: "a.b-v1:0" },
-      "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/invoke",
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/converse",
+    ],
+    [
+      { slug: "bedrock", key: "AK|SK|us-east-1", model: "eu.anthropic.claude-x-v1:0" },
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/eu.anthropic.claude-x-v1%3A0/invoke",
+    ],
+    [
+      { slug: "bedrock", key: "AK|SK|us-east-1", model: "claude-opus-4-6" },
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/global.anthropic.claude-opus-4-6-v1/invoke",
     ],
     [{ slug: "bedrock", key: "AK|SK" }, "invalid_channel_key"],
     [

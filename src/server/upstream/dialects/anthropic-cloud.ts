@@ -2,6 +2,7 @@
 // streams in its own way. Source: providers 23.1, 23.2.
 import type { EndpointName, Wire } from "#contract/providers.ts";
 import { asText, readJson } from "#server/upstream/hub.ts";
+import { awsException } from "#server/upstream/hub-aws.ts";
 import type { HubChunk } from "#server/upstream/hub-reply.ts";
 import { anthropic } from "./anthropic.ts";
 import { MessageDecoder } from "./anthropic-reply.ts";
@@ -11,15 +12,7 @@ const NOTHING: readonly HubChunk[] = [];
 const BEDROCK_VERSION = "bedrock-2023-05-31";
 const VERTEX_VERSION = "vertex-2023-10-16";
 
-/** Exceptions within a stream, by the status they stand for. */
-const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
-  validationException: 400,
-  throttlingException: 429,
-  modelTimeoutException: 504,
-  serviceUnavailableException: 503,
-};
-
-/** AWS Bedrock's `invoke`. Anything but Claude has bodies of its own, which this wire does not speak. */
+/** AWS Bedrock's `invoke`. Anything but Claude speaks converse.ts. */
 export const bedrock: Dialect = {
   native: undefined,
   frames: "aws",
@@ -70,13 +63,8 @@ class BedrockDecoder implements StreamDecoder {
 
   take(event: WireEvent): readonly HubChunk[] | WireError {
     const exception = event.field("exception");
-    const payload = readJson(event.data);
-    if (exception !== "") {
-      const message = asText(payload?.["message"]) ?? exception;
-      const status = EXCEPTION_STATUS[exception] ?? 500;
-      return { kind: "error", status, message, code: exception, type: "bedrock_error" };
-    }
-    const bytes = asText(payload?.["bytes"]);
+    if (exception !== "") return awsException(exception, event.data);
+    const bytes = asText(readJson(event.data)?.["bytes"]);
     if (bytes === undefined) return NOTHING;
     return this.#inner.take({ data: Buffer.from(bytes, "base64").toString(), field: () => "" });
   }
