@@ -48,7 +48,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   if (searches && !SEARCHING.test(request.model)) dropped.push("web_search_options");
   const body: Record<string, unknown> = {
     model: request.model,
-    messages: messagesOf(request.messages, names, options),
+    messages: chatMessages(request.messages, names, options),
     ...(request.isStream && { stream: true, stream_options: { include_usage: true } }),
     max_tokens: request.maxTokens,
     temperature: request.temperature,
@@ -72,7 +72,8 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   return { body, dropped, toolNames: names.changed };
 }
 
-function messagesOf(
+/** Messages as chat wires write them. Throws: Unmappable for media that they cannot hold. */
+export function chatMessages(
   messages: readonly HubMessage[],
   names: ToolNames,
   options: ChatBodyOptions,

@@ -1,6 +1,7 @@
 // The dialects that are spoken today, by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
 import { aiproxy } from "./aiproxy.ts";
+import { ali } from "./ali.ts";
 import { anthropic } from "./anthropic.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
@@ -21,6 +22,7 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   azure,
   baidu,
   aiproxy,
+  ali,
   anthropic,
   bedrock,
   "vertex-claude": vertexClaude,
