@@ -4,7 +4,7 @@ import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
 import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
-import { networkFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
+import { localFault, networkFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
 import { maskSecrets } from "./mask.ts";
 import type { SseEvent } from "./sse.ts";
@@ -87,6 +87,22 @@ export class Receiver implements Sink, StreamReply {
     const { trace, now } = this.#options;
     if (trace.firstByteMs === 0) trace.firstByteMs = now();
     this.#bytes += chunk.length;
+    try {
+      this.#take(chunk);
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
+  }
+
+  onEnd(): void {
+    try {
+      this.#end();
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
+  }
+
+  #take(chunk: Buffer): void {
     switch (this.#mode) {
       case "stream":
         this.#onEvents(this.#read(chunk));
@@ -106,7 +122,7 @@ export class Receiver implements Sink, StreamReply {
     }
   }
 
-  onEnd(): void {
+  #end(): void {
     switch (this.#mode) {
       case "stream":
         this.#onStreamEnd();
@@ -350,4 +366,10 @@ export class Receiver implements Sink, StreamReply {
 /** A part of a chunk; mostly it is all of it. */
 function piece(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
+}
+
+/** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
+function ownFault(error: unknown): RelayFault {
+  const detail = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : "";
+  return localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail });
 }
