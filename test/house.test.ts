@@ -191,7 +191,8 @@ describe("nothing is declared in vain", () => {
 
   const dialects = globSync("src/server/upstream/dialects/*.ts", { cwd: ROOT })
     .map((path) => path.replace(/^.*\/|\.ts$/g, ""))
-    .filter((name) => !/^index$|^dialect$|\.test$/.test(name));
+    // A dialect of several files has its name first in all of them: gemini.ts, gemini-reply.ts.
+    .filter((name) => !/^index$|^dialect$|\.test$|-/.test(name));
 
   test.each(dialects)("dialect %s has recorded cases", (name) => {
     const folder = `src/server/upstream/dialects/fixtures/${name}`;

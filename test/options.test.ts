@@ -7,6 +7,7 @@ import { type OptionKey, type OptionRow, optionTable } from "#contract/option.ts
 import { defaultModelRatio } from "#contract/prices.ts";
 import { asRoot, createTestApp, type TestApp } from "./app.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "./fake-upstream.ts";
+import { DEFAULTS, KINDS, kinds } from "./option-kinds.ts";
 import { type SeededUser, seedToken, seedUser } from "./seed.ts";
 import { startSmtp } from "./smtp-emulator.ts";
 import { seedChannel } from "./stores.ts";
@@ -15,121 +16,6 @@ const ROOT = join(import.meta.dirname, "..");
 const MODEL = "gpt-4";
 // The keys of the table are exactly OptionKey.
 const keys = Object.keys(optionTable) as OptionKey[];
-
-/** Texts that an option of a kind takes, and texts that it refuses. */
-const KINDS = {
-  flag: { good: ["true", "false"], bad: [] },
-  text: { good: ["some words", ""], bad: ["x".repeat(2_001)] },
-  secret: { good: ["a-secret"], bad: ["x".repeat(2_001)] },
-  html: { good: ["# 标题", "<b>粗</b>", "https://example.com", ""], bad: ["x".repeat(200_001)] },
-  url: {
-    good: ["https://example.com", "http://10.0.0.1:3000/base", ""],
-    bad: ["example.com", "ftp://x", "javascript:alert(1)", "https://a:b@c"],
-  },
-  link: {
-    good: ["https://example.com/a/", "/topup", ""],
-    bad: ["javascript:alert(1)", "data:text/html,x", "//evil.example", "\\\\evil.example", "/\\evil"],
-  },
-  whole: { good: ["0", "7", "500000"], bad: ["-1", "1.5", "x", "", "9007199254740993"] },
-  amount: { good: ["0", "0.5", "30"], bad: ["-1", "x", "", "Infinity"] },
-  positive: { good: ["1", "500000", "0.5"], bad: ["0", "-1", "x", ""] },
-  port: { good: ["25", "465", "587"], bad: ["0", "70000", "x", "1.5"] },
-  ratios: {
-    good: ['{"default":1,"vip":0.5}'],
-    bad: ["", "{", "[]", '{"default":"1"}', '{"default":-1}', '{"default":1e999}'],
-  },
-  maybe: { good: ["", "0", "1.5"], bad: ["-1", "x"] },
-  domains: { good: ["a.com,b.com", ""], bad: ["a.com,,b.com", "a.com,a.com", ","] },
-  repository: { good: ["owner/name", "a-b/c.d_e", ""], bad: ["owner", "a/b/c", "../x", "a/..", "a b/c"] },
-  theme: { good: ["default", "berry", "air"], bad: ["neon", ""] },
-} as const;
-
-const kinds: Record<OptionKey, keyof typeof KINDS> = {
-  PasswordLoginEnabled: "flag",
-  PasswordRegisterEnabled: "flag",
-  RegisterEnabled: "flag",
-  EmailVerificationEnabled: "flag",
-  EmailDomainRestrictionEnabled: "flag",
-  EmailDomainWhitelist: "domains",
-  GitHubOAuthEnabled: "flag",
-  GitHubClientId: "text",
-  GitHubClientSecret: "secret",
-  GitHubImportedNameEnabled: "flag",
-  WeChatAuthEnabled: "flag",
-  WeChatServerAddress: "url",
-  WeChatServerToken: "secret",
-  WeChatAccountQRCodeImageURL: "link",
-  MessagePusherAddress: "url",
-  MessagePusherToken: "secret",
-  TurnstileCheckEnabled: "flag",
-  TurnstileSiteKey: "text",
-  TurnstileSecretKey: "secret",
-  SMTPServer: "text",
-  SMTPPort: "port",
-  SMTPAccount: "text",
-  SMTPFrom: "text",
-  SMTPToken: "secret",
-  ServerAddress: "url",
-  Notice: "html",
-  SystemName: "text",
-  Logo: "link",
-  Footer: "html",
-  HomePageContent: "html",
-  About: "html",
-  Theme: "theme",
-  ReleaseRepository: "repository",
-  QuotaForNewUser: "whole",
-  QuotaForInviter: "whole",
-  QuotaForInvitee: "whole",
-  QuotaRemindThreshold: "whole",
-  PreConsumedQuota: "whole",
-  ModelRatio: "ratios",
-  CompletionRatio: "ratios",
-  CacheRatio: "ratios",
-  GroupRatio: "ratios",
-  FallbackModelRatio: "maybe",
-  TopUpLink: "link",
-  ChatLink: "link",
-  PricingLink: "link",
-  DocsLink: "link",
-  CheapLink: "link",
-  QuotaPerUnit: "positive",
-  RetryTimes: "whole",
-  TokenRequestsPerMinute: "whole",
-  UserRequestsPerMinute: "whole",
-  TokenConcurrency: "whole",
-  UserConcurrency: "whole",
-  ChannelDisableThreshold: "amount",
-  AutomaticDisableChannelEnabled: "flag",
-  AutomaticEnableChannelEnabled: "flag",
-  LogConsumeEnabled: "flag",
-  DisplayInCurrencyEnabled: "flag",
-  DisplayTokenStatEnabled: "flag",
-  ApproximateTokenEnabled: "flag",
-};
-
-/** Defaults of contract 6.2, as the options list shows them. Price tables are shown whole; secrets as "not configured". */
-const DEFAULTS: Partial<Record<OptionKey, string>> = {
-  PasswordLoginEnabled: "true",
-  PasswordRegisterEnabled: "true",
-  RegisterEnabled: "true",
-  EmailVerificationEnabled: "false",
-  SMTPPort: "587",
-  Theme: "default",
-  QuotaForNewUser: "0",
-  QuotaRemindThreshold: "1000",
-  PreConsumedQuota: "500",
-  QuotaPerUnit: "500000",
-  RetryTimes: "0",
-  ChannelDisableThreshold: "5",
-  AutomaticDisableChannelEnabled: "false",
-  AutomaticEnableChannelEnabled: "false",
-  LogConsumeEnabled: "true",
-  DisplayInCurrencyEnabled: "true",
-  DisplayTokenStatEnabled: "true",
-  ApproximateTokenEnabled: "false",
-  GroupRatio: '{"default":1,"vip":1,"svip":1}',
-};
 
 describe("every option", () => {
   let app: TestApp;
@@ -247,6 +133,20 @@ describe("every option", () => {
     await put("CacheRatio", JSON.stringify({ [MODEL]: 0.1 }));
     expect((await pay()).charged).toBe(15);
   };
+  /** Ten tokens of one kind, in or out, at three times the price of plain input. */
+  const partRatio = (name: OptionKey, { prompt, completion }: { prompt?: object; completion?: object }) => {
+    const [input, output] = prompt === undefined ? [0, 10] : [10, 0];
+    return async () => {
+      const told = {
+        ...usage(input, output),
+        ...(prompt && { prompt_tokens_details: prompt }),
+        ...(completion && { completion_tokens_details: completion }),
+      };
+      upstream.script(json(chatReply("hi", told)));
+      await put(name, JSON.stringify({ [MODEL]: 3 }));
+      expect((await pay()).charged).toBe(450);
+    };
+  };
   const groupRatio = async () => {
     const vip = await seedUser(app.ctx, "vip", { group: "vip" });
     const token = await seedToken(app.ctx, vip.id);
@@ -335,6 +235,11 @@ describe("every option", () => {
     ModelRatio: modelRatio,
     CompletionRatio: completionRatio,
     CacheRatio: cacheRatio,
+    CacheWriteRatio: partRatio("CacheWriteRatio", { prompt: { cache_write_tokens: 10 } }),
+    AudioRatio: partRatio("AudioRatio", { prompt: { audio_tokens: 10 } }),
+    AudioCompletionRatio: partRatio("AudioCompletionRatio", { completion: { audio_tokens: 10 } }),
+    ImageRatio: partRatio("ImageRatio", { prompt: { image_tokens: 10 } }),
+    ImageCompletionRatio: partRatio("ImageCompletionRatio", { completion: { image_tokens: 10 } }),
     GroupRatio: groupRatio,
     FallbackModelRatio: fallbackModelRatio,
     TopUpLink: inStatus("TopUpLink", "top_up_link", "https://example.com/shop"),
@@ -348,6 +253,7 @@ describe("every option", () => {
     UserRequestsPerMinute: "src/server/relay/limits.test.ts",
     TokenConcurrency: "src/server/relay/limits.test.ts",
     UserConcurrency: "src/server/relay/limits.test.ts",
+    SessionAffinityEnabled: "src/server/relay/affinity.test.ts",
     ChannelDisableThreshold: "src/server/api/channel-runs.test.ts",
     AutomaticDisableChannelEnabled: "src/server/api/channel-runs.test.ts",
     AutomaticEnableChannelEnabled: "src/server/api/channel-runs.test.ts",

@@ -1,5 +1,5 @@
 // Price lists of the vendors in China (April to September 2026), with the last prices of retired models. Data only.
-// Source: providers 26.7–26.16; contract 14.1. Of tiered prices the first tier is given. A model that several sell has its maker's price.
+// Source: providers 26.7–26.16; contract 14.1. Tiers whose bounds are not published as numbers are not here. A model that several sell has its maker's price.
 import { asRatio, cny, cnyPerImage, type PriceSheet, usd } from "./price-sheet.ts";
 
 /** The yuan list of September 2026, off-peak: newer and dearer than the dollar list of spring. */
@@ -40,15 +40,16 @@ const zhipu: PriceSheet = {
   unitPrice: cny,
   rows: [
     ["glm-5.2", 8, 28, 2],
-    ["glm-5.1", 6, 24, 1.3],
-    ["glm-5-turbo glm-5v-turbo", 5, 22, 1.2],
-    ["glm-5", 4, 18, 1],
+    ["glm-5.1", 6, 24, 1.3, undefined, { above: { 32000: [8, 28] } }],
+    ["glm-5-turbo", 5, 22, 1.2, undefined, { above: { 32000: [7, 26] } }],
+    ["glm-5v-turbo", 5, 22, 1.2],
+    ["glm-5", 4, 18, 1, undefined, { above: { 32000: [6, 22] } }],
     ["glm-4.7 glm-4.6 glm-4.5", 2, 8, 0.4],
     ["glm-4.7-flashx", 0.5, 3, 0.1],
     ["glm-4.7-flash glm-4.5-flash glm-4-flash glm-4-flash-250414 glm-4v-flash glm-4.6v-flash", 0],
     ["glm-4.5-air", 0.8, 2, 0.16],
-    ["glm-4.6v", 1, 3, 0.2],
-    ["glm-4.5v", 2, 6],
+    ["glm-4.6v", 1, 3, 0.2, undefined, { above: { 32000: [2, 6] } }],
+    ["glm-4.5v", 2, 6, undefined, undefined, { above: { 32000: [4, 12] } }],
     ["glm-4-plus", 5, 5, 2.5],
     ["glm-4-air glm-4-air-250414", 0.5, 0.5, 0.25],
     ["glm-4-airx", 10, 10],
@@ -75,8 +76,8 @@ const zhipuImages: PriceSheet = {
 const baidu: PriceSheet = {
   unitPrice: cny,
   rows: [
-    ["ernie-5.1", 4, 18],
-    ["ernie-5.0", 6, 24],
+    ["ernie-5.1", 4, 18, undefined, undefined, { above: { 32000: [6, 22] } }],
+    ["ernie-5.0", 6, 24, undefined, undefined, { above: { 32000: [10, 40] } }],
     ["ernie-4.5-turbo-128k ernie-4.5-turbo-32k", 0.8, 3.2, 0.2],
     ["ernie-4.5-turbo-vl", 3, 9],
     ["ernie-x1.1-preview", 1, 4],
@@ -131,13 +132,13 @@ const tencent: PriceSheet = {
 const minimax: PriceSheet = {
   unitPrice: cny,
   rows: [
-    ["MiniMax-M3", 2.1, 8.4, 0.42],
+    ["MiniMax-M3", 2.1, 8.4, 0.42, undefined, { above: { 512000: [4.2, 16.8] } }],
     ["MiniMax-M2.7", 2.1, 8.4, 0.42, 2.625],
     ["MiniMax-M2.7-highspeed", 4.2, 16.8, 0.84, 5.25],
     ["MiniMax-M2.5 MiniMax-M2.1 MiniMax-M2", 2.1, 8.4, 0.21, 2.625],
     ["MiniMax-M2.5-highspeed", 4.2, 16.8, 0.42, 5.25],
     ["M2-her", 2.1, 8.4],
-    ["MiniMax-M1", 0.8, 8],
+    ["MiniMax-M1", 0.8, 8, undefined, undefined, { above: { 200000: [1.2, 16] } }],
     ["MiniMax-Text-01 MiniMax-VL-01 abab6.5s-chat", 1, 8],
     ["abab6.5-chat", 30, 30],
     ["abab6-chat", 100, 100],
@@ -172,7 +173,7 @@ const baichuan: PriceSheet = {
   ],
 };
 
-/** 360, 01.AI; StepFun, Doubao and SiliconFlow through a custom channel. */
+/** 360, 01.AI, StepFun, Doubao, SiliconFlow. */
 const others: PriceSheet = {
   unitPrice: cny,
   rows: [
@@ -197,7 +198,7 @@ const others: PriceSheet = {
     ["doubao-seed-2-0-pro", 3.2, 16, 0.64],
     ["doubao-seed-2-0-lite", 0.6, 3.6],
     ["doubao-seed-2-0-mini", 0.2, 2],
-    ["doubao-seed-1-8 doubao-seed-1-6", 0.8, 8, 0.16],
+    ["doubao-seed-1-8 doubao-seed-1-6", 0.8, 8, 0.16, undefined, { above: { 32000: [1.2, 16] } }],
     ["doubao-seed-1-6-flash", 0.15, 1.5, 0.03],
     ["doubao-1-5-pro-32k Doubao-pro-32k Doubao-pro-4k", 0.8, 2],
     ["doubao-1-5-pro-256k Doubao-pro-128k", 5, 9],
@@ -217,7 +218,8 @@ const ali: PriceSheet = {
   unitPrice: usd,
   rows: [
     ["qwen3.7-max", 2.5, 7.5, 0.5, 3.125],
-    ["qwen3.7-plus qwen3.6-plus", 0.5, 3, 0.05, 0.625],
+    ["qwen3.7-plus", 0.5, 3, 0.05, 0.625, { above: { 128000: [2, 6] } }],
+    ["qwen3.6-plus", 0.5, 3, 0.05, 0.625, { above: { 256000: [2, 6] } }],
     ["qwen3.6-max-preview", 1.32, 7.9, 0.132],
     ["qwen3.6-flash", 0.1875, 1.125, undefined, 0.234375],
     ["qwen3.5-plus", 0.573, 3.44],

@@ -1,5 +1,5 @@
 // Price lists of the vendors outside China, in dollars (April to September 2026), with the last prices of retired models. Data only.
-// Source: providers 26.2–26.6, 26.17, 26.18; contract 14.1. Of tiered prices the first tier is given.
+// Source: providers 26.2–26.6, 26.17, 26.18; contract 14.1.
 import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 
 const anthropic: PriceSheet = {
@@ -9,7 +9,8 @@ const anthropic: PriceSheet = {
     ["claude-opus-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6", 5, 25, 0.5, 6.25],
     ["claude-opus-4-5 claude-opus-4-5-20251101", 5, 25, 0.5, 6.25],
     ["claude-opus-4-1 claude-opus-4-1-20250805 claude-opus-4-0 claude-opus-4-20250514", 15, 75, 1.5, 18.75],
-    ["claude-sonnet-5 claude-sonnet-4-6 claude-sonnet-4-5 claude-sonnet-4-5-20250929", 3, 15, 0.3, 3.75],
+    ["claude-sonnet-5 claude-sonnet-4-6", 3, 15, 0.3, 3.75],
+    ["claude-sonnet-4-5 claude-sonnet-4-5-20250929", 3, 15, 0.3, 3.75, { above: { 200000: [6, 22.5] } }],
     ["claude-sonnet-4-0 claude-sonnet-4-20250514 claude-3-7-sonnet-20250219", 3, 15, 0.3, 3.75],
     ["claude-haiku-4-5 claude-haiku-4-5-20251001", 1, 5, 0.1, 1.25],
     ["claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-5-sonnet-latest", 3, 15, 0.3, 3.75],
@@ -29,16 +30,23 @@ const gemini: PriceSheet = {
     ["gemini-3.7-flash gemini-3.6-flash", 0.75, 3.75, 0.075],
     ["gemini-3.5-flash", 1.5, 9, 0.15],
     ["gemini-3.5-flash-lite", 0.3, 2.5, 0.03],
-    ["gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3-pro-preview", 2, 12, 0.2],
-    ["gemini-3-flash-preview", 0.5, 3, 0.05],
-    ["gemini-3.1-flash-lite", 0.25, 1.5, 0.025],
-    ["gemini-2.5-pro", 1.25, 10, 0.125],
-    ["gemini-2.5-flash gemini-flash-latest", 0.3, 2.5, 0.03],
-    ["gemini-2.5-flash-lite gemini-flash-lite-latest", 0.1, 0.4, 0.01],
-    ["gemini-2.0-flash", 0.1, 0.4, 0.025],
+    [
+      "gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3-pro-preview",
+      2,
+      12,
+      0.2,
+      undefined,
+      { above: { 200000: [4, 18, 0.4] } },
+    ],
+    ["gemini-3-flash-preview", 0.5, 3, 0.05, undefined, { audioIn: 1 }],
+    ["gemini-3.1-flash-lite", 0.25, 1.5, 0.025, undefined, { audioIn: 0.5 }],
+    ["gemini-2.5-pro", 1.25, 10, 0.125, undefined, { above: { 200000: [2.5, 15] } }],
+    ["gemini-2.5-flash gemini-flash-latest", 0.3, 2.5, 0.03, undefined, { audioIn: 1 }],
+    ["gemini-2.5-flash-lite gemini-flash-lite-latest", 0.1, 0.4, 0.01, undefined, { audioIn: 0.3 }],
+    ["gemini-2.0-flash", 0.1, 0.4, 0.025, undefined, { audioIn: 0.7 }],
     ["gemini-2.0-flash-lite", 0.075, 0.3],
-    ["gemini-1.5-pro", 1.25, 5, 0.3125],
-    ["gemini-1.5-flash", 0.075, 0.3, 0.01875],
+    ["gemini-1.5-pro", 1.25, 5, 0.3125, undefined, { above: { 128000: [2.5, 10] } }],
+    ["gemini-1.5-flash", 0.075, 0.3, 0.01875, undefined, { above: { 128000: [0.15, 0.6] } }],
     ["gemini-1.5-flash-8b", 0.0375, 0.15, 0.01],
     ["gemini-pro gemini-1.0-pro gemini-1.0-pro-001", 0.5, 1.5],
     ["gemini-pro-vision gemini-1.0-pro-vision-001", 0.5, 1.5],
@@ -50,7 +58,7 @@ const gemini: PriceSheet = {
     ["gemini-2.5-flash-preview-tts", 0.5, 10],
     ["gemini-2.5-pro-preview-tts", 1, 20],
     ["gemini-embedding-001", 0.15, 0],
-    ["gemini-embedding-2", 0.2, 0],
+    ["gemini-embedding-2", 0.2, 0, undefined, undefined, { imageIn: 0.45, audioIn: 6.5 }],
     ["gemma-4-31b-it gemma-4-26b-a4b-it", 0],
   ],
 };
@@ -131,11 +139,14 @@ const xai: PriceSheet = {
   rows: [
     ["grok-4.5", 2, 6, 0.5],
     [
-      "grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning grok-4.20-multi-agent-0309",
+      "grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning",
       1.25,
       2.5,
       0.2,
+      undefined,
+      { above: { 200000: [2.5, 5, 0.4] } },
     ],
+    ["grok-4.20-multi-agent-0309", 1.25, 2.5, 0.2],
     ["grok-build-0.1", 1, 2, 0.2],
     ["grok-code-fast-1", 0.2, 1.5, 0.02],
     ["grok-4-1-fast-reasoning grok-4-1-fast-non-reasoning", 0.2, 0.5, 0.05],
@@ -192,7 +203,7 @@ const openrouter: PriceSheet = {
   ],
 };
 
-/** Vendors without a type of their own, reached through a custom channel. */
+/** Cohere, Together, Cloudflare, Novita. */
 const others: PriceSheet = {
   unitPrice: usd,
   rows: [

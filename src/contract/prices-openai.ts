@@ -1,17 +1,19 @@
 // OpenAI's price list (August 2026) and the last prices of its retired models. Data only. Source: providers 26.1, 26.19; contract
-// 14.1. Prices for long prompts (above 272k tokens) cannot be expressed as one ratio and are not here.
+// 14.1.
 import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 
 export const openaiPrices: readonly PriceSheet[] = [
   {
     unitPrice: usd,
     rows: [
-      ["gpt-5.6 gpt-5.6-sol", 5, 30, 0.5, 6.25],
-      ["gpt-5.6-terra", 2, 12, 0.2, 2.5],
-      ["gpt-5.6-luna", 0.2, 1.2, 0.02, 0.25],
-      ["gpt-5.5 gpt-5.5-2026-04-23 gpt-chat-latest", 5, 30, 0.5],
-      ["gpt-5.5-pro gpt-5.4-pro", 30, 180],
-      ["gpt-5.4", 2.5, 15, 0.25],
+      ["gpt-5.6 gpt-5.6-sol", 5, 30, 0.5, 6.25, { above: { 272000: [10, 45] } }],
+      ["gpt-5.6-terra", 2, 12, 0.2, 2.5, { above: { 272000: [4, 18] } }],
+      ["gpt-5.6-luna", 0.2, 1.2, 0.02, 0.25, { above: { 272000: [0.4, 1.8] } }],
+      ["gpt-5.5 gpt-5.5-2026-04-23", 5, 30, 0.5, undefined, { above: { 272000: [10, 45] } }],
+      ["gpt-chat-latest", 5, 30, 0.5],
+      ["gpt-5.5-pro", 30, 180, undefined, undefined, { above: { 272000: [60, 270] } }],
+      ["gpt-5.4-pro", 30, 180],
+      ["gpt-5.4", 2.5, 15, 0.25, undefined, { above: { 272000: [5, 22.5] } }],
       ["gpt-5.4-mini", 0.75, 4.5, 0.075],
       ["gpt-5.4-nano", 0.2, 1.25, 0.02],
       ["gpt-5.3-codex gpt-5.3-chat-latest gpt-5.2 gpt-5.2-codex gpt-5.2-chat-latest", 1.75, 14, 0.175],
@@ -60,11 +62,34 @@ export const openaiPrices: readonly PriceSheet[] = [
       // Transcription: the input is audio, so its price is the base.
       ["gpt-4o-transcribe gpt-4o-transcribe-diarize", 6, 10],
       ["gpt-4o-mini-transcribe", 3, 5],
-      // Image models report LLM tokens: text in, image out.
-      ["gpt-image-2 gpt-image-2-2026-04-21", 5, 30, 1.25],
-      ["gpt-image-1.5 chatgpt-image-latest", 5, 32, 1.25],
-      ["gpt-image-1", 5, 40, 1.25],
-      ["gpt-image-1-mini", 2, 8, 0.2],
+      // Image models report LLM tokens: text and images in, image out.
+      ["gpt-image-2 gpt-image-2-2026-04-21", 5, 30, 1.25, undefined, { imageIn: 8 }],
+      ["gpt-image-1.5 chatgpt-image-latest", 5, 32, 1.25, undefined, { imageIn: 8 }],
+      ["gpt-image-1", 5, 40, 1.25, undefined, { imageIn: 10 }],
+      ["gpt-image-1-mini", 2, 8, 0.2, undefined, { imageIn: 2.5 }],
+      // Text and sound, each with its price.
+      ["gpt-audio gpt-audio-1.5", 2.5, 10, undefined, undefined, { audioIn: 32, audioOut: 64 }],
+      ["gpt-4o-audio-preview", 2.5, 10, undefined, undefined, { audioIn: 40, audioOut: 80 }],
+      ["gpt-audio-mini", 0.6, 2.4, undefined, undefined, { audioIn: 10, audioOut: 20 }],
+      [
+        "gpt-realtime gpt-realtime-1.5 gpt-realtime-2025-08-28",
+        4,
+        16,
+        0.4,
+        undefined,
+        { audioIn: 32, audioOut: 64, imageIn: 5 },
+      ],
+      ["gpt-realtime-2 gpt-realtime-2.1", 4, 24, 0.4, undefined, { audioIn: 32, audioOut: 64, imageIn: 5 }],
+      [
+        "gpt-realtime-mini gpt-realtime-2.1-mini",
+        0.6,
+        2.4,
+        0.06,
+        undefined,
+        { audioIn: 10, audioOut: 20, imageIn: 0.8 },
+      ],
+      ["gpt-4o-realtime-preview", 5, 20, 2.5, undefined, { audioIn: 40, audioOut: 80 }],
+      ["gpt-4o-mini-realtime-preview", 0.6, 2.4, 0.3, undefined, { audioIn: 10, audioOut: 20 }],
     ],
   },
   {

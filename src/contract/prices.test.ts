@@ -3,15 +3,22 @@ import { describe, expect, it } from "vitest";
 import {
   chargeUnit,
   completionRatioRule,
+  defaultAudioCompletionRatio,
+  defaultAudioRatio,
   defaultCacheRatio,
   defaultCacheWriteRatio,
   defaultCompletionRatio,
+  defaultImageCompletionRatio,
+  defaultImageRatio,
   defaultModelRatio,
+  defaultTiers,
   pricedName,
+  tiersOf,
   unpriced,
 } from "./prices.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
+import { newerPrices } from "./prices-newer.ts";
 import { openaiPrices } from "./prices-openai.ts";
 import { providerModels } from "./provider-models.ts";
 
@@ -20,14 +27,19 @@ function completionOf(model: string): string {
   return String(defaultCompletionRatio[model] ?? completionRatioRule(model));
 }
 
+const multiples = [
+  defaultCompletionRatio,
+  defaultCacheRatio,
+  defaultCacheWriteRatio,
+  defaultAudioRatio,
+  defaultAudioCompletionRatio,
+  defaultImageRatio,
+  defaultImageCompletionRatio,
+];
+
 describe("the default tables", () => {
   it("hold finite ratios of at least 0 and at most six decimals", () => {
-    for (const table of [
-      defaultModelRatio,
-      defaultCompletionRatio,
-      defaultCacheRatio,
-      defaultCacheWriteRatio,
-    ]) {
+    for (const table of [defaultModelRatio, ...multiples]) {
       for (const [name, ratio] of Object.entries(table)) {
         expect(String(ratio), name).toMatch(/^\d+(\.\d{1,6})?$/);
         expect(name).toMatch(/^\S+$/);
@@ -36,14 +48,14 @@ describe("the default tables", () => {
   });
 
   it("list every name once", () => {
-    const sheets = [...openaiPrices, ...globalPrices, ...chinaPrices];
+    const sheets = [...openaiPrices, ...globalPrices, ...chinaPrices, ...newerPrices];
     const names = sheets.flatMap(({ rows }) => rows.flatMap(([text]) => text.split(" ")));
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
-    expect(Object.keys(defaultModelRatio).length).toBe(names.length);
+    expect(Object.keys(defaultModelRatio).filter((name) => !name.includes(">")).length).toBe(names.length);
   });
 
   it("price a completion, a cache or a unit only where there is a model ratio", () => {
-    for (const table of [defaultCompletionRatio, defaultCacheRatio, defaultCacheWriteRatio, chargeUnit]) {
+    for (const table of [...multiples, chargeUnit]) {
       for (const name of Object.keys(table)) expect(defaultModelRatio[name], name).toBeDefined();
     }
   });
@@ -52,6 +64,26 @@ describe("the default tables", () => {
     for (const [name, ratio] of Object.entries(defaultCacheRatio)) expect(ratio, name).toBeLessThanOrEqual(1);
     for (const [name, ratio] of Object.entries(defaultCacheWriteRatio))
       expect(ratio, name).toBeGreaterThanOrEqual(1);
+  });
+
+  it("make long prompts dearer, never cheaper", () => {
+    expect(defaultTiers["gpt-5.4"]).toEqual([272_000]);
+    expect(Object.keys(defaultTiers).length).toBeGreaterThan(20);
+    for (const [model, bounds] of Object.entries(defaultTiers)) {
+      for (const above of bounds) {
+        const tier = `${model}>${above}`;
+        const input = defaultModelRatio[model] ?? Number.NaN;
+        const longInput = defaultModelRatio[tier] ?? Number.NaN;
+        expect(longInput, tier).toBeGreaterThan(input);
+        const output = input * (defaultCompletionRatio[model] ?? Number.NaN);
+        expect(longInput * (defaultCompletionRatio[tier] ?? Number.NaN), tier).toBeGreaterThan(output);
+      }
+    }
+  });
+
+  it("read tiers from names, in order, and nothing else", () => {
+    const models = { "a>200": 1, "a>30": 1, "b>x": 1, ">5": 1, "c>": 1, "d>1>2": 1 };
+    expect({ ...tiersOf(models) }).toEqual({ a: [30, 200], "d>1": [2] });
   });
 
   it("find nothing for names of object members", () => {

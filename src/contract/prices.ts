@@ -3,11 +3,12 @@
 import { type ChargeUnit, ratiosOf, table } from "./price-sheet.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
+import { newerPrices } from "./prices-newer.ts";
 import { openaiPrices } from "./prices-openai.ts";
 
 export type { ChargeUnit } from "./price-sheet.ts";
 
-const ratios = ratiosOf([...openaiPrices, ...globalPrices, ...chinaPrices]);
+const ratios = ratiosOf([...openaiPrices, ...globalPrices, ...chinaPrices, ...newerPrices]);
 
 /** Model → price of its input; 1 = $2 per million LLM tokens (or the unit in `chargeUnit`), at most six decimals. */
 export const defaultModelRatio: Readonly<Record<string, number>> = ratios.model;
@@ -17,21 +18,36 @@ export const defaultCompletionRatio: Readonly<Record<string, number>> = ratios.c
 export const defaultCacheRatio: Readonly<Record<string, number>> = ratios.cache;
 /** Model → price of input written to the cache (five minutes) as a multiple of the input price; absent = 1. */
 export const defaultCacheWriteRatio: Readonly<Record<string, number>> = ratios.cacheWrite;
+/** Model → price of sound as input, as a multiple of the input price; absent = 1. */
+export const defaultAudioRatio: Readonly<Record<string, number>> = ratios.audio;
+/** Model → price of sound as output, as a multiple of the price of sound as input; absent = the output price. */
+export const defaultAudioCompletionRatio: Readonly<Record<string, number>> = ratios.audioCompletion;
+/** Model → price of pictures as input, as a multiple of the input price; absent = 1. */
+export const defaultImageRatio: Readonly<Record<string, number>> = ratios.image;
+/** Model → price of pictures as output, as a multiple of the price of pictures as input; absent = the output price. */
+export const defaultImageCompletionRatio: Readonly<Record<string, number>> = ratios.imageCompletion;
 /** Models whose ratio counts something else than LLM tokens. */
 export const chargeUnit: Readonly<Record<string, ChargeUnit>> = ratios.unit;
 
 const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ["本地部署的模型没有公开价格", "llama3.3 qwen3:8b gpt-oss:20b gemma3:12b deepseek-r1:8b nomic-embed-text"],
-  ["文本与音频单价不同，无法用一个倍率表示", "gpt-audio-1.5 gpt-audio-mini"],
   ["按实际调用的模型与工具计价", "groq/compound groq/compound-mini openrouter/auto"],
-  ["按张计价，价格因规格而异", "glm-image qwen-image-plus wan2.6-t2i"],
+  [
+    "按张计价，价格因规格而异",
+    "glm-image qwen-image-plus wan2.6-t2i grok-imagine-image Kwai-Kolors/Kolors Qwen/Qwen-Image",
+  ],
+  ["按检索次数计价", "rerank-v4.0-pro rerank-v3.5"],
   [
     "语音模型，未见可靠的公开价格",
-    "gpt-transcribe glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest canopylabs/orpheus-v1-english",
+    "gpt-transcribe glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest canopylabs/orpheus-v1-english step-tts-2 step-asr FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B",
   ],
   [
     "未见可靠的公开价格",
-    "rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct codestral-embed mistral-moderation-latest",
+    `rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct codestral-embed mistral-moderation-latest
+    @cf/openai/gpt-oss-20b @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/moonshotai/kimi-k2.6
+    @cf/baai/bge-m3 moonshotai/Kimi-K2.6 zai-org/GLM-5.1 zai-org/glm-5.1 zai-org/GLM-5.2 doubao-seed-2-1-pro-260915
+    deepseek-v3-2-251201 qwen/qwen3-coder-480b-a35b-instruct Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B
+    Qwen/Qwen3-Embedding-8B`,
   ],
 ];
 
@@ -39,9 +55,29 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
 export const unpriced: Readonly<Record<string, string>> = Object.assign(
   table<string>(),
   Object.fromEntries(
-    unpricedGroups.flatMap(([reason, models]) => models.split(" ").map((model) => [model, reason])),
+    unpricedGroups.flatMap(([reason, models]) => models.split(/\s+/).map((model) => [model, reason])),
   ),
 );
+
+/** See `tierName`. */
+const TIER_NAME = /^(.+)>(\d{1,15})$/;
+
+/** Model → how long its input must be for dearer prices to hold, in LLM tokens, ascending; they stand under `tierName`. */
+export const defaultTiers: Readonly<Record<string, readonly number[]>> = tiersOf(ratios.model);
+
+/** The tiers among the names of a model table: `gpt-5.4>272000` is one of gpt-5.4. */
+export function tiersOf(
+  models: Readonly<Record<string, number>>,
+): Readonly<Record<string, readonly number[]>> {
+  const tiers = table<number[]>();
+  for (const name of Object.keys(models)) {
+    const [, model, above] = TIER_NAME.exec(name) ?? [];
+    if (model === undefined) continue;
+    const known = tiers[model] ?? [];
+    tiers[model] = [...known, Number(above)].toSorted((one, other) => one - other);
+  }
+  return tiers;
+}
 
 /** The name a price is looked up by: `qwen-…-internet` and `command-…-internet` lose the suffix (contract 10.8). */
 export function pricedName(model: string): string {
@@ -84,4 +120,9 @@ const completionRules: readonly (readonly [pattern: RegExp, ratio: string])[] = 
 /** Tells the completion ratio of a model that is in no table, as exact text: a decimal or a fraction such as `4/3`. */
 export function completionRatioRule(model: string): string {
   return completionRules.find(([pattern]) => pattern.test(model))?.[1] ?? "1";
+}
+
+/** Anthropic sells writes to its cache for a quarter more than plain input, whatever the model (providers 26.20). */
+export function cacheWriteRatioRule(model: string): number {
+  return /^(anthropic[/.])?claude-/.test(model) ? 1.25 : 1;
 }

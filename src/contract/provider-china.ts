@@ -1,8 +1,9 @@
 // Provider rows: vendors in China. Data only. Facts: providers 2, 8–13; contract 13.
-import type { Provider, Quirks } from "./provider.ts";
+import type { Provider, Quirks, Wire } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
+import { qianfanSlugs } from "./provider-slugs.ts";
 
-const { chat, completions, embeddings, models } = openaiPaths;
+const { chat, completions, embeddings, responses, models } = openaiPaths;
 
 /** Source: MiniMax error codes, providers 13.4. 1008 = balance used up, 1026 and 1027 = content filter. */
 const minimaxQuirks: Quirks = {
@@ -24,6 +25,63 @@ const minimaxQuirks: Quirks = {
   },
 };
 
+/** Qianfan's own service speaks OpenAI's wire. Source: providers 8.7. */
+export const qianfan = {
+  baseUrl: "https://qianfan.baidubce.com",
+  dialect: "openai",
+  signer: "bearer-app-id",
+  paths: {
+    chat: "/v2/chat/completions",
+    embeddings: "/v2/embeddings",
+    images: "/v2/images/generations",
+    rerank: "/v2/rerank",
+    models: "/v2/models",
+  },
+} as const satisfies Wire;
+
+/** Spark's HTTP service (providers 11.5); `tool_calls` is a list only on request. Its codes: providers 11.4. */
+export const sparkHttp = {
+  baseUrl: "https://spark-api-open.xf-yun.com",
+  dialect: "openai",
+  signer: "bearer",
+  paths: { chat },
+  quirks: {
+    modelNames: {
+      "Spark-Lite": "lite",
+      "Spark-Pro": "generalv3",
+      "Spark-Pro-128K": "pro-128k",
+      "Spark-Max": "generalv3.5",
+      "Spark-Max-32K": "max-32k",
+      "Spark-4.0-Ultra": "4.0Ultra",
+    },
+    trueWithTools: ["tool_calls_switch"],
+    errorIn200: "code",
+    faultStatus: {
+      "10003": 400,
+      "10004": 400,
+      "10005": 400,
+      "10007": 429,
+      "10008": 429,
+      "10013": 400,
+      "10014": 400,
+      "10015": 403,
+      "10016": 403,
+      "10019": 400,
+      "10021": 400,
+      "10110": 503,
+      "10163": 400,
+      "10907": 400,
+      "11200": 403,
+      "11201": 429,
+      "11202": 429,
+      "11203": 429,
+    },
+  },
+} as const satisfies Wire;
+
+/** A base that ends in its generation holds the path's first part, though it is no `v`. */
+export const sparkX2Paths = { chat: "/chat/completions" } as const;
+
 export const chinaVendors: readonly Provider[] = [
   {
     type: 15,
@@ -42,19 +100,12 @@ export const chinaVendors: readonly Provider[] = [
       images: "/rpc/2.0/ai_custom/v1/wenxinworkshop/text2image/{slug}",
       rerank: "/rpc/2.0/ai_custom/v1/wenxinworkshop/reranker/{slug}",
     },
+    quirks: { modelNames: qianfanSlugs },
     // Qianfan v2 speaks OpenAI's wire: a bce-v3 key has no bar. Source: providers 8.1, 8.7.
     alternates: [{ baseHas: ["qianfan.baidubce.com"] }, { keyBars: 0 }].map((when) => ({
       when,
-      baseUrl: "https://qianfan.baidubce.com",
-      dialect: "openai",
-      signer: "bearer",
-      paths: {
-        chat: "/v2/chat/completions",
-        embeddings: "/v2/embeddings",
-        images: "/v2/images/generations",
-        rerank: "/v2/rerank",
-        models: "/v2/models",
-      },
+      ...qianfan,
+      quirks: {},
     })),
   },
   {
@@ -74,13 +125,14 @@ export const chinaVendors: readonly Provider[] = [
       images: "/api/v1/services/aigc/text2image/image-synthesis",
       speech: "/api/v1/services/aigc/multimodal-generation/generation",
       rerank: "/api/v1/services/rerank/text-rerank/text-rerank",
+      messages: "/apps/anthropic/v1/messages",
     },
     alternates: [
       // Source: providers 10.1, 10.2.
       {
         when: { baseHas: ["/compatible-mode"] },
         dialect: "openai",
-        paths: { chat, completions, embeddings, models },
+        paths: { chat, completions, embeddings, responses, models },
       },
     ],
   },
@@ -101,15 +153,11 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "xunfei",
     signer: "xunfei-url",
     paths: { chat: "/{other}/chat" },
-    // An APIPassword has no bar and belongs to the HTTP service. Source: providers 11.1.
+    // An APIPassword has no bar and belongs to the HTTP service; the three parts serve there too. Source: providers 11.1, 24.
     alternates: [
-      {
-        when: { keyBars: 0 },
-        baseUrl: "https://spark-api-open.xf-yun.com",
-        dialect: "openai",
-        signer: "bearer",
-        paths: { chat },
-      },
+      { when: { keyBars: 2, baseHas: ["https://", "http://"] }, ...sparkHttp, signer: "xunfei-pair" },
+      { when: { keyBars: 0, baseEnds: ["/x2"] }, ...sparkHttp, paths: sparkX2Paths },
+      { when: { keyBars: 0 }, ...sparkHttp },
     ],
   },
   {
@@ -130,6 +178,7 @@ export const chinaVendors: readonly Provider[] = [
       transcription: "/api/paas/v4/audio/transcriptions",
       moderation: "/api/paas/v4/moderations",
       rerank: "/api/paas/v4/rerank",
+      messages: "/api/anthropic/v1/messages",
     },
   },
   {
@@ -156,7 +205,7 @@ export const chinaVendors: readonly Provider[] = [
     keyHint: plainKey,
     dialect: "openai",
     signer: "bearer",
-    paths: { chat, models },
+    paths: { chat, models, messages: "/anthropic/v1/messages" },
     // From k2.5 on both sampling fields are fixed by the vendor. Source: providers 13.2.
     quirks: {
       clampTemperature: [0, 1],
@@ -191,7 +240,7 @@ export const chinaVendors: readonly Provider[] = [
         baseUrl: "https://tokenhub.tencentcloudmaas.com",
         dialect: "openai",
         signer: "bearer",
-        paths: { chat, embeddings },
+        paths: { chat, embeddings, messages: "/v1/messages" },
       },
     ],
   },
@@ -221,13 +270,14 @@ export const chinaVendors: readonly Provider[] = [
     signer: "bearer",
     // Speech, images and embeddings of this vendor have shapes of their own.
     paths: { chat: "/v1/text/chatcompletion_v2" },
-    alternates: [{ baseHas: ["minimaxi.com", "minimax.io"] }, { modelPrefixes: ["MiniMax-M"] }].map(
-      (when) => ({
-        when,
-        paths: { chat },
+    alternates: [
+      {
+        when: { baseHas: ["minimaxi.com", "minimax.io"] },
+        paths: { chat, messages: "/anthropic/v1/messages" },
         quirks: minimaxQuirks,
-      }),
-    ),
+      },
+      { when: { modelPrefixes: ["MiniMax-M"] }, paths: { chat }, quirks: minimaxQuirks },
+    ],
     quirks: { ...minimaxQuirks, endsWithWholeReply: true },
   },
   {

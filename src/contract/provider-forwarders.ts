@@ -3,7 +3,7 @@
 import type { Paths, Provider } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
 
-const { chat, completions, embeddings, models } = openaiPaths;
+const { chat, completions, embeddings, responses, models } = openaiPaths;
 
 /** Resellers and custom bases forward everything; some of them also rerank. */
 const forwarderPaths: Paths = { ...openaiPaths, rerank: "/v1/rerank" };
@@ -68,7 +68,7 @@ export const forwarders: readonly Provider[] = [
     keyHint: plainKey,
     dialect: "openai",
     signer: "bearer",
-    paths: { chat, completions, embeddings, models },
+    paths: { chat, completions, embeddings, responses, messages: "/v1/messages", models },
     // Attribution headers. Source: providers 15.1.
     quirks: { headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" } },
     // Source: providers 20.7.

@@ -2,8 +2,18 @@
 import type { Paths, Provider, Quirks } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
 
-const { chat, completions, embeddings, images, speech, transcription, translation, moderation, models } =
-  openaiPaths;
+const {
+  chat,
+  completions,
+  embeddings,
+  images,
+  speech,
+  transcription,
+  translation,
+  moderation,
+  responses,
+  models,
+} = openaiPaths;
 
 /** Deployments live under {base}/openai/deployments/{deployment}/ + the path after /v1/ (contract 13.3). */
 const azurePaths: Paths = {
@@ -15,6 +25,7 @@ const azurePaths: Paths = {
   speech,
   transcription,
   translation,
+  responses,
 };
 
 /** The same under /openai, for the v1 surface. Source: providers 5.1. */
@@ -26,6 +37,7 @@ const geminiPaths: Paths = {
   chat: "/{other}/models/{model}:generateContent",
   embeddings: "/{other}/models/{model}:batchEmbedContents",
   images: "/{other}/models/{model}:predict",
+  "count-tokens": "/{other}/models/{model}:countTokens",
   models: "/{other}/models",
 };
 
@@ -33,6 +45,24 @@ const geminiPaths: Paths = {
 const reasoningModels: Quirks["forModels"] = [
   { prefixes: ["o1", "o3", "o4", "gpt-5"], renameFields: { max_tokens: "max_completion_tokens" } },
 ];
+
+/** Models that answer at /v1/responses only. Source: providers 4.6. */
+const responsesOnly = [
+  "gpt-5-pro",
+  "gpt-5-codex",
+  "gpt-5.1-codex",
+  "gpt-5.2-codex",
+  "gpt-5.3-codex",
+  "gpt-5.2-pro",
+  "gpt-5.4-pro",
+  "gpt-5.5-pro",
+  "codex-mini",
+  "o1-pro",
+  "o3-pro",
+  "o3-deep-research",
+  "o4-mini-deep-research",
+  "computer-use-preview",
+] as const;
 
 export const globalVendors: readonly Provider[] = [
   {
@@ -48,6 +78,13 @@ export const globalVendors: readonly Provider[] = [
     paths: openaiPaths,
     balance: { probe: "openai-billing", unit: "usd" },
     quirks: { forModels: reasoningModels },
+    alternates: [
+      {
+        when: { modelPrefixes: responsesOnly },
+        dialect: "responses",
+        paths: { chat: openaiPaths.responses },
+      },
+    ],
   },
   {
     type: 14,
@@ -59,7 +96,7 @@ export const globalVendors: readonly Provider[] = [
     keyHint: plainKey,
     dialect: "anthropic",
     signer: "x-api-key",
-    paths: { chat: "/v1/messages", models: "/v1/models" },
+    paths: { chat: "/v1/messages", "count-tokens": "/v1/messages/count_tokens", models: "/v1/models" },
   },
   {
     type: 3,
@@ -77,8 +114,19 @@ export const globalVendors: readonly Provider[] = [
     },
     dialect: "azure",
     signer: "azure-key",
-    paths: azurePaths,
+    // Responses live on the v1 surface alone. Source: providers 5.1.
+    paths: { ...azurePaths, responses: "/openai/v1/responses" },
     alternates: [
+      // Claude in Foundry.
+      {
+        when: { baseHas: [".services.ai.azure.com"], modelPrefixes: ["claude-"] },
+        dialect: "anthropic",
+        paths: {
+          chat: "/anthropic/v1/messages",
+          "count-tokens": "/anthropic/v1/messages/count_tokens",
+        },
+        quirks: {},
+      },
       // The v1 surface names the deployment in the body. Source: providers 5.1, 24.
       { when: { baseEnds: ["/openai/v1"] }, dialect: "openai", paths: azurePaths },
       {
@@ -167,7 +215,7 @@ export const globalVendors: readonly Provider[] = [
     keyHint: plainKey,
     dialect: "openai",
     signer: "bearer",
-    paths: { chat, speech, transcription, translation, models },
+    paths: { chat, speech, transcription, translation, responses, models },
     // Source: providers 13.6.
     quirks: {
       dropFields: ["logprobs", "logit_bias", "top_logprobs", "messages[].name"],
@@ -185,7 +233,12 @@ export const globalVendors: readonly Provider[] = [
     keyOptional: true,
     dialect: "ollama",
     signer: "bearer",
-    paths: { chat: "/api/chat", completions: "/api/generate", embeddings: "/api/embed", models: "/api/tags" },
+    paths: {
+      chat: "/api/chat",
+      completions: "/api/generate",
+      embeddings: "/api/embed",
+      models: "/api/tags",
+    },
     alternates: [
       { when: { baseEnds: ["/v1"] }, dialect: "openai", paths: { chat, completions, embeddings, models } },
     ],

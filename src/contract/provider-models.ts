@@ -1,5 +1,5 @@
 // Default models per channel type: what GET /api/models answers and the form offers. Data only; the console reads it from the
-// server. Order: current names, then older ones that still answer. Source: providers 25 (2026-11). Left out: models reachable
+// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: providers 25 (2026-11). Left out: models reachable
 // only through endpoints that are not relayed (realtime, OCR, video; MiniMax speech and images).
 import { providers } from "./providers.ts";
 
@@ -112,6 +112,58 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   30: names("llama3.3 qwen3:8b gpt-oss:20b gemma3:12b deepseek-r1:8b nomic-embed-text"),
   31: names(`
     yi-lightning yi-large yi-large-turbo yi-medium yi-medium-200k yi-spark yi-vision yi-large-rag yi-large-fc`),
+  32: names("step-3.7-flash step-3.5-flash step-tts-2 step-asr"),
+  33: names(`
+    global.anthropic.claude-opus-5 global.anthropic.claude-sonnet-5 global.anthropic.claude-opus-4-8
+    global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-sonnet-4-6
+    global.anthropic.claude-opus-4-5-20251101-v1:0 global.anthropic.claude-sonnet-4-5-20250929-v1:0
+    global.anthropic.claude-haiku-4-5-20251001-v1:0 anthropic.claude-3-haiku-20240307-v1:0`),
+  34: [],
+  35: names(`
+    command-a-plus-05-2026 command-a-reasoning-08-2025 command-a-vision-07-2025 command-a-03-2025
+    command-r-plus-08-2024 command-r-08-2024 command-r7b-12-2024 embed-v4.0 rerank-v4.0-pro rerank-v3.5`),
+  36: names("deepseek-v4-flash deepseek-v4-pro deepseek-chat deepseek-reasoner"),
+  37: names(`
+    @cf/openai/gpt-oss-120b @cf/openai/gpt-oss-20b @cf/meta/llama-3.3-70b-instruct-fp8-fast
+    @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/zai-org/glm-4.7-flash
+    @cf/moonshotai/kimi-k2.6 @cf/baai/bge-m3`),
+  39: names(`
+    meta-llama/Llama-3.3-70B-Instruct-Turbo deepseek-ai/DeepSeek-V4-Pro moonshotai/Kimi-K2.6 openai/gpt-oss-120b
+    zai-org/GLM-5.1`),
+  40: names(`
+    doubao-seed-2-1-pro-260915 doubao-seed-2-0-lite-260428 doubao-seed-1-6-251015 doubao-seed-1-6-flash-250828
+    deepseek-v3-2-251201`),
+  41: names(`
+    deepseek/deepseek-v4-pro deepseek/deepseek-v3.2 moonshotai/kimi-k2.6 zai-org/glm-5.1 minimax/minimax-m2.7
+    qwen/qwen3-coder-480b-a35b-instruct meta-llama/llama-3.3-70b-instruct`),
+  42: names(`
+    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
+    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-4-8@default claude-sonnet-5@default
+    claude-sonnet-4-6@default claude-haiku-4-5@20251001`),
+  43: openai,
+  44: names(`
+    deepseek-ai/DeepSeek-V4-Flash deepseek-ai/DeepSeek-V3.2 Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B Qwen/Qwen3-8B
+    zai-org/GLM-5.2 Pro/moonshotai/Kimi-K2.6 BAAI/bge-m3 BAAI/bge-reranker-v2-m3 Qwen/Qwen3-Embedding-8B
+    FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B Kwai-Kolors/Kolors Qwen/Qwen-Image`),
+  45: names(`
+    grok-4.5 grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning grok-build-0.1 grok-imagine-image`),
+  47: names(`
+    ernie-5.1 ernie-5.0 ernie-4.5-turbo-128k ernie-4.5-turbo-32k ernie-4.5-turbo-vl ernie-x1.1-preview
+    ernie-4.0-turbo-8k ernie-speed-pro-128k ernie-lite-pro-128k ernie-char-fiction-8k ernie-novel-8k deepseek-v3.2
+    embedding-v1 bge-large-zh tao-8k`),
+  48: names("spark-x 4.0Ultra max-32k pro-128k generalv3.5 generalv3 lite"),
+  49: names(`
+    qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
+    qwen-flash qwen-turbo qwen-long qwen3-coder-plus qwen3-coder-flash qwen3-vl-plus qwen-vl-max qwen-vl-ocr
+    qwen3-omni-flash qwen3-asr-flash qwq-plus qvq-max qwen-mt-plus qwen-mt-turbo deepseek-v4-pro deepseek-v4-flash
+    kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank`),
+  50: openai,
+  51: names(`
+    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
+    gemini-flash-latest gemini-flash-lite-latest gemini-embedding-001 gemini-embedding-2`),
+  101: [],
 };
 
 const owners = new Map<string, string>();

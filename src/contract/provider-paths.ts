@@ -11,9 +11,12 @@ export const openaiPaths = {
   embeddings: "/v1/embeddings",
   images: "/v1/images/generations",
   "image-edits": "/v1/images/edits",
+  "image-variations": "/v1/images/variations",
   speech: "/v1/audio/speech",
   transcription: "/v1/audio/transcriptions",
   translation: "/v1/audio/translations",
   moderation: "/v1/moderations",
+  responses: "/v1/responses",
+  realtime: "/v1/realtime",
   models: "/v1/models",
 } as const satisfies Paths;

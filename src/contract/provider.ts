@@ -1,12 +1,24 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
+import { type PlaceName, placed } from "./provider-place.ts";
 
-/** What a client can ask an upstream for. Not listed here = not relayed. */
+/**
+ * The formats a client can ask for text in: OpenAI chat, its old completions, Anthropic Messages, Gemini generateContent, OpenAI
+ * Responses. Any of them reaches any wire; where wire and format agree the bytes pass.
+ */
+export type GenerationEndpoint = "chat" | "completions" | "messages" | "generate" | "responses";
+
+/**
+ * What a client can ask an upstream for. Not listed here = not relayed. In a row's paths `chat` is the address of the wire's own
+ * generation, whatever its dialect; `messages`, `generate` and `responses` are further formats this upstream takes natively.
+ */
 export type EndpointName =
-  | "chat"
-  | "completions"
+  | GenerationEndpoint
+  | "count-tokens"
   | "embeddings"
+  | "realtime"
   | "images"
   | "image-edits"
+  | "image-variations"
   | "speech"
   | "transcription"
   | "translation"
@@ -21,6 +33,7 @@ export type Paths = Readonly<Partial<Record<EndpointName, string>>>;
 export type DialectName =
   | "openai"
   | "azure"
+  | "responses"
   | "anthropic"
   | "gemini"
   | "palm"
@@ -30,18 +43,28 @@ export type DialectName =
   | "xunfei"
   | "tencent"
   | "ollama"
-  | "aiproxy";
+  | "aiproxy"
+  | "bedrock"
+  | "converse"
+  | "vertex-claude"
+  | "coze"
+  | "dify";
 
 /** How the channel's key becomes a credential; one function of `upstream/signers` each. */
 export type SignerName =
   | "bearer"
   | "azure-key"
+  | "bearer-x-api-key"
+  | "bearer-app-id"
   | "x-api-key"
   | "goog-key"
   | "baidu-token"
   | "zhipu-jwt"
   | "xunfei-url"
-  | "tencent-tc3";
+  | "xunfei-pair"
+  | "tencent-tc3"
+  | "aws-sigv4"
+  | "vertex";
 
 /** The twelve tag colours of spec §3. */
 export type ProviderColor =
@@ -94,12 +117,17 @@ interface OtherField {
 export interface BodyEdits {
   /** Old name → new name at the top level. When both are present the new one stays as it is and the old one goes. */
   readonly renameFields?: Readonly<Record<string, string>>;
-  /** Top-level fields removed; `messages[].name` removes `name` from every message. */
+  /**
+   * Top-level fields removed; `messages[].name` removes `name` from every message, `messages[].reasoning_content` removes the
+   * thoughts from every message without tool calls.
+   */
   readonly dropFields?: readonly string[];
   /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
   readonly clampTemperature?: readonly [min: number, max: number];
   /** `temperature` and `top_p` equal to 0 become this number. */
   readonly zeroAs?: number;
+  /** Top-level fields that are set to `true` in a request with `tools`. */
+  readonly trueWithTools?: readonly string[];
   /** `frequency_penalty` and `presence_penalty` equal to 0 are removed. */
   readonly rejectsZeroPenalties?: true;
 }
@@ -115,6 +143,8 @@ interface ModelEdits extends BodyEdits {
  */
 export interface Quirks extends BodyEdits {
   readonly forModels?: readonly ModelEdits[];
+  /** Names that the catalogue and its users know → the wire's own. */
+  readonly modelNames?: Readonly<Record<string, string>>;
   /** `stream_options` is removed and never added: the upstream rejects the field. Usage comes in its last chunk. */
   readonly noStreamOptions?: true;
   /**
@@ -131,14 +161,19 @@ export interface Quirks extends BodyEdits {
    * hash of that length, the same for the same id.
    */
   readonly toolIdLength?: number;
+  /** Thinking of earlier turns is sent back as `reasoning_content` when a request is translated: the vendor demands it. */
+  readonly keepsThoughts?: true;
 
   /**
    * A reply with status 200 can be a refusal. `minimax`: `base_resp.status_code` is not 0, message in `base_resp.status_msg`.
-   * `fastgpt`: `code` and `statusText` at the top level and no `choices`. An OpenAI `error` object is looked for everywhere anyway.
+   * `fastgpt`: `code` and `statusText` at the top level and no `choices`. `code`: a top-level `code` other than 0 and no `choices`.
+   * An OpenAI `error` object is looked for everywhere anyway.
    */
-  readonly errorIn200?: "base-resp" | "status-text";
+  readonly errorIn200?: "base-resp" | "status-text" | "code";
   /** HTTP status that a code found in a 200 body stands for; a code between 400 and 599 stands for itself, others for 500. */
   readonly faultStatus?: Readonly<Record<string, number>>;
+  /** `completion_tokens` leaves the reasoning out; the two are added. */
+  readonly reasoningBeside?: true;
   /** The reply's usage is a placeholder (1/1/1 or zeros): ignore it and count locally, marked as estimated. */
   readonly usageUnreliable?: true;
   /** A second place of a stream chunk where usage may stand; the last non-null one seen wins. */
@@ -201,6 +236,8 @@ export interface Provider extends Wire {
   readonly keyParts?: readonly string[];
   readonly keyOptional?: true;
   readonly other?: OtherField;
+  /** Address and paths hold braces that this cloud fills from the key and `other`. */
+  readonly place?: PlaceName;
   /** First match wins; none = the row itself (providers 24). */
   readonly alternates?: readonly Alternate[];
   /** Absent = the balance of this type cannot be asked for. */
@@ -210,9 +247,15 @@ export interface Provider extends Wire {
 /** Tells which wire a channel of this provider speaks for this model. */
 export function wireOf(provider: Provider, target: WireTarget): Wire {
   const alternate = provider.alternates?.find(({ when }) => holds(when, target));
-  if (alternate === undefined) return provider;
+  if (alternate === undefined) return placedWire(provider, provider.place, target);
   const { when: _, ...changes } = alternate;
-  return { ...wireParts(provider), ...changes };
+  return placedWire({ ...wireParts(provider), ...changes }, provider.place, target);
+}
+
+function placedWire(wire: Wire, place: PlaceName | undefined, target: WireTarget): Wire {
+  if (place === undefined) return wire;
+  const paths = Object.entries(wire.paths).map(([name, path]) => [name, placed(path, place, target)]);
+  return { ...wire, baseUrl: placed(wire.baseUrl, place, target), paths: Object.fromEntries(paths) };
 }
 
 /** Collects the body edits that apply to a model; undefined = none, the body may pass as it is. */
@@ -223,12 +266,14 @@ export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits |
   const dropFields = [...(quirks.dropFields ?? []), ...(special?.dropFields ?? [])];
   const clampTemperature = special?.clampTemperature ?? quirks.clampTemperature;
   const zeroAs = special?.zeroAs ?? quirks.zeroAs;
+  const trueWithTools = special?.trueWithTools ?? quirks.trueWithTools;
   const rejectsZeroPenalties = special?.rejectsZeroPenalties ?? quirks.rejectsZeroPenalties;
   const edits: BodyEdits = {
     ...(Object.keys(renameFields).length > 0 && { renameFields }),
     ...(dropFields.length > 0 && { dropFields }),
     ...(clampTemperature !== undefined && { clampTemperature }),
     ...(zeroAs !== undefined && { zeroAs }),
+    ...(trueWithTools !== undefined && { trueWithTools }),
     ...(rejectsZeroPenalties !== undefined && { rejectsZeroPenalties }),
   };
   return Object.keys(edits).length > 0 ? edits : undefined;

@@ -37,8 +37,34 @@ function wire(type: number, target: Partial<Parameters<typeof wireOf>[1]>) {
 
 describe("the catalogue", () => {
   it("has every type of the spec exactly once, in the order of its list", () => {
-    expect(providers.map(({ type }) => type)).toEqual(specOrder);
+    expect(providers.slice(0, specOrder.length).map(({ type }) => type)).toEqual(specOrder);
     expect(providerOf(99)).toBeUndefined();
+  });
+
+  it("has the newer types after them, under One API's numbers or our own from 101 on", () => {
+    const newer = providers.slice(specOrder.length).map(({ type, slug }) => [slug, type] as const);
+    expect(Object.fromEntries(newer)).toEqual({
+      stepfun: 32,
+      bedrock: 33,
+      coze: 34,
+      cohere: 35,
+      deepseek: 36,
+      cloudflare: 37,
+      together: 39,
+      volcengine: 40,
+      novita: 41,
+      vertex: 42,
+      relay: 43,
+      siliconflow: 44,
+      xai: 45,
+      "baidu-v2": 47,
+      "xunfei-v2": 48,
+      "ali-bailian": 49,
+      "openai-compatible": 50,
+      "gemini-openai": 51,
+      dify: 101,
+    });
+    expect(new Set(providers.map(({ type }) => type)).size).toBe(providers.length);
   });
 
   it("gives every row a label, a slug of its own, a key hint, a chat path and an address", () => {
@@ -48,7 +74,7 @@ describe("the catalogue", () => {
       expect(provider.slug, provider.slug).toMatch(/^[a-z0-9-]+$/);
       expect(provider.keyHint, provider.slug).not.toBe("");
       expect(provider.paths.chat, provider.slug).toMatch(/^\//);
-      const isOpen = [3, 8].includes(provider.type);
+      const isOpen = [3, 8, 43, 50].includes(provider.type);
       expect(provider.baseUrl, provider.slug).toMatch(isOpen ? /^$/ : /^(https?|wss):\/\/[^/].*[^/]$/);
       for (const path of Object.values(provider.paths)) expect(path).toMatch(/^\/[^\s?]*$/);
     }
@@ -67,7 +93,8 @@ describe("the catalogue", () => {
     for (const provider of providers) {
       if (provider.keyParts) expect(provider.keyHint).toContain(provider.keyParts.join("|"));
     }
-    expect(providers.filter(({ keyOptional }) => keyOptional).map(({ slug }) => slug)).toEqual(["ollama"]);
+    const isOptional = providers.filter(({ keyOptional }) => keyOptional).map(({ slug }) => slug);
+    expect(isOptional).toEqual(["ollama", "openai-compatible"]);
   });
 
   it("knows the default of `other` for Azure and Spark, and demands a library id", () => {
@@ -77,8 +104,9 @@ describe("the catalogue", () => {
     expect(row(1).other).toBeUndefined();
   });
 
-  it("speaks OpenAI's wire for 21 types", () => {
+  it("speaks OpenAI's wire for 21 types of the spec", () => {
     const found = providers
+      .slice(0, specOrder.length)
       .filter(({ dialect }) => dialect === "openai" || dialect === "azure")
       .map(({ type }) => type);
     expect(found.sort((a, b) => a - b)).toEqual(openaiWire);
@@ -98,6 +126,7 @@ describe("the catalogue", () => {
       5: "cny/10000",
       10: "quota",
       13: "quota",
+      43: "usd",
     });
   });
 });
@@ -112,7 +141,7 @@ describe("the wire of a channel", () => {
   it("follows the look of the key, the address, the model and `other`", () => {
     expect(wire(15, { key: "bce-v3/ALTAK-x/y" })).toMatchObject({
       dialect: "openai",
-      signer: "bearer",
+      signer: "bearer-app-id",
       baseUrl: "https://qianfan.baidubce.com",
     });
     expect(wire(15, { key: "a|b", baseUrl: "https://qianfan.baidubce.com/" }).dialect).toBe("openai");
@@ -161,15 +190,16 @@ describe("default models", () => {
     expect(Object.keys(providerModels).map(Number)).toEqual(
       providers.map(({ type }) => type).sort((a, b) => a - b),
     );
+    const isFree = Object.entries(providerModels).filter(([, list]) => list.length === 0);
+    expect(isFree.map(([type]) => Number(type))).toEqual([34, 101]);
     for (const list of Object.values(providerModels)) {
-      expect(list.length).toBeGreaterThan(0);
       expect(new Set(list).size).toBe(list.length);
       for (const name of list) expect(name).toMatch(/^\S+$/);
     }
   });
 
   it("are OpenAI's own for resellers, Azure, custom and knowledge bases", () => {
-    for (const type of [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 21, 22])
+    for (const type of [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 21, 22, 43, 50])
       expect(providerModels[type]).toBe(providerModels[1]);
   });
 

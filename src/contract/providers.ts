@@ -1,15 +1,18 @@
-// The provider catalogue: one row per channel type of spec §3. The rows are in provider-global.ts, provider-china.ts and
-// provider-forwarders.ts, their default models in provider-models.ts; nothing outside the catalogue knows a type by its number.
+// The provider catalogue: one row per channel type of spec §3, then the newer ones. The rows are in provider-global.ts,
+// provider-china.ts, provider-forwarders.ts and provider-newer.ts, their default models in provider-models.ts; nothing outside the
+// catalogue knows a type by its number.
 import type { Provider } from "./provider.ts";
 import { chinaVendors } from "./provider-china.ts";
 import { forwarders } from "./provider-forwarders.ts";
 import { globalVendors } from "./provider-global.ts";
+import { newerTypes } from "./provider-newer.ts";
 
 export type {
   BalanceUnit,
   BodyEdits,
   DialectName,
   EndpointName,
+  GenerationEndpoint,
   Provider,
   Quirks,
   SignerName,
@@ -22,10 +25,14 @@ const typesInOrder = [
   12, 13,
 ];
 
-const byType = new Map([...globalVendors, ...chinaVendors, ...forwarders].map((row) => [row.type, row]));
+const rows = [...globalVendors, ...chinaVendors, ...forwarders, ...newerTypes];
+const byType = new Map(rows.map((row) => [row.type, row]));
 
-/** Every channel type, in the order of the form's list. */
-export const providers: readonly Provider[] = typesInOrder.flatMap((type) => byType.get(type) ?? []);
+/** Every channel type, in the order of the form's list; newer types follow. */
+export const providers: readonly Provider[] = [
+  ...typesInOrder.flatMap((type) => byType.get(type) ?? []),
+  ...newerTypes,
+];
 
 /** Finds the row of a channel type; undefined for a number this product does not know. */
 export function providerOf(type: number): Provider | undefined {

@@ -38,7 +38,7 @@ interface Env {
 }
 
 const CONSOLE_ROOT = fileURLToPath(new URL("../../dist/console/", import.meta.url));
-const RELAY_PATH = /^\/(v1|dashboard\/billing)(\/|\?|$)/;
+const RELAY_PATH = /^\/(v1|v1beta|dashboard\/billing)(\/|\?|$)/;
 /** A body of a management call must be here by then. */
 const BODY_TIMEOUT_MS = 30_000;
 

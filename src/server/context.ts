@@ -24,12 +24,13 @@ import { createEgress, type Egress } from "./egress/dispatcher.ts";
 import { createEvents, type Events } from "./events.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger, type Ledger } from "./money/ledger.ts";
-import { createPriceBook, type PriceBook } from "./money/price.ts";
+import { createPriceBook, type PriceBook } from "./money/price-book.ts";
 import { watchDead } from "./money/recover.ts";
 import { grantPromised } from "./money/signup.ts";
 import { createOptions, type Options } from "./options.ts";
 import { randomHex, type Secrets } from "./secrets.ts";
 import { type Db, openStore, type Store } from "./store/db.ts";
+import { createTokenCache, type TokenCache } from "./upstream/signers/token-cache.ts";
 
 /** Something the super administrator should know, such as a channel that was switched off. */
 export interface Notice {
@@ -55,6 +56,8 @@ export interface Context {
   prices(): PriceBook;
   readonly ledger: Ledger;
   readonly egress: Egress;
+  /** Channels' credentials that live for a while. */
+  readonly credentials: TokenCache;
   readonly candidates: Candidates;
   /** How calls went, for the dashboard. */
   readonly traffic: Traffic;
@@ -152,6 +155,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: [config.port] }), (it) =>
     it.close(),
   );
+  const credentials = createTokenCache({ egress, now: clock.now });
   const candidates = cleanup.keep(await createCandidates({ db, secrets, coord, events }), (it) => it.close());
   const traffic = cleanup.keep(createTraffic({ db, clock, events }), (it) => it.close());
   const actors = cleanup.keep(createActors({ db, clock, secrets, coord }), (it) => it.close());
@@ -182,6 +186,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     prices,
     ledger,
     egress,
+    credentials,
     candidates,
     traffic,
     sessions,
@@ -222,6 +227,11 @@ function livePrices(options: Options): () => PriceBook {
       modelRatio: options.get("ModelRatio"),
       completionRatio: options.get("CompletionRatio"),
       cacheRatio: options.get("CacheRatio"),
+      cacheWriteRatio: options.get("CacheWriteRatio"),
+      audioRatio: options.get("AudioRatio"),
+      audioCompletionRatio: options.get("AudioCompletionRatio"),
+      imageRatio: options.get("ImageRatio"),
+      imageCompletionRatio: options.get("ImageCompletionRatio"),
       groupRatio: options.get("GroupRatio"),
       fallbackModelRatio: options.get("FallbackModelRatio"),
     });

@@ -7,7 +7,16 @@ import {
   type OptionValue,
   optionTable,
 } from "#contract/option.ts";
-import { defaultCacheRatio, defaultCompletionRatio, defaultModelRatio } from "#contract/prices.ts";
+import {
+  defaultAudioCompletionRatio,
+  defaultAudioRatio,
+  defaultCacheRatio,
+  defaultCacheWriteRatio,
+  defaultCompletionRatio,
+  defaultImageCompletionRatio,
+  defaultImageRatio,
+  defaultModelRatio,
+} from "#contract/prices.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
 import type { Secrets } from "#server/secrets.ts";
@@ -42,6 +51,11 @@ const BUILT_IN: Partial<Record<OptionKey, Readonly<Record<string, number>>>> = {
   ModelRatio: defaultModelRatio,
   CompletionRatio: defaultCompletionRatio,
   CacheRatio: defaultCacheRatio,
+  CacheWriteRatio: defaultCacheWriteRatio,
+  AudioRatio: defaultAudioRatio,
+  AudioCompletionRatio: defaultAudioCompletionRatio,
+  ImageRatio: defaultImageRatio,
+  ImageCompletionRatio: defaultImageCompletionRatio,
 };
 
 // The keys of the table are exactly OptionKey.

@@ -6,8 +6,11 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  createPrivateKey,
   hkdfSync,
+  type KeyObject,
   randomBytes,
+  sign,
   timingSafeEqual,
 } from "node:crypto";
 import { promisify } from "node:util";
@@ -89,6 +92,33 @@ export function openKey(
 /** SHA-256 as lower-case hex, for signatures that providers ask for. */
 export function sha256Hex(text: string | Uint8Array): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** HMAC-SHA-256, for signatures that providers ask for; texts count as UTF-8. */
+export function hmacSha256(key: string | Uint8Array, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+/** An RSA private key in PEM as an object that can sign; undefined when the text is none. */
+export function rsaKeyOf(pem: string): KeyObject | undefined {
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === "rsa" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Signs a JSON Web Token with HS256 (a secret as text, taken as UTF-8) or RS256 (a private key). RFC 7515 compact form. */
+export function signJwt(
+  header: Readonly<Record<string, unknown>>,
+  claims: Readonly<Record<string, unknown>>,
+  key: string | KeyObject,
+): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const text = `${part(header)}.${part(claims)}`;
+  const signature = typeof key === "string" ? hmacSha256(key, text) : sign("sha256", Buffer.from(text), key);
+  return `${text}.${signature.toString("base64url")}`;
 }
 
 /** Compares without telling by its duration where two texts differ. */

@@ -1,15 +1,15 @@
 // What a channel must look like before it is stored, whoever sends it (spec §5). Pure but for the egress policy it asks.
-import type { Provider } from "#contract/provider.ts";
+import { type Provider, wireOf } from "#contract/provider.ts";
+import { jsonObjectOf } from "#contract/provider-key.ts";
 import { providerOf } from "#contract/providers.ts";
 import { isJson } from "#contract/wire.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
 import { faults } from "#server/errors.ts";
+import { signers } from "#server/upstream/signers/index.ts";
 
 export interface ChannelCheck {
   readonly type: number;
-  /** undefined = the stored one stays. */
-  readonly key?: string | undefined;
   readonly base_url: string;
   readonly other?: string | null | undefined;
   readonly config?: string | null | undefined;
@@ -21,33 +21,56 @@ function rowOf(type: number): Provider {
   return row;
 }
 
-/** One key per line makes one channel per line; blank lines do not count. Throws: when there is none. */
+/**
+ * One key per line makes one channel per line; blank lines do not count. A JSON key (a service account's file) may run over many
+ * lines and is one key, stored as one line. Throws: when there is none.
+ */
 export function keyLines(text: string, type: number): string[] {
   const row = rowOf(type);
-  const keys = text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
+  const keys = jsonObjectOf(text) === undefined ? lines(text) : [oneLine(text)];
   if (keys.length > 0) return keys;
   if (row.keyOptional) return [""];
   throw faults.refused("请填写渠道名称和渠道密钥");
 }
 
+/** The key of an edit: "" = the stored one stays. Throws: when it is several. */
+export function editedKey(text: string | undefined): string {
+  const key = oneLine(text ?? "");
+  if (key.includes("\n")) throw faults.refused("修改渠道时只能填写一个密钥");
+  return key;
+}
+
+function lines(text: string): string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** A key in the form of JSON without the line ends of its file. */
+function oneLine(text: string): string {
+  const json = jsonObjectOf(text);
+  return json === undefined ? text.trim() : JSON.stringify(json);
+}
+
+/** Throws: a refusal with the first rule that a key breaks; of several it says which one. */
+export function checkKeys(channel: Omit<ChannelCheck, "config">, keys: readonly string[]): void {
+  const row = rowOf(channel.type);
+  const { base_url: baseUrl, other } = channel;
+  for (const [index, key] of keys.entries()) {
+    const wire = wireOf(row, { key, baseUrl, other: other ?? "", model: "" });
+    const problem = signers[wire.signer].check(key);
+    if (problem !== undefined)
+      throw faults.refused(keys.length > 1 ? `第 ${index + 1} 个密钥有误：${problem}` : problem);
+  }
+}
+
 /** Throws: a refusal with the first rule that the channel breaks. */
 export function checkChannel(egress: Egress, channel: ChannelCheck): void {
   const row = rowOf(channel.type);
-  if (channel.key !== undefined) checkKey(row, channel.key);
   checkBaseUrl(egress, row, channel.base_url);
   if (row.other?.required && !channel.other) throw faults.refused(`请填写${row.other.label}`);
   if (channel.config && !isJson(channel.config)) throw faults.refused("配置必须是合法的 JSON 格式");
-}
-
-/** A key of several parts must have them all, unless the row knows another wire for keys of that form. */
-function checkKey(row: Provider, key: string): void {
-  const bars = key.split("|").length - 1;
-  if (!row.keyParts || bars === row.keyParts.length - 1) return;
-  if (row.alternates?.some(({ when }) => when.keyBars === bars)) return;
-  throw faults.refused(`密钥格式应为 ${row.keyParts.join("|")}`);
 }
 
 function checkBaseUrl(egress: Egress, row: Provider, baseUrl: string): void {

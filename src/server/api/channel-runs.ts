@@ -13,7 +13,7 @@ import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { UpstreamTarget } from "#server/upstream/plan.ts";
 import type { Handlers } from "./call.ts";
-import { checkChannel, keyLines } from "./channel-rules.ts";
+import { checkChannel, checkKeys, keyLines } from "./channel-rules.ts";
 
 type Runs = Pick<
   Handlers<{ channel: typeof channelApi }>["channel"],
@@ -60,7 +60,8 @@ async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promi
   const [key = ""] = keyLines(body.key, body.type);
   const { type, base_url, other } = body;
   const baseUrl = (base_url ?? "").replace(/\/+$/, "");
-  checkChannel(ctx.egress, { type, key, base_url: baseUrl, other });
+  checkChannel(ctx.egress, { type, base_url: baseUrl, other });
+  checkKeys({ type, base_url: baseUrl, other }, [key]);
   const provider = providerOf(type);
   if (!provider) throw faults.refused("未知的渠道类型");
   return { provider, key, baseUrl, other: other ?? "" };

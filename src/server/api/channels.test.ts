@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedUser } from "#test/seed.ts";
@@ -67,9 +68,23 @@ describe.each(databases)("channels on $name", (database) => {
   test("one bad line refuses the whole batch", async () => {
     const before = (await app.call(admin.who, "GET", "/api/channel/")).total;
     const answer = await create({ ...plain, type: 18, key: "id|secret|key\nonly|two" });
-    expect(answer.message).toBe("密钥格式应为 APPID|APISecret|APIKey");
+    expect(answer.message).toBe("第 2 个密钥有误：密钥格式应为 APPID|APISecret|APIKey");
     expect((await app.call(admin.who, "GET", "/api/channel/")).total).toBe(before);
   });
+
+  test.each([
+    [{ type: 15, key: "id|secret|more" }, "密钥格式应为 APIKey|SecretKey"],
+    [{ type: 23, key: "id|key" }, "密钥格式应为 AppId|SecretId|SecretKey"],
+    [{ key: "sk-中文" }, "密钥含有不能用于请求头的字符，请检查是否粘贴完整"],
+  ])(
+    "refuses the wrong form of a key (%j) when it is saved and when it is changed",
+    async (change, message) => {
+      expect(await create({ ...plain, ...change })).toMatchObject({ success: false, message });
+      await create({ ...plain, name: "to be edited" });
+      const { id } = await newest();
+      expect(await update({ id, ...change })).toMatchObject({ success: false, message });
+    },
+  );
 
   test.each([
     [{ name: "" }, "请填写渠道名称和渠道密钥"],
@@ -92,6 +107,25 @@ describe.each(databases)("channels on $name", (database) => {
     [{ weight: -1 }, "请求参数有误"],
   ])("refuses %j with %s", async (change, message) => {
     expect(await create({ ...plain, ...change })).toMatchObject({ status: 200, success: false, message });
+  });
+
+  test("a service account's file of many lines is one key, and its private key must be one", async () => {
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+    const account = {
+      type: "service_account",
+      project_id: "p",
+      client_email: "robot@p.example",
+      private_key: pem,
+    };
+    const vertex = { ...plain, type: 42, name: "vertex", models: "gemini-2.5-flash" };
+    const key = JSON.stringify(account, null, 2);
+    expect(await create({ ...vertex, key })).toMatchObject({ data: 1 });
+    const { id } = await newest();
+    expect((await update({ id, key: `${key}\n` })).success).toBe(true);
+    const wrong = JSON.stringify({ ...account, private_key: "-----BEGIN" }, null, 2);
+    expect((await create({ ...vertex, key: wrong })).message).toContain("服务账号的 JSON 密钥文件");
+    expect((await update({ id, key: wrong })).message).toContain("服务账号的 JSON 密钥文件");
   });
 
   test("a local model server needs neither key nor address", async () => {

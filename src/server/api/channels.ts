@@ -17,7 +17,7 @@ import {
 } from "#server/store/channels.ts";
 import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
-import { checkChannel, keyLines } from "./channel-rules.ts";
+import { checkChannel, checkKeys, editedKey, keyLines } from "./channel-rules.ts";
 import { channelRuns } from "./channel-runs.ts";
 import { sortedPage } from "./page.ts";
 
@@ -50,8 +50,8 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     const { key, base_url, other, model_mapping, priority, weight, config, status, ...draft } = call.body;
     const baseUrl = (base_url ?? "").replace(/\/+$/, "");
     const keys = keyLines(key, draft.type);
-    for (const line of keys)
-      checkChannel(ctx.egress, { ...draft, key: line, base_url: baseUrl, other, config });
+    checkKeys({ type: draft.type, base_url: baseUrl, other }, keys);
+    checkChannel(ctx.egress, { type: draft.type, base_url: baseUrl, other, config });
     const nowSec = ctx.clock.seconds();
     const rows = keys.map((line) => ({
       type: draft.type,
@@ -87,9 +87,8 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   async update(ctx, call) {
     const { body } = call;
     const current = await getChannel(ctx, body.id);
-    const key = body.key?.trim() ?? "";
-    if (key.includes("\n")) throw faults.refused("修改渠道时只能填写一个密钥");
-    checkEdit(ctx, body, current);
+    const key = editedKey(body.key);
+    checkEdit(ctx, { ...body, ...(body.key === undefined ? {} : { key }) }, current);
     const change = changeOf(ctx, body, current);
     await ctx.db.transaction().execute(async (tx) => {
       await updateChannel(tx, body.id, { ...change, ...(key === "" ? {} : sealedKey(ctx, key)) });
@@ -178,13 +177,15 @@ const JUDGED = ["type", "key", "base_url", "other", "config"] as const;
 function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void {
   if (!JUDGED.some((field) => body[field] !== undefined)) return;
   const change = changeOf(ctx, body, current);
-  checkChannel(ctx.egress, {
+  const channel = {
     type: change.type ?? current.type,
-    key: body.key ? body.key.trim() : undefined,
     base_url: change.base_url ?? current.base_url,
     other: change.other ?? current.other,
     config: change.config ?? current.config,
-  });
+  };
+  // A stored key is judged again when it is used.
+  if (body.key) checkKeys(channel, [body.key]);
+  checkChannel(ctx.egress, channel);
 }
 
 /** Tells everybody and waits until this process serves by the change. */

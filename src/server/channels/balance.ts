@@ -3,10 +3,10 @@
 
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Balance } from "#contract/provider.ts";
+import { cleanKey } from "#contract/provider-key.ts";
 import type { Context } from "#server/context.ts";
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import { listLiveChannels, setChannelBalance } from "#server/store/channels.ts";
-import { cleanKey } from "#server/upstream/signers.ts";
 import type { LiveChannel } from "./candidates.ts";
 import { oneByOne, type RunParts, startRun } from "./run.ts";
 

@@ -9,7 +9,8 @@ import { recordTest, type Tester } from "./test-record.ts";
 
 export type TestScope = "all" | "disabled";
 
-export type BulkTestParts = RunParts & Pick<Context, "db" | "options" | "egress" | "candidates" | "notify">;
+export type BulkTestParts = RunParts &
+  Pick<Context, "db" | "options" | "egress" | "credentials" | "candidates" | "notify">;
 
 /** What a run found, as sentences about channels. */
 interface Findings {

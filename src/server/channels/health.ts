@@ -1,15 +1,18 @@
-// What experience teaches about channels: pauses they asked for, and keys or accounts that no longer work. Kept apart from what the
-// operator configured; the only thing it ever writes is status 3, and only when AutomaticDisableChannelEnabled is on.
+// What experience teaches about channels: when they had better rest, and keys or accounts that no longer work. Kept apart from what
+// the operator configured; the only thing it ever writes is status 3, and only when AutomaticDisableChannelEnabled is on.
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Context } from "#server/context.ts";
 import { setChannelStatus } from "#server/store/channels.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
+import { Cooldowns, type Ticket } from "./cooldown.ts";
 
 export interface Health {
+  /** A call is about to be made. Whoever makes it tells how it ended, with the ticket he gets here. */
+  calling(channelId: number, model: string): Ticket;
   /** Notes a failed call. A fault that the caller caused counts for nothing. */
-  failed(channelId: number, model: string, fault: RelayFault): void;
+  failed(channelId: number, model: string, fault: RelayFault, ticket: Ticket): void;
   /** Notes a call that was answered. */
-  answered(channelId: number): void;
+  answered(channelId: number, model: string, ticket: Ticket): void;
   /** The channels that had better be left alone for this model now; undefined = none. */
   cooling(model: string): ((channelId: number) => boolean) | undefined;
 }
@@ -18,12 +21,6 @@ export type HealthParts = Pick<Context, "db" | "clock" | "options" | "coord" | "
 
 /** So many failures of the credential one after another end a channel (reliability R26). */
 const DISABLE_AFTER = 3;
-/** So many failures of any kind one after another make a channel rest. */
-const REST_AFTER = 3;
-const REST_MS = 10_000;
-/** A 429 without Retry-After. */
-const SATURATED_MS = 2_000;
-const MAX_REST_MS = 60_000;
 
 /** Statuses that speak of the key or the account (contract 9.5). 403 is not among them: moderation uses it too. */
 const DISABLING_STATUS = new Set([401, 402]);
@@ -53,19 +50,10 @@ export function isDisabling(fault: RelayFault): boolean {
   return fault.signals.some((signal) => DISABLING_SIGNALS.has(signal));
 }
 
-interface Record {
-  failures: number;
-  disabling: number;
-}
-
 export function createHealth({ db, clock, options, coord, events, notify }: HealthParts): Health {
-  const records = new Map<number, Record>();
-  /** `channel id, model` → until when. */
-  const resting = new Map<string, number>();
-
-  function rest(channelId: number, model: string, ms: number): void {
-    resting.set(`${channelId}\n${model}`, clock.now() + Math.min(ms, MAX_REST_MS));
-  }
+  const cooldowns = new Cooldowns();
+  /** Channel id → failures of the credential one after another. */
+  const refusals = new Map<number, number>();
 
   async function disable(channelId: number, reason: string): Promise<void> {
     const from = [ChannelStatus.enabled];
@@ -78,29 +66,28 @@ export function createHealth({ db, clock, options, coord, events, notify }: Heal
   }
 
   return {
-    failed(channelId, model, fault) {
-      if (fault.blame === "none") return;
-      const record = records.get(channelId) ?? { failures: 0, disabling: 0 };
-      records.set(channelId, record);
-      record.failures += 1;
-      record.disabling = isDisabling(fault) ? record.disabling + 1 : 0;
-      if (fault.upstreamStatus === 429) rest(channelId, model, fault.retryAfterMs || SATURATED_MS);
-      else if (record.failures >= REST_AFTER) rest(channelId, model, REST_MS);
-      if (record.disabling < DISABLE_AFTER || !options.get("AutomaticDisableChannelEnabled")) return;
-      record.disabling = 0;
+    calling: (channelId, model) => cooldowns.calling(channelId, model, clock.now()),
+    failed(channelId, model, fault, ticket) {
+      if (fault.blame === "none") {
+        cooldowns.ended(channelId, model, ticket);
+        return;
+      }
+      const failure = { askedMs: fault.retryAfterMs, isSaturated: fault.upstreamStatus === 429 };
+      cooldowns.failed(channelId, model, failure, { ticket, now: clock.now() });
+      const refused = isDisabling(fault) ? (refusals.get(channelId) ?? 0) + 1 : 0;
+      if (refused === 0) refusals.delete(channelId);
+      else refusals.set(channelId, refused);
+      if (refused < DISABLE_AFTER || !options.get("AutomaticDisableChannelEnabled")) return;
+      refusals.delete(channelId);
       const reason = fault.detail.slice(0, 200);
       disable(channelId, reason).catch((error: unknown) =>
         events.backgroundFailed({ task: "disable a channel", error }),
       );
     },
-    answered(channelId) {
-      if (records.size > 0) records.delete(channelId);
+    answered(channelId, model, ticket) {
+      if (refusals.size > 0) refusals.delete(channelId);
+      cooldowns.answered(channelId, model, ticket, clock.now());
     },
-    cooling(model) {
-      if (resting.size === 0) return undefined;
-      const now = clock.now();
-      for (const [key, until] of resting) if (until <= now) resting.delete(key);
-      return (channelId) => resting.has(`${channelId}\n${model}`);
-    },
+    cooling: (model) => cooldowns.cooling(model, clock.now()),
   };
 }

@@ -26,7 +26,7 @@ const EMBEDDING_MODEL = /embed|bge|m3e/i;
 
 /** Tests a channel with a model; "" = its first. A failure is a short sentence for admins, without the upstream's body. */
 export async function testChannel(
-  ctx: Pick<Context, "egress" | "clock" | "options">,
+  ctx: Pick<Context, "egress" | "credentials" | "clock" | "options">,
   channel: LiveChannel,
   model = "",
 ): Promise<Probe> {
@@ -40,7 +40,7 @@ export async function testChannel(
 }
 
 async function probe(
-  { egress, clock, options }: Pick<Context, "egress" | "clock" | "options">,
+  { egress, credentials, clock, options }: Pick<Context, "egress" | "credentials" | "clock" | "options">,
   channel: LiveChannel,
   requested: string,
 ): Promise<RelayFault | undefined> {
@@ -49,6 +49,7 @@ async function probe(
   const endpoint: EndpointName = isEmbedding ? "embeddings" : "chat";
   const tools: AttemptTools = {
     egress,
+    credentials,
     now: clock.now,
     optionText: (name) => options.get(name),
     limits: { ...DEFAULT_LIMITS, idleMs: TIMEOUT_MS, totalMs: TIMEOUT_MS },
@@ -58,8 +59,12 @@ async function probe(
     endpoint,
     body: bodyOf(isEmbedding ? { model, input: ["hello world"] } : chatBody(model)),
     model,
+    originModel: requested,
     isStream: false,
+    isArray: false,
     apiVersion: "",
+    passHeaders: [],
+    seed: "probe",
     cancellation: new Cancellation(),
     trace: { firstByteMs: 0, isSent: false },
   });

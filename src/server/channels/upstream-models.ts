@@ -3,6 +3,7 @@
 import type { Context } from "#server/context.ts";
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import { planCall, type UpstreamTarget } from "#server/upstream/plan.ts";
+import { isFault } from "#server/upstream/signers/signer.ts";
 
 export type ModelsAnswer =
   | { readonly ok: true; readonly models: readonly string[] }
@@ -13,22 +14,25 @@ const TIMEOUT_MS = 10_000;
 const LIMIT_BYTES = 4 * 1024 * 1024;
 const MOST_MODELS = 2_000;
 const LONGEST_NAME = 200;
+const NOTHING = new Uint8Array(0);
 
 /** Asks a provider for its models, in its order. Never throws for what the provider does. */
 export async function listUpstreamModels(
-  { egress, options }: Pick<Context, "egress" | "options">,
+  { egress, options, credentials, clock }: Pick<Context, "egress" | "options" | "credentials" | "clock">,
   target: UpstreamTarget,
 ): Promise<ModelsAnswer> {
-  const plan = planCall(target, { endpoint: "models", model: "", apiVersion: "" }, (name) =>
-    options.get(name),
-  );
+  const key = { endpoint: "models", model: "", apiVersion: "", isStream: false } as const;
+  const plan = planCall(target, key, (name) => options.get(name));
   if (plan.kind === "fault") {
     const isMissing = plan.code === "unsupported_relay_mode";
     return { ok: false, message: isMissing ? "该渠道类型不提供模型列表" : plan.publicMessage };
   }
+  const order = { method: "GET", url: plan.url, body: NOTHING, nowMs: clock.now(), other: target.other } as const;
+  const signed = await plan.signer?.sign(target.key, order, { tokens: credentials });
+  if (signed !== undefined && isFault(signed)) return { ok: false, message: signed.publicMessage };
   const answer = await fetchJson(egress, {
-    url: plan.origin + plan.path,
-    headers: plan.headers,
+    url: signed?.url ?? plan.url,
+    headers: [...plan.headers, ...(signed?.headers ?? [])],
     timeoutMs: TIMEOUT_MS,
     limitBytes: LIMIT_BYTES,
     loopbackPort: plan.loopbackPort,

@@ -1,20 +1,23 @@
 // The one door out: undici agents whose every connection is judged by the address policy when the name is resolved, and
 // pinned to the address that was judged. Never caps connections (design 4.7); admissions are capped instead.
-import { lookup as resolve } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { Agent, buildConnector } from "undici";
 import type { EgressRule } from "#server/config.ts";
+import { guardedLookup, isAllowed } from "./lookup.ts";
 import { createPolicy, type JudgedUrl, judgeUrl, type Policy } from "./policy.ts";
 import { BlockedError, dispatchOn, type EgressRequest, type Flow, type Sink } from "./send.ts";
+import { type Opening, openSocket, type SocketRequest } from "./socket.ts";
 
 export interface Egress {
   /** Starts a call; the sink hears what comes of it. */
   send(request: EgressRequest, sink: Sink): Flow;
+  /** Opens a WebSocket. */
+  connect(request: SocketRequest): Opening;
   /** Judges an address that somebody typed, before it is saved. */
   judge(text: string, loopbackPort?: number): JudgedUrl;
   /** What may be reached, for connections that are not HTTP. */
   readonly policy: Policy;
-  /** Ends all connections. */
+  /** Ends all connections but WebSockets, which belong to those who opened them. */
   close(): Promise<void>;
 }
 
@@ -31,20 +34,25 @@ const KEEP_ALIVE_MS = 30_000;
 
 /** Opens the door out. */
 export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
-  const doors = new Map<number | undefined, { agent: Agent; policy: Policy }>();
+  const doors = new Map<number | "public" | undefined, { agent: Agent; policy: Policy }>();
   // Connections are shared by origin: a destination that may use a loopback port has an agent of its own, so that no
-  // other channel can ride on its connections.
-  const doorFor = (loopbackPort: number | undefined) => {
-    let door = doors.get(loopbackPort);
+  // other channel can ride on its connections. Addresses of callers have one too, so that none of them can ride on a channel's.
+  const doorFor = (key: number | "public" | undefined) => {
+    let door = doors.get(key);
     if (door === undefined) {
-      const policy = createPolicy({ allow, ownPorts, loopbackPort });
+      const policy =
+        key === "public"
+          ? createPolicy({ allow: [], ownPorts })
+          : createPolicy({ allow, ownPorts, loopbackPort: key });
       door = { policy, agent: createAgent(policy) };
-      doors.set(loopbackPort, door);
+      doors.set(key, door);
     }
     return door;
   };
   return {
-    send: (request, sink) => dispatchOn(doorFor(request.loopbackPort).agent, request, sink),
+    send: (request, sink) =>
+      dispatchOn(doorFor(request.publicOnly ? "public" : request.loopbackPort).agent, request, sink),
+    connect: (request) => openSocket(doorFor(request.loopbackPort).policy, request),
     judge: (text, loopbackPort) => judgeUrl(text, doorFor(loopbackPort).policy),
     policy: doorFor(undefined).policy,
     async close() {
@@ -85,27 +93,5 @@ function createConnector(policy: Policy): buildConnector.connector {
       byPort.set(port, connect);
     }
     connect(options, callback);
-  };
-}
-
-function isAllowed(policy: Policy, address: string, port: number): boolean {
-  const verdict = policy.judge(address, port);
-  return verdict === "public" || verdict === "allowed";
-}
-
-/** Resolves a name and passes on the addresses that may be reached; the socket connects to one of exactly these. */
-export function guardedLookup(policy: Policy, port: number): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) {
-        callback(error, "", 0);
-        return;
-      }
-      const allowed = addresses.filter(({ address }) => isAllowed(policy, address, port));
-      const [first] = allowed;
-      if (first === undefined) callback(new BlockedError(`${hostname}:${port}`), "", 0);
-      else if (options.all === true) callback(null, allowed);
-      else callback(null, first.address, first.family);
-    });
   };
 }

@@ -1,7 +1,8 @@
 // Sends one letter over SMTP (contract 4.7), with TLS from the start or by STARTTLS. The connection is opened here, judged by
 // the address policy, and given to nodemailer, which speaks the protocol.
 import { connect, isIP, type Socket } from "node:net";
-import { type Egress, guardedLookup } from "./dispatcher.ts";
+import type { Egress } from "./dispatcher.ts";
+import { guardedLookup } from "./lookup.ts";
 import { BlockedError, faultOf } from "./send.ts";
 
 export interface MailServer {

@@ -38,6 +38,8 @@ export interface EgressRequest {
   readonly idleTimeoutMs: number;
   /** A loopback port this destination may have although the operator allowed none. */
   readonly loopbackPort?: number | undefined;
+  /** The address came from a caller: nothing inside may answer, whatever the operator allowed for channels (reliability S05). */
+  readonly publicOnly?: true;
 }
 
 /** Where an answer goes. `onStart` once, `onData` any number of times, then `onEnd` or `onFault`, once. */

@@ -75,12 +75,12 @@ function keyOf(row: SourceRow, name: string, { tally }: Target): string {
   return (lines[0] ?? "").trim();
 }
 
-/** Version, library or plugin: in `other`, or since 2024 in `config` (contract 13.1). */
+/** Version, library, plugin or account: in `other`, or since 2024 in `config` (contract 13.1, providers 2.7). */
 function otherOf(row: SourceRow): string {
   const other = textOf(row, "other");
   if (other !== "") return other;
   const config = objectOf(row, "config");
-  const value = config["api_version"] ?? config["library_id"] ?? config["plugin"];
+  const value = config["api_version"] ?? config["library_id"] ?? config["plugin"] ?? config["user_id"];
   return typeof value === "string" ? value.trim() : "";
 }
 

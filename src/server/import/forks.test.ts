@@ -114,7 +114,7 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
     .orderBy("id")
     .execute();
   expect(channels.filter(({ id }) => [1, 2, 6].includes(id))).toEqual([
-    { id: 1, type: 8, status: 1, base_url: "https://api.deepseek.com" },
+    { id: 1, type: 36, status: 1, base_url: "" },
     { id: 2, type: 30, status: 1, base_url: "http://localhost:11434" },
     // New API's 36 is a music service, where One API has DeepSeek.
     { id: 6, type: 36, status: 2, base_url: "" },

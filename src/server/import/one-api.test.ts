@@ -174,7 +174,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     await expect(app.login("banned", password)).rejects.toThrow();
   });
 
-  test("channels are cleaned, later types become custom ones, options are checked", async () => {
+  test("channels are cleaned, later types keep their number, options are checked", async () => {
     const { report, ...place } = await imported(oneApi(age));
     const { ctx } = await serve(place);
     const channels = await ctx.db.selectFrom("channels").selectAll().orderBy("id").execute();
@@ -203,23 +203,23 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
       { id: 3, type: 18, status: 1, base_url: "", other: "v3.5", models: "gpt-4o-mini", group: "default" },
       {
         id: 6,
-        type: 8,
+        type: 36,
         status: 1,
-        base_url: "https://api.deepseek.com",
+        base_url: "",
         other: "",
         models: "deepseek-chat",
         group: "default",
       },
       {
         id: 7,
-        type: 8,
+        type: 40,
         status: 3,
-        base_url: "https://ark.cn-beijing.volces.com/api/v3",
+        base_url: "",
         other: "",
         models: "gpt-4o-mini",
         group: "default",
       },
-      { id: 8, type: 34, status: 2, base_url: "", other: "", models: "gpt-4o-mini", group: "default" },
+      { id: 8, type: 34, status: 1, base_url: "", other: "", models: "gpt-4o-mini", group: "default" },
     ]);
     expect(channels[0]).toMatchObject({
       weight: 0,

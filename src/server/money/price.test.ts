@@ -1,22 +1,15 @@
 import { expect, test } from "vitest";
+import { Fraction, recompute } from "#test/formula.ts";
 import {
   charge,
   createPrice,
-  createPriceBook,
   estimate,
   explain,
   type Price,
-  type PriceTables,
+  type PriceRatios,
+  shown,
+  type Usage,
 } from "./price.ts";
-
-const tables = (change: Partial<PriceTables> = {}): PriceTables => ({
-  modelRatio: {},
-  completionRatio: {},
-  cacheRatio: {},
-  groupRatio: { default: 1, half: 0.5, free: 0 },
-  fallbackModelRatio: null,
-  ...change,
-});
 
 const price = (model: string, completion = "1", { cache = "1", group = "1" } = {}): Price =>
   createPrice({
@@ -82,36 +75,6 @@ test.each([
   expect(charged >= 0n).toBe(true);
 });
 
-/** An independent exact oracle: reduced fractions over one another, ceiling by floor of the sum. */
-class Fraction {
-  readonly top: bigint;
-  readonly bottom: bigint;
-  constructor(top: bigint, bottom: bigint) {
-    this.top = top;
-    this.bottom = bottom;
-  }
-  static of(text: string): Fraction {
-    const [a = "", b] = text.split("/");
-    if (b !== undefined) return Fraction.of(a).over(Fraction.of(b));
-    const dot = a.indexOf(".");
-    return dot < 0
-      ? new Fraction(BigInt(a), 1n)
-      : new Fraction(BigInt(a.replace(".", "")), BigInt(`1${"0".repeat(a.length - dot - 1)}`));
-  }
-  plus(other: Fraction): Fraction {
-    return new Fraction(this.top * other.bottom + other.top * this.bottom, this.bottom * other.bottom);
-  }
-  times(other: Fraction): Fraction {
-    return new Fraction(this.top * other.top, this.bottom * other.bottom);
-  }
-  over(other: Fraction): Fraction {
-    return new Fraction(this.top * other.bottom, this.bottom * other.top);
-  }
-  ceiling(): bigint {
-    return (this.top + this.bottom - 1n) / this.bottom;
-  }
-}
-
 /** Numbers 0 ≤ x < 1 from a seed (mulberry32), so that a failure can be repeated. */
 function randomFrom(seed: number): () => number {
   let state = seed;
@@ -159,52 +122,6 @@ test("agrees with an exact oracle in 100,000 random cases", () => {
   expect(mismatches).toEqual([]);
 });
 
-test("finds the requested model before the one it is mapped to", () => {
-  const book = createPriceBook(tables({ modelRatio: { alias: 7, real: 3 } }));
-  expect(book.find("alias", "real", "default")).toMatchObject({ model: "alias", modelRatio: "7" });
-  expect(book.find("other", "real", "default")).toMatchObject({ model: "real", modelRatio: "3" });
-  expect(book.find("alias", "real", "default")).toBe(book.find("alias", "real", "default"));
-});
-
-test("puts the operator's ratios above the built-in ones, and the rule below", () => {
-  const book = createPriceBook(
-    tables({ modelRatio: { "gpt-4": 1, "gpt-3.5-turbo-0613": 1 }, completionRatio: { "gpt-4": 9 } }),
-  );
-  expect(book.find("gpt-4", "gpt-4", "half")).toMatchObject({ completionRatio: "9", groupRatio: "0.5" });
-  expect(createPriceBook(tables()).find("gpt-4o", "gpt-4o", "default")).toMatchObject({
-    modelRatio: "1.25",
-    completionRatio: "4",
-    cacheRatio: "0.5",
-  });
-  // In no table: 4/3 comes from the rule (contract 14.2).
-  const byRule = book.find("gpt-3.5-turbo-0613", "gpt-3.5-turbo-0613", "default");
-  expect(byRule).toMatchObject({ completionRatio: "4/3", cacheRatio: "1" });
-});
-
-test("refuses unpriced models unless there is a fallback", () => {
-  expect(createPriceBook(tables()).find("nobody-knows", "nobody-knows", "default")).toBeUndefined();
-  const book = createPriceBook(tables({ fallbackModelRatio: 30 }));
-  expect(book.find("nobody-knows", "x", "default")).toMatchObject({
-    model: "nobody-knows",
-    modelRatio: "30",
-  });
-});
-
-test.each(["constructor", "__proto__", "toString"])("knows no price of %s", (name) => {
-  expect(createPriceBook(tables()).find(name, name, name)).toBeUndefined();
-});
-
-test("an unknown group pays the plain price", () => {
-  expect(createPriceBook(tables()).find("gpt-4o", "gpt-4o", "unheard-of")).toMatchObject({ groupRatio: "1" });
-});
-
-test("keeps a bounded number of prices, whatever names callers make up", () => {
-  const book = createPriceBook(tables({ fallbackModelRatio: 1 }));
-  const first = book.find("model0", "model0", "default");
-  for (let index = 1; index <= 5_000; index += 1) book.find(`model${index}`, `model${index}`, "default");
-  expect(book.find("model0", "model0", "default")).not.toBe(first);
-});
-
 test("explains a charge so that it can be checked", () => {
   const gpt4o = price("1.25", "4", { cache: "0.5" });
   expect(explain(usage(1000, 500), gpt4o, 3750n)).toBe(
@@ -219,11 +136,165 @@ test("explains a charge so that it can be checked", () => {
 });
 
 test("shows ratios of any size without exponents", () => {
-  expect(price("0.0000001").shown.model).toBe("0.0000001");
-  expect(price("1e-7").shown.model).toBe("0.0000001");
-  expect(price("2.5e+3").shown.model).toBe("2500");
+  expect(shown("0.0000001")).toBe("0.0000001");
+  expect(shown("1e-7")).toBe("0.0000001");
+  expect(shown("2.5e+3")).toBe("2500");
 });
 
 test.each(["", "abc", "1/0", "1/2/3", "-1", "NaN", "1e5000"])("takes %j for no ratio", (text) => {
   expect(() => price(text)).toThrow(RangeError);
+});
+
+/** Prices of every kind, as unlike each other as they come. */
+const rich: PriceRatios = {
+  model: "m",
+  modelRatio: "1.5",
+  completionRatio: "5",
+  cacheRatio: "0.1",
+  groupRatio: "1",
+  cacheWriteRatio: "1.25",
+  audioRatio: "8",
+  audioCompletionRatio: "2",
+  imageRatio: "1.6",
+  imageCompletionRatio: "4",
+};
+
+// Providers 27.5 and 22.2.
+test.each<[string, Usage, bigint]>([
+  [
+    "claude-sonnet-4-6, read 2000, written 500",
+    { promptTokens: 2600, completionTokens: 200, cachedTokens: 2000, cacheWriteTokens: 500 },
+    2888n,
+  ],
+  [
+    "the same written for an hour, twice the input",
+    {
+      promptTokens: 2600,
+      completionTokens: 200,
+      cachedTokens: 2000,
+      cacheWriteTokens: 500,
+      cacheWriteHourTokens: 500,
+    },
+    3450n,
+  ],
+  ["sound in", { promptTokens: 100, completionTokens: 0, cachedTokens: 0, audioPromptTokens: 60 }, 780n],
+  [
+    "sound and text out",
+    { promptTokens: 0, completionTokens: 100, cachedTokens: 0, audioCompletionTokens: 60 },
+    1740n,
+  ],
+  ["a picture in", { promptTokens: 100, completionTokens: 0, cachedTokens: 0, imagePromptTokens: 100 }, 240n],
+  [
+    "a picture out",
+    { promptTokens: 0, completionTokens: 100, cachedTokens: 0, imageCompletionTokens: 100 },
+    960n,
+  ],
+  [
+    "reasoning, which is output like any other",
+    { promptTokens: 0, completionTokens: 100, cachedTokens: 0, reasoningTokens: 90 },
+    750n,
+  ],
+])("charges %s", (_name, used, expected) => {
+  expect(charge(used, createPrice(rich))).toBe(expected);
+});
+
+test("sound and pictures cost what text costs where they have no price", () => {
+  const parts = { audioPromptTokens: 40, imagePromptTokens: 20, audioCompletionTokens: 5 };
+  const plain = price("1.25", "4");
+  expect(charge({ ...usage(100, 10), ...parts }, plain)).toBe(charge(usage(100, 10), plain));
+});
+
+test("a long prompt makes the whole request dearer", () => {
+  const long = createPrice({ ...rich, modelRatio: "3", completionRatio: "3.75" });
+  const tiered = createPrice(rich, [{ above: 200_000, price: long }]);
+  expect(charge(usage(200_000, 1000), tiered)).toBe(charge(usage(200_000, 1000), createPrice(rich)));
+  expect(charge(usage(200_001, 1000), tiered)).toBe(charge(usage(200_001, 1000), long));
+  expect(explain(usage(200_001, 1000), tiered, 611_253n)).toBe(
+    "输入超过 200000 tokens，模型倍率 3，补全倍率 3.75，分组倍率 1；(200001 + 1000 × 3.75) × 3 × 1 = 611253",
+  );
+  expect(estimate(200_001, 0, tiered, 0)).toBe(750_004n);
+  // A tier that is cheaper must not make what is set aside too small for a shorter prompt.
+  const cheaper = createPrice(rich, [{ above: 10, price: price("0.1") }]);
+  expect(estimate(20, 0, cheaper, 0)).toBeGreaterThanOrEqual(charge(usage(10, 0), cheaper));
+});
+
+test("explains every kind of token that was charged, and no other", () => {
+  const used: Usage = {
+    promptTokens: 100,
+    completionTokens: 50,
+    cachedTokens: 10,
+    cacheWriteTokens: 20,
+    cacheWriteHourTokens: 5,
+    audioPromptTokens: 30,
+    imagePromptTokens: 15,
+    audioCompletionTokens: 8,
+    imageCompletionTokens: 4,
+  };
+  const model = createPrice(rich);
+  const charged = charge(used, model);
+  expect(explain(used, model, charged)).toBe(
+    "模型倍率 1.5，补全倍率 5，缓存倍率 0.1，缓存写入倍率 1.25，音频倍率 8，图片倍率 1.6，音频补全倍率 2，图片补全倍率 4，" +
+      "分组倍率 1；(25 + 10 × 0.1 + 15 × 1.25 + 5 × 1.25 × 1.6 + 30 × 8 + 15 × 1.6 + 38 × 5 + 8 × 8 × 2 + 4 × 1.6 × 4) × 1.5 × 1 = 994",
+  );
+  expect(recompute(explain(used, model, charged))).toEqual({ claimed: charged, computed: charged });
+});
+
+test("is a formula that gives the charge, grows with every count, and is within what was set aside", () => {
+  const random = randomFrom(5);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const ratio = () => {
+    if (below(20) === 0) return "0";
+    if (below(10) === 0) return `${below(9) + 1}/${below(9) + 1}`;
+    return String(Number((random() * 10 ** below(3)).toFixed(below(7))));
+  };
+  const maybe = () => (below(2) === 0 ? undefined : ratio());
+  const part = (total: number) => (below(2) === 0 ? 0 : below(total + 2));
+  const drawn = (): PriceRatios => ({
+    model: "m",
+    modelRatio: ratio(),
+    completionRatio: ratio(),
+    cacheRatio: ratio(),
+    groupRatio: ratio(),
+    cacheWriteRatio: maybe(),
+    audioRatio: maybe(),
+    audioCompletionRatio: maybe(),
+    imageRatio: maybe(),
+    imageCompletionRatio: maybe(),
+  });
+  const faults: unknown[] = [];
+  for (let round = 0; round < 20_000; round += 1) {
+    const tiers = below(3) === 0 ? [{ above: below(1000), price: createPrice(drawn()) }] : [];
+    const model = createPrice(drawn(), tiers);
+    const promptTokens = below(10 ** below(6));
+    const completionTokens = below(10 ** below(5));
+    const text: Usage = {
+      promptTokens,
+      completionTokens,
+      cachedTokens: part(promptTokens),
+      cacheWriteTokens: part(promptTokens),
+      audioCompletionTokens: part(completionTokens),
+      imageCompletionTokens: part(completionTokens),
+    };
+    const used = { ...text, audioPromptTokens: part(promptTokens), cacheWriteHourTokens: part(promptTokens) };
+    const charged = charge(used, model);
+    const { claimed, computed } = recompute(explain(used, model, charged));
+    const isWithin = charge(text, model) <= estimate(promptTokens, completionTokens, model, 0);
+    const more = charge({ ...used, completionTokens: completionTokens + 1 }, model);
+    if (claimed !== charged || computed !== charged || !isWithin || more < charged)
+      faults.push({ model, used, charged, computed, isWithin, more });
+  }
+  expect(faults).toEqual([]);
+});
+
+test("cached input is never dearer than fresh input while its ratio is at most 1", () => {
+  const random = randomFrom(7);
+  const below = (limit: number) => Math.floor(random() * limit);
+  for (let round = 0; round < 5_000; round += 1) {
+    const model = price(random().toFixed(4), random().toFixed(2), { cache: random().toFixed(3) });
+    const [prompt, completion] = [below(10_000), below(1_000)];
+    const [less, more] = [below(prompt + 1), below(prompt + 1)].toSorted((a, b) => a - b);
+    expect(charge(usage(prompt, completion, more), model)).toBeLessThanOrEqual(
+      charge(usage(prompt, completion, less), model),
+    );
+  }
 });

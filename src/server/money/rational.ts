@@ -41,6 +41,11 @@ export function multiply(a: Rational, b: Rational): Rational {
   return reduce({ n: a.n * b.n, d: a.d * b.d });
 }
 
+/** `b` is not 0. */
+export function divide(a: Rational, b: Rational): Rational {
+  return reduce({ n: a.n * b.d, d: a.d * b.n });
+}
+
 /** The least whole number that is not smaller. */
 export function ceilDivide(n: bigint, d: bigint): bigint {
   return n % d === 0n ? n / d : n / d + 1n;
@@ -51,4 +56,20 @@ export function showRational({ n, d }: Rational): string {
   if (n % d === 0n) return String(n / d);
   const rounded = Number((Number(n) / Number(d)).toPrecision(6));
   return rounded < 1e-6 ? rounded.toFixed(15).replace(/0+$/, "") : String(rounded);
+}
+
+/** The number itself as text that parseRational reads back: a decimal when it ends, else a fraction such as `4/3`. */
+export function exactText(value: Rational): string {
+  const { n, d } = reduce(value);
+  let rest = d;
+  let places = 0;
+  for (const prime of [2n, 5n]) {
+    let power = 0;
+    for (; rest % prime === 0n; rest /= prime) power += 1;
+    places = Math.max(places, power);
+  }
+  if (rest !== 1n) return `${n}/${d}`;
+  if (places === 0) return String(n);
+  const digits = String((n * 10n ** BigInt(places)) / d).padStart(places + 1, "0");
+  return `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }

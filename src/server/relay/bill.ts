@@ -2,16 +2,16 @@
 // place of the relay that knows prices; it knows no HTTP.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
-import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
+import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
+import type { Heard } from "#server/upstream/course.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
-import type { StreamReply, Trace, WholeReply } from "#server/upstream/reply.ts";
-import { ReplyTap } from "#server/upstream/tap.ts";
 import { type Countable, TOKENS_PER_BYTE, type TokenCounter } from "#server/upstream/tokens.ts";
 import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
-import type { Incoming } from "./incoming.ts";
+import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 export type BillTools = Pick<Context, "ledger" | "prices" | "options" | "clock"> & {
@@ -31,6 +31,16 @@ export interface Billed {
 export interface Booked {
   readonly usage: TokenUsage;
   readonly charged: bigint;
+}
+
+/** What a call comes to. */
+export interface Sum {
+  readonly usage: TokenUsage;
+  /** Unit: quota. */
+  readonly amount: bigint;
+  /** The log's explanation. */
+  readonly content: string;
+  readonly isEstimated: boolean;
 }
 
 /** Output set aside for a call that names no limit (contract 10.2 [P]); a stream begins with less and asks for more. */
@@ -67,9 +77,9 @@ export function priceOf(
 }
 
 export class Account {
-  readonly #tools: BillTools;
-  readonly #billed: Billed;
-  #price: Price;
+  protected readonly tools: BillTools;
+  protected readonly billed: Billed;
+  protected price: Price;
   #channelId = 0;
   #isOpen = false;
   /** Output tokens that what was set aside covers. */
@@ -80,9 +90,9 @@ export class Account {
   #roughPrompt: number;
 
   constructor(tools: BillTools, billed: Billed, price: Price) {
-    this.#tools = tools;
-    this.#billed = billed;
-    this.#price = price;
+    this.tools = tools;
+    this.billed = billed;
+    this.price = price;
     this.#coveredTokens = firstOutput(billed.incoming);
     this.#notedMs = billed.startedMs;
     this.#roughPrompt = roughPrompt(billed.incoming);
@@ -90,26 +100,31 @@ export class Account {
 
   /** Sets the estimate aside. Returns what the bank says. */
   async open(): Promise<Awaited<ReturnType<BillTools["ledger"]["reserve"]>>> {
-    const { requestId, caller, incoming } = this.#billed;
-    const floor = this.#tools.options.get("PreConsumedQuota");
-    const verdict = await this.#tools.ledger.reserve({
+    const { requestId, caller, incoming } = this.billed;
+    const verdict = await this.tools.ledger.reserve({
       requestId,
       userId: caller.userId,
       tokenId: caller.tokenId,
-      amount: estimate(this.#roughPrompt, this.#coveredTokens, this.#price, floor),
+      amount: this.firstAmount(),
       modelName: incoming.model,
     });
     this.#isOpen = verdict === "reserved";
     return verdict;
   }
 
+  /** What is set aside before the call. Unit: quota. */
+  protected firstAmount(): bigint {
+    const floor = this.tools.options.get("PreConsumedQuota");
+    return estimate(this.#roughPrompt, this.#coveredTokens, this.price, floor);
+  }
+
   /** The channel that is being called now; it may map to a name with a price of its own. */
   charge(channel: LiveChannel): void {
-    const { caller, incoming } = this.#billed;
+    const { caller, incoming } = this.billed;
     const { model } = incoming;
     this.#channelId = channel.id;
-    this.#price =
-      this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.#price;
+    this.price =
+      this.tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.price;
   }
 
   /** Looks at a running stream: notes what has come and asks for more before it runs out. A fault = there is no more. */
@@ -117,7 +132,7 @@ export class Account {
     if (this.#isRefused) return refusals.quotaRanOut();
     const tokens = roughOutput(reply.tap);
     if (tokens + MARGIN_TOKENS > this.#coveredTokens && !this.#isAsking) this.#askForMore();
-    const now = this.#tools.clock.now();
+    const now = this.tools.clock.now();
     if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(tokens, now);
     return undefined;
   }
@@ -126,16 +141,14 @@ export class Account {
   async settle(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Booked> {
     if (!this.#isOpen) return { usage: NOTHING, charged: 0n };
     this.#isOpen = false;
-    const { requestId, caller, incoming, startedMs, trace } = this.#billed;
+    const { requestId, caller, incoming, startedMs, trace } = this.billed;
     if (reply === undefined && !trace.isSent) {
-      await this.#tools.ledger.release(requestId);
+      await this.tools.ledger.release(requestId);
       return { usage: NOTHING, charged: 0n };
     }
-    const read = this.#told(reply);
-    const usage = read?.usage ?? (await this.#count(reply));
-    const amount = charge(usage, this.#price);
-    const elapsedMs = this.#tools.clock.now() - startedMs;
-    const booking = this.#tools.ledger.settle({
+    const { usage, amount, content, isEstimated } = await this.sum(reply, isGone);
+    const elapsedMs = this.tools.clock.now() - startedMs;
+    const booking = this.tools.ledger.settle({
       requestId,
       userId: caller.userId,
       tokenId: caller.tokenId,
@@ -144,14 +157,14 @@ export class Account {
       usage,
       // The last of many events: what is left of it is the terminator.
       mayWait: incoming.isStream,
-      log: this.#tools.options.get("LogConsumeEnabled")
+      log: this.tools.options.get("LogConsumeEnabled")
         ? {
-            content: explain(usage, this.#price, amount) + remarkOf(read, isGone),
+            content,
             model_name: incoming.model,
             elapsed_time: elapsedMs,
             first_byte_time: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
             is_stream: incoming.isStream ? 1 : 0,
-            estimated: read === undefined ? 1 : 0,
+            estimated: isEstimated ? 1 : 0,
           }
         : null,
     });
@@ -160,25 +173,42 @@ export class Account {
       return { usage, charged };
     } catch (error) {
       // Whoever is refused a whole answer pays nothing; of a stream something has been delivered, and recovery charges that.
-      if (reply?.kind !== "stream") await this.#tools.ledger.release(requestId).catch(() => undefined);
+      if (reply?.kind !== "stream") await this.tools.ledger.release(requestId).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** What a call comes to: by the usage the upstream told, else counted here. */
+  protected async sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Sum> {
+    const read = this.#told(reply);
+    const usage = read === undefined ? await this.#count(reply) : await this.#completed(read.usage);
+    const amount = charge(usage, this.price);
+    const isWhole = usage === read?.usage;
+    const content = explain(usage, this.price, amount) + remarkOf(isWhole ? read : undefined, isGone);
+    return { usage, amount, content, isEstimated: !isWhole };
   }
 
   /** The usage the upstream told, within what the request can have caused. */
   #told(reply: WholeReply | StreamReply | undefined): ReadUsage | undefined {
     if (reply?.usage === undefined) return undefined;
-    return readUsage(reply.usage, boundsOf(this.#billed.incoming), reply.quirks);
+    return readUsage(reply.usage, boundsOf(this.billed.incoming), reply.quirks);
+  }
+
+  /** Some vendors never tell the prompt of a stream; no request has none. */
+  async #completed(usage: TokenUsage): Promise<TokenUsage> {
+    if (usage.promptTokens > 0) return usage;
+    const { incoming } = this.billed;
+    return { ...usage, promptTokens: await this.tools.tokens.count(incoming.model, promptOf(incoming)) };
   }
 
   /** Prompt and output received so far, counted here (the published rule of reliability M15). */
   async #count(reply: WholeReply | StreamReply | undefined): Promise<TokenUsage> {
-    const { incoming } = this.#billed;
-    const { tokens } = this.#tools;
-    const output = { texts: reply === undefined ? [] : [textOf(reply)], fixedTokens: 0 };
+    const { incoming } = this.billed;
+    const { tokens } = this.tools;
+    const output = { texts: reply === undefined ? [] : [reply.text()], fixedTokens: 0 };
     const [promptTokens, completionTokens] = await Promise.all([
       tokens.count(incoming.model, promptOf(incoming)),
-      incoming.endpoint === "embeddings" ? 0 : tokens.count(incoming.model, output),
+      WITHOUT_OUTPUT.has(incoming.endpoint) ? 0 : tokens.count(incoming.model, output),
     ]);
     return { promptTokens, completionTokens, cachedTokens: 0 };
   }
@@ -187,8 +217,8 @@ export class Account {
     this.#isAsking = true;
     // As much again as there was: few questions, however long the answer.
     const more = Math.max(STREAM_OUTPUT, this.#coveredTokens);
-    this.#tools.ledger
-      .extend(this.#billed.requestId, estimate(0, more, this.#price, 0))
+    this.tools.ledger
+      .extend(this.billed.requestId, estimate(0, more, tierOf(this.price, this.#roughPrompt), 0))
       .then((isGranted) => {
         if (isGranted) this.#coveredTokens += more;
         else this.#isRefused = true;
@@ -203,8 +233,8 @@ export class Account {
   #note(completionTokens: number, nowMs: number): void {
     this.#notedMs = nowMs;
     const usage = { promptTokens: this.#roughPrompt, completionTokens, cachedTokens: 0 };
-    this.#tools.ledger.checkpoint(this.#billed.requestId, {
-      charge: charge(usage, this.#price),
+    this.tools.ledger.checkpoint(this.billed.requestId, {
+      charge: charge(usage, this.price),
       promptTokens: usage.promptTokens,
       completionTokens,
       channelId: this.#channelId,
@@ -213,7 +243,7 @@ export class Account {
 }
 
 function firstOutput({ endpoint, isStream, maxTokens, choices }: Incoming): number {
-  if (endpoint === "embeddings") return 0;
+  if (WITHOUT_OUTPUT.has(endpoint)) return 0;
   const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
   const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
   return each * choices;
@@ -221,7 +251,7 @@ function firstOutput({ endpoint, isStream, maxTokens, choices }: Incoming): numb
 
 function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): UsageBounds {
   const promptTokens = body.bytes.length + PROMPT_SLACK * (1 + tally.media);
-  if (endpoint === "embeddings") return { promptTokens, completionTokens: 0 };
+  if (WITHOUT_OUTPUT.has(endpoint)) return { promptTokens, completionTokens: 0 };
   const each =
     maxTokens === undefined || maxTokens === 0
       ? MAX_BELIEVED_OUTPUT
@@ -231,7 +261,7 @@ function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): Usag
 
 /** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
 function roughPrompt({ endpoint, tally }: Incoming): number {
-  const given = endpoint === "chat" ? 0 : tally.numbers;
+  const given = endpoint === "completions" || endpoint === "embeddings" ? tally.numbers : 0;
   return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given;
 }
 
@@ -241,15 +271,8 @@ function promptOf({ endpoint, body }: Incoming): Countable {
   return promptParts(endpoint, values ?? {});
 }
 
-function roughOutput(tap: ReplyTap): number {
+function roughOutput(tap: Heard): number {
   return Math.max(tap.textPieces, Math.ceil(tap.textBytes / BYTES_PER_TOKEN));
-}
-
-function textOf(reply: WholeReply | StreamReply): string {
-  if (reply.kind === "stream") return reply.tap.text();
-  const tap = new ReplyTap();
-  tap.scan(reply.body, 0, reply.body.length);
-  return tap.text();
 }
 
 function remarkOf(read: ReadUsage | undefined, isGone: boolean): string {

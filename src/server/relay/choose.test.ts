@@ -52,6 +52,35 @@ describe("choose", () => {
     expect(choose(candidates, { tried: new Set([2]), random: 0, isCooling })?.id).toBe(1);
   });
 
+  it("keeps a conversation on one channel, and spreads conversations by weight", () => {
+    const candidates = [channel(1, 0, 1), channel(2, 0, 3), channel(3, 0, 0), channel(4, -1, 9)];
+    const counts = new Map<number, number>();
+    for (let conversation = 0; conversation < 4_000; conversation += 1) {
+      const chosen = new Set(
+        [0, 0.3, 0.99].map((random) => choose(candidates, { tried: new Set(), random, conversation })?.id),
+      );
+      expect(chosen.size).toBe(1);
+      for (const id of chosen) counts.set(id ?? 0, (counts.get(id ?? 0) ?? 0) + 1);
+    }
+    expect([...counts.keys()].toSorted()).toEqual([1, 2]);
+    expect(counts.get(2)).toBeGreaterThan(2_850);
+    expect(counts.get(2)).toBeLessThan(3_150);
+  });
+
+  it("moves only the conversations of a channel that cannot be had, and brings them back", () => {
+    const candidates = [1, 2, 3, 4].map((id) => channel(id, 0, 0));
+    const isCooling = (id: number) => id === 3;
+    for (let conversation = 0; conversation < 1_000; conversation += 1) {
+      const one = { tried: new Set<number>(), random: 0, conversation };
+      const home = choose(candidates, one)?.id;
+      const now = choose(candidates, { ...one, isCooling })?.id;
+      if (home === 3) expect(now).not.toBe(3);
+      else expect(now).toBe(home);
+      const after = choose(candidates, { ...one, tried: new Set([home ?? 0]) })?.id;
+      expect(after).not.toBe(home);
+    }
+  });
+
   it("never chooses a channel twice and, asked again and again, tries each once, tier by tier", () => {
     const anyChannel = fc.record({ priority: fc.integer({ min: -2, max: 2 }), weight: fc.nat(3) });
     fc.assert(
@@ -61,12 +90,13 @@ describe("choose", () => {
           minLength: 9,
           maxLength: 9,
         }),
-        (list, chance) => {
+        fc.option(fc.nat(), { nil: undefined }),
+        (list, chance, conversation) => {
           const candidates = list.map(({ priority, weight }, id) => channel(id, priority, weight));
           const tried = new Set<number>();
           const priorities: number[] = [];
           for (const random of chance) {
-            const chosen = choose(candidates, { tried, random });
+            const chosen = choose(candidates, { tried, random, conversation });
             if (chosen === undefined) break;
             expect(tried.has(chosen.id)).toBe(false);
             tried.add(chosen.id);

@@ -9,6 +9,8 @@ export interface Choice {
   readonly tried: ReadonlySet<number>;
   /** In [0, 1). */
   readonly random: number;
+  /** What the requests of one conversation share: they get the same channel as long as it can be had; undefined = chance decides. */
+  readonly conversation?: number | undefined;
   /** Channels that asked for a pause; they are taken only when nothing else is left. */
   readonly isCooling?: ((id: number) => boolean) | undefined;
 }
@@ -22,7 +24,9 @@ export function choose<C extends Choosable>(candidates: readonly C[], choice: Ch
   if (candidates.length === 1 && only !== undefined && choice.tried.size === 0) return only;
   const left = candidates.filter((candidate) => !choice.tried.has(candidate.id));
   const rested = left.filter((candidate) => choice.isCooling?.(candidate.id) !== true);
-  return pick(topTier(rested.length > 0 ? rested : left), choice.random);
+  const tier = topTier(rested.length > 0 ? rested : left);
+  const { conversation } = choice;
+  return conversation === undefined ? pick(tier, choice.random) : stick(tier, conversation);
 }
 
 function topTier<C extends Choosable>(candidates: readonly C[]): readonly C[] {
@@ -46,4 +50,32 @@ function pick<C extends Choosable>(tier: readonly C[], random: number): C | unde
   }
   // Rounding can leave a hair above the last weight.
   return last;
+}
+
+/**
+ * Weighted rendezvous hashing: each candidate draws a lot from the conversation's number and its own, and the best lot wins. Over
+ * many conversations every channel gets its weight's share; when one comes or goes, only the conversations that it wins move.
+ * Nothing is remembered, so all processes agree.
+ */
+function stick<C extends Choosable>(tier: readonly C[], conversation: number): C | undefined {
+  const isEven = tier.every(({ weight }) => weight <= 0);
+  let winner: C | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of tier) {
+    const weight = isEven ? 1 : candidate.weight;
+    if (weight <= 0) continue;
+    const lot = -Math.log(lotOf(conversation, candidate.id)) / weight;
+    if (lot >= least) continue;
+    least = lot;
+    winner = candidate;
+  }
+  return winner;
+}
+
+/** Between 0 and 1, neither of them; as good as chance for every pair (MurmurHash3's finish). */
+function lotOf(conversation: number, id: number): number {
+  let mixed = conversation ^ Math.imul(id, 0x9e3779b1);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (((mixed ^ (mixed >>> 16)) >>> 0) + 0.5) / 2 ** 32;
 }

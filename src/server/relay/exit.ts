@@ -41,7 +41,7 @@ export async function finish(
   }
   if (journey.fault !== undefined) door.sendFault(journey.fault);
   else if (reply?.kind === "whole") door.sendReply(reply);
-  else door.closeStream();
+  else if (reply !== undefined) door.closeStream(reply.tail());
   tell(ctx, journey, door);
 }
 

@@ -209,7 +209,7 @@ describe("upstreams that fail", () => {
     await world.addChannel();
     expect((await world.ask(QUESTION)).status).toBe(200);
     await world.clearChannels();
-    await world.addChannel({ type: 18, key: "app|secret|key" });
+    await world.addChannel({ type: 21 });
     expect(await errorOf(await world.ask(QUESTION))).toMatchObject({ code: "unsupported_channel_type" });
   });
 

@@ -1,8 +1,10 @@
 // Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (contract 8.5, reliability
 // M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
 import { isUtf8 } from "node:buffer";
-import type { EndpointName } from "#contract/providers.ts";
+import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
+import type { FormBody } from "#server/upstream/form.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
 import {
   findMember,
   type JsonObject,
@@ -11,16 +13,34 @@ import {
   type Tally,
   wholeObject,
 } from "#server/upstream/json.ts";
+import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
-export type TextEndpoint = Extract<EndpointName, "chat" | "completions" | "embeddings">;
+export type TextEndpoint = GenerationEndpoint | Extract<EndpointName, "embeddings" | "moderation" | "rerank">;
+
+/** Endpoints that generate nothing: what goes in is all there is to pay. */
+export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
+  "embeddings",
+  "moderation",
+  "rerank",
+]);
 
 export interface Incoming {
-  readonly endpoint: TextEndpoint;
+  readonly endpoint: TextEndpoint | TaskEndpoint;
   readonly body: ClientBody;
+  /** The client sent a form; `body` is empty then. */
+  readonly form?: FormBody | undefined;
   readonly model: string;
   readonly isStream: boolean;
+  /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
+  readonly isArray: boolean;
+  /** Headers of the client's format, names and values in turn. */
+  readonly passHeaders: readonly string[];
+  /** What the client said beyond the words of its endpoint, by its own names. */
+  readonly hints?: JsonRecord | undefined;
+  /** The client's own name of the conversation, from a header; "" = none. */
+  readonly session: string;
   /** `api-version` of the query; "" = none. */
   readonly apiVersion: string;
   /** The most tokens one choice may have, as the client said; undefined = it did not. */
@@ -31,40 +51,106 @@ export interface Incoming {
   readonly tally: Readonly<Tally>;
 }
 
+/** Source: contract 8.1. */
+const MODERATION_MODEL = "text-moderation-stable";
 /** Source: contract 8.5. */
 const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
 const MAX_BEST_OF = 20;
 
-/**
- * Reads a request. `pathModel` stands in for a body without a model.
- * Throws: Refusal with status 400.
- */
+/** What of a request is known besides its body. */
+export interface Outside {
+  readonly endpoint: TextEndpoint | TaskEndpoint;
+  /** Stands in for a body without a model. */
+  readonly pathModel: string | undefined;
+  /** The path says whether a stream is wanted; undefined = the body does. */
+  readonly isStream?: boolean;
+  readonly wantsEvents: boolean;
+  readonly apiVersion: string;
+  readonly passHeaders: readonly string[];
+  readonly session?: string;
+  readonly hints?: JsonRecord | undefined;
+}
+
+/** Reads a request. Throws: Refusal with status 400. */
 export function readIncoming(
-  request: { endpoint: TextEndpoint; pathModel: string | undefined; apiVersion: string },
+  outside: Outside & { readonly endpoint: TextEndpoint },
   bytes: Buffer,
 ): Incoming {
   const tally = newTally();
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
-  const { endpoint, pathModel, apiVersion } = request;
+  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
-  const model = body.model ?? pathModel;
+  // Gemini's model stands in the path; what the body repeats of it is no name.
+  const named = endpoint === "generate" ? undefined : body.model;
+  const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
-  const maxTokens = count(body, "max_tokens", MAX_TOKENS);
-  const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
+  if (endpoint === "responses") refuseState(body);
+  const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
     endpoint,
     body,
     model,
-    isStream: flag(body, "stream") && endpoint !== "embeddings",
+    isStream,
+    isArray: endpoint === "generate" && isStream && !wantsEvents,
+    passHeaders,
+    hints,
+    session,
     apiVersion,
-    maxTokens: maxCompletionTokens ?? maxTokens,
-    choices: Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1),
+    ...limitsOf(endpoint, body),
     tally,
   };
+}
+
+/** How long, and how many, the answers may be. */
+function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<Incoming, "maxTokens" | "choices"> {
+  if (endpoint === "generate") return geminiLimits(body);
+  if (endpoint === "responses")
+    return { maxTokens: count(body, "max_output_tokens", MAX_TOKENS), choices: 1 };
+  const maxTokens = count(body, "max_tokens", MAX_TOKENS);
+  if (endpoint === "messages") return { maxTokens, choices: 1 };
+  const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
+  const choices = Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1);
+  return { maxTokens: maxCompletionTokens ?? maxTokens, choices };
+}
+
+/** Gemini's limits stand one level down, and in two spellings (providers 17.2). Throws: Refusal. */
+function geminiLimits(body: ClientBody): Pick<Incoming, "maxTokens" | "choices"> {
+  const config = memberObject(body, spelled(body, "generationConfig", "generation_config"));
+  if (config === undefined) return { maxTokens: undefined, choices: 1 };
+  if (hasTwins(config.object)) throw new Refusal(refusals.keysRepeated());
+  const maxTokens = count(config, spelled(config, "maxOutputTokens", "max_output_tokens"), MAX_TOKENS);
+  const choices = count(config, spelled(config, "candidateCount", "candidate_count"), MAX_CHOICES);
+  return { maxTokens, choices: Math.max(1, choices ?? 1) };
+}
+
+/** The spelling in use. Throws: Refusal when both are: two parsers could see different values. */
+function spelled({ object }: ClientBody, camel: string, snake: string): string {
+  if (findMember(object, snake) === undefined) return camel;
+  if (findMember(object, camel) !== undefined) throw new Refusal(refusals.keysRepeated());
+  return snake;
+}
+
+/** A member that is an object, as a body of its own. */
+function memberObject({ bytes, object }: ClientBody, name: string): ClientBody | undefined {
+  const member = findMember(object, name);
+  const value = member && bytes.subarray(member.valueStart, member.valueEnd);
+  const inner = value && wholeObject(value);
+  return value === undefined || inner === undefined
+    ? undefined
+    : { bytes: value, object: inner, model: undefined };
+}
+
+/** What an upstream would have to remember: the next call may go to another channel (providers 17.3.5). Throws: Refusal. */
+function refuseState({ bytes, object }: ClientBody): void {
+  for (const name of ["previous_response_id", "conversation", "background"]) {
+    const value = readMember(bytes, object, name);
+    if (value !== undefined && value !== null && value !== false)
+      throw new Refusal(refusals.stateRefused(name));
+  }
 }
 
 /** What we route or price by. */
@@ -76,6 +162,7 @@ const OWN_NAMES = new Set([
   "best_of",
   "max_tokens",
   "max_completion_tokens",
+  "max_output_tokens",
 ]);
 
 /**
@@ -124,12 +211,23 @@ function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): 
   const size = member === undefined ? 0 : member.valueEnd - member.valueStart;
   const isEmptyText = first === QUOTE && size === 2;
   const isEmptyChat =
-    endpoint === "chat" && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
+    LISTS.has(endpoint) && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
   // `n` is null's.
   if (first === LETTER_N || isEmptyText || isEmptyChat) throw new Refusal(refusals.fieldMissing(name));
 }
 
-const SUBSTANCE = { chat: "messages", completions: "prompt", embeddings: "input" } as const;
+const SUBSTANCE = {
+  chat: "messages",
+  completions: "prompt",
+  embeddings: "input",
+  messages: "messages",
+  generate: "contents",
+  responses: "input",
+  moderation: "input",
+  rerank: "documents",
+} as const;
+/** Endpoints whose substance is a list with something in it. */
+const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages", "rerank"]);
 
 function isEmptyList(bytes: Uint8Array, start: number): boolean {
   let at = start + 1;

@@ -1,15 +1,15 @@
 // What is known of one request as it goes from room to room. Filled in once per field, read by the exit.
 import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
-import type { StreamReply, Trace, WholeReply } from "#server/upstream/reply.ts";
 import type { Caller } from "./admit.ts";
 import type { Account, Booked } from "./bill.ts";
-import type { Incoming, TextEndpoint } from "./incoming.ts";
+import type { Incoming } from "./incoming.ts";
 
 export interface Journey {
   readonly requestId: string;
   readonly startedMs: number;
-  readonly endpoint: TextEndpoint;
+  readonly endpoint: Incoming["endpoint"];
   /** What the caller showed as a key. */
   readonly offers: readonly string[];
   readonly address: string;

@@ -20,14 +20,61 @@ const PERMISSION = {
   is_blocking: false,
 } as const;
 
-/** The list in OpenAI's envelope. Order: by name. */
-export function listModels(candidates: Candidates, caller: Caller) {
-  const ids = candidates.models(caller.group).filter((id) => caller.models?.has(id) !== false);
-  return { object: "list", data: ids.map((id) => describe(candidates, caller, id)) };
+/** The formats that have a list of models. */
+export type ListFormat = "openai" | "anthropic" | "gemini";
+
+interface ModelList {
+  /** Order: by name. All on one page. */
+  list(candidates: Candidates, caller: Caller): object;
+  /** Throws: Refusal 404 when the caller has none of that name. */
+  find(candidates: Candidates, caller: Caller, id: string): object;
 }
 
-/** One model. Throws: Refusal 404 when the caller has none of that name. */
-export function findModel(candidates: Candidates, caller: Caller, id: string) {
+/** Source: providers 3.4. */
+export const models: Readonly<Record<ListFormat, ModelList>> = {
+  openai: { list: listModels, find: findModel },
+  anthropic: { list: listAnthropicModels, find: findModel },
+  gemini: {
+    list: (candidates, caller) => ({ models: servedModels(candidates, caller).map(geminiModel) }),
+    find: (candidates, caller, id) => geminiModel(findModel(candidates, caller, id).id),
+  },
+};
+
+const EMBEDDING_MODEL = /embed/i;
+
+/** Limits are left out: they are the upstream's, and differ from channel to channel. */
+function geminiModel(id: string) {
+  const methods = EMBEDDING_MODEL.test(id)
+    ? ["embedContent", "batchEmbedContents"]
+    : ["generateContent", "streamGenerateContent", "countTokens"];
+  return { name: `models/${id}`, displayName: id, description: "", supportedGenerationMethods: methods };
+}
+
+/** The list in OpenAI's envelope. Order: by name. */
+function listModels(candidates: Candidates, caller: Caller) {
+  return {
+    object: "list",
+    data: servedModels(candidates, caller).map((id) => describe(candidates, caller, id)),
+  };
+}
+
+/** The list in Anthropic's envelope, for clients that send its version header. */
+function listAnthropicModels(candidates: Candidates, caller: Caller) {
+  const ids = servedModels(candidates, caller);
+  const createdAt = new Date(CREATED * 1000).toISOString();
+  return {
+    data: ids.map((id) => ({ type: "model", id, display_name: id, created_at: createdAt })),
+    has_more: false,
+    first_id: ids[0] ?? null,
+    last_id: ids.at(-1) ?? null,
+  };
+}
+
+function servedModels(candidates: Candidates, caller: Caller): string[] {
+  return candidates.models(caller.group).filter((id) => caller.models?.has(id) !== false);
+}
+
+function findModel(candidates: Candidates, caller: Caller, id: string) {
   const isServed = caller.models?.has(id) !== false && candidates.find(caller.group, id).length > 0;
   if (!isServed) throw new Refusal(refusals.modelUnknown(id));
   return describe(candidates, caller, id);

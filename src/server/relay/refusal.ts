@@ -57,6 +57,17 @@ export const refusals = {
   keysRepeated: () => invalid("请求体中存在重复的字段"),
   fieldMissing: (name: string) => invalid(`缺少参数 ${name}`, name),
   fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
+  stateRefused: (name: string) =>
+    invalid(`本服务不保存会话状态，不支持 ${name}，请在 input 中携带完整的历史`, name),
+  textTooLong: (characters: number) =>
+    localFault(400, "text_too_long", `文本过长，最多 ${characters} 个字符`, { param: "input" }),
+  promptMissing: () => localFault(400, "prompt_missing", "缺少参数 prompt", { param: "prompt" }),
+  promptTooLong: (characters: number) =>
+    localFault(400, "prompt_too_long", `prompt 过长，最多 ${characters} 个字符`, { param: "prompt" }),
+  imagesOutOfRange: (most: number) =>
+    localFault(400, "n_not_within_range", `n 必须是 1 到 ${most} 之间的整数`, { param: "n" }),
+  sizeUnknown: (size: string) =>
+    localFault(400, "size_not_supported", `该模型不支持图片尺寸 ${size.slice(0, 40)}`, { param: "size" }),
   notImplemented: () => localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
   modelUnknown: (model: string) =>
     localFault(404, "model_not_found", `The model '${model}' does not exist`, {

@@ -4,29 +4,42 @@ import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { newRequestId } from "#server/secrets.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
 import { createTokenCounter } from "#server/upstream/tokens.ts";
-import { createAdmission } from "./admit.ts";
+import { type Caller, createAdmission } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
 import { answerBilling } from "./billing.ts";
+import { countedPart, countPrompt } from "./count.ts";
 import { faultOf, finish } from "./exit.ts";
-import { readIncoming, type TextEndpoint } from "./incoming.ts";
+import { readEmbed, renderEmbed } from "./gemini-embed.ts";
+import { type Incoming, readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
 import { createRelayLimits } from "./limits.ts";
-import { findModel, listModels } from "./models.ts";
+import { models } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { Roster } from "./roster.ts";
 import {
+  type Asked,
   addressOf,
+  type CountRoute,
   createBodyReader,
   findRoute,
+  formatHeaders,
+  listFormat,
   offersOf,
   type RelayRequest,
   type RelayResponse,
+  type RelayRoute,
   type Route,
+  sessionOf,
   splitUrl,
+  type TaskRoute,
 } from "./routes.ts";
 import { Door, pour } from "./stream.ts";
+import { TaskAccount } from "./task-bill.ts";
+import { isTaskIncoming, readTask } from "./tasks.ts";
 import { findCandidates, tryChannels } from "./try.ts";
+import { voiceOf } from "./voices.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
@@ -63,6 +76,7 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
     },
     upstream: {
       egress: ctx.egress,
+      credentials: ctx.credentials,
       now: clock.now,
       optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
       limits: { ...DEFAULT_LIMITS, totalMs: ctx.config.relayTimeoutMs, ...limits },
@@ -70,11 +84,21 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
   };
 }
 
-/** Builds the listener of /v1. `limits` shortens time limits in tests. */
-export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): Relay {
+/** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
+const PULSE_MS = 9_000;
+
+/** Builds the listener of /v1. `limits` and `pulseMs` shorten times in tests. */
+export function createRelay(
+  ctx: Context,
+  limits: Partial<AttemptLimits> = {},
+  pulseMs: number = PULSE_MS,
+): Relay {
   const rooms = createRooms(ctx, limits);
   const running = new Roster<Running>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
+  setInterval(() => {
+    for (const { door } of running.list()) door.keepAlive();
+  }, pulseMs).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
     const door = new Door(req, res, newRequestId(ctx.clock.now()));
     const done = answer(rooms, req, door)
@@ -95,12 +119,14 @@ export function createRelay(ctx: Context, limits: Partial<AttemptLimits> = {}): 
 }
 
 async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
-  const { path, apiVersion } = splitUrl(req.url ?? "");
+  const asked = splitUrl(req.url ?? "");
+  const { path } = asked;
   const route = findRoute(req.method ?? "", path);
-  if (route.kind === "relay") await relay(rooms, req, door, { ...route, apiVersion });
+  door.voice = voiceOf(path, asked.wantsEvents);
+  if (route.kind === "relay" || route.kind === "task") await relay(rooms, req, door, { route, asked });
   else if (req.method === "OPTIONS") door.sendPreflight();
   else if (route.kind === "unknown") door.sendUnknownPath(path);
-  else await inform(rooms, req, door, route);
+  else await inform(rooms, req, door, { route, asked });
 }
 
 /** One relayed request from its first byte to its last. */
@@ -108,7 +134,7 @@ async function relay(
   rooms: Rooms,
   req: RelayRequest,
   door: Door,
-  route: { endpoint: TextEndpoint; pathModel: string | undefined; apiVersion: string },
+  { route, asked }: { route: RelayRoute | TaskRoute; asked: Asked },
 ): Promise<void> {
   const { endpoint } = route;
   const startedMs = rooms.ctx.clock.now();
@@ -117,29 +143,50 @@ async function relay(
     requestId: door.requestId,
     startedMs,
     endpoint,
-    offers: offersOf(req),
+    offers: offersOf(req, asked.key),
     address,
   });
   try {
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
     journey.leave = rooms.limits.begin(caller, address);
-    const incoming = readIncoming(route, await rooms.readBody(req, door.gone));
+    const incoming = await read(req, { route, asked }, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
+    // Claude Code waits long, what stands between often does not.
+    door.mayOpenEarly = incoming.isStream && endpoint === "messages";
     const candidates = await findCandidates(rooms, caller, incoming);
     const { requestId, trace } = journey;
-    const billed = { requestId, startedMs, caller, incoming, trace };
-    const account = new Account(rooms.bill, billed, priceOf(rooms.bill, incoming, caller, candidates));
+    const price = priceOf(rooms.bill, incoming, caller, candidates);
+    const billed = { requestId, startedMs, caller, trace };
+    const account = isTaskIncoming(incoming)
+      ? new TaskAccount(rooms.bill, { ...billed, incoming }, price)
+      : new Account(rooms.bill, { ...billed, incoming }, price);
     await openAccount(rooms, journey, account);
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
-    journey.reply = reply;
-    if (reply.kind === "stream") journey.fault = await pour(reply, door, () => account.watch(reply));
+    const embed = route.kind === "relay" ? route.embed : undefined;
+    journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
+    if (reply.kind === "stream")
+      journey.fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
   } catch (error) {
     journey.fault = faultOf(error);
   } finally {
     await finish(rooms.ctx, journey, door);
     journey.leave();
   }
+}
+
+/** What a request asks for, whichever kind of body it has. Throws: Refusal. */
+async function read(
+  req: RelayRequest,
+  { route, asked }: { route: RelayRoute | TaskRoute; asked: Asked },
+  body: Buffer,
+): Promise<Incoming> {
+  const passHeaders = formatHeaders(req, route.endpoint);
+  const outside = { ...asked, passHeaders, session: sessionOf(req) };
+  if (route.kind === "task")
+    return readTask({ ...route, ...outside }, body, req.headers["content-type"] ?? "");
+  const { bytes, hints } = readEmbed(route, body);
+  return readIncoming({ ...route, ...outside, hints }, bytes);
 }
 
 /** Sets the estimate aside before anything goes upstream. Throws: Refusal that says why the bank would not. */
@@ -166,18 +213,42 @@ async function openAccount(rooms: Rooms, journey: Journey, account: Account): Pr
 }
 
 /** The routes that need a caller and no upstream. */
-async function inform(rooms: Rooms, req: RelayRequest, door: Door, route: Route): Promise<void> {
+async function inform(
+  rooms: Rooms,
+  req: RelayRequest,
+  door: Door,
+  { route, asked }: { route: Route; asked: Asked },
+): Promise<void> {
   const { candidates, config } = rooms.ctx;
   try {
     const address = addressOf(req, config.trustedProxies);
-    const caller = await rooms.admission.admit(offersOf(req), address);
+    const caller = await rooms.admission.admit(offersOf(req, asked.key), address);
     if (candidates.pending !== undefined) await candidates.pending;
-    if (route.kind === "models") door.sendJson(200, listModels(candidates, caller));
-    else if (route.kind === "model") door.sendJson(200, findModel(candidates, caller, route.id));
-    else if (route.kind === "billing")
+    if (route.kind === "models") {
+      door.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
+    } else if (route.kind === "model") {
+      door.sendJson(200, models[listFormat(req, asked)].find(candidates, caller, route.id));
+    } else if (route.kind === "billing")
       door.sendJson(200, await answerBilling(rooms.ctx, route.part, caller, address));
+    else if (route.kind === "count") door.sendJson(200, await count(rooms, req, door, { route, caller }));
     else throw new Refusal(refusals.notImplemented());
   } catch (error) {
     door.sendFault(faultOf(error));
   }
+}
+
+/** Tells what a request would be in tokens. Costs nothing. */
+async function count(
+  rooms: Rooms,
+  req: RelayRequest,
+  door: Door,
+  { route, caller }: { route: CountRoute; caller: Caller },
+): Promise<JsonRecord> {
+  const passHeaders = formatHeaders(req, route.endpoint);
+  const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
+  const bytes = await rooms.readBody(req, door.gone);
+  const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
+  const candidates = await findCandidates(rooms, caller, incoming);
+  const { requestId, gone } = door;
+  return countPrompt(rooms, { incoming, bytes, candidates, requestId, cancellation: gone });
 }

@@ -102,7 +102,7 @@ describe("what may be asked", () => {
       ["POST", "/v1/files"],
       ["GET", "/v1/files/abc/content"],
       ["POST", "/v1/fine_tuning/jobs"],
-      ["POST", "/v1/images/edits"],
+      ["POST", "/v1/edits"],
       ["GET", "/v1/threads/x"],
       ["DELETE", "/v1/models/gpt-4"],
     ] as const) {

@@ -3,8 +3,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { identifyCaller } from "#server/accounts/address.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
+import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import type { BillingPart } from "./billing.ts";
+import type { EmbedKind } from "./gemini-embed.ts";
 import type { TextEndpoint } from "./incoming.ts";
+import type { ListFormat } from "./models.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { Roster } from "./roster.ts";
 
@@ -12,11 +15,39 @@ import { Roster } from "./roster.ts";
 export type RelayRequest = IncomingMessage;
 export type RelayResponse = ServerResponse;
 
+/** A request that goes to a channel. */
+export interface RelayRoute {
+  readonly kind: "relay";
+  readonly endpoint: TextEndpoint;
+  /** Stands in for a body without a model. */
+  readonly pathModel: string | undefined;
+  /** The path says whether a stream is wanted (Gemini); undefined = the body does. */
+  readonly isStream?: boolean;
+  /** Embeddings in Gemini's words; undefined = in OpenAI's. */
+  readonly embed?: EmbedKind;
+}
+
+/** How many tokens a request would be (providers 17.1.5, 17.2). */
+export interface CountRoute {
+  readonly kind: "count";
+  readonly endpoint: "messages" | "generate";
+  readonly pathModel: string | undefined;
+}
+
+/** Pictures and sound. */
+export interface TaskRoute {
+  readonly kind: "task";
+  readonly endpoint: TaskEndpoint;
+  readonly pathModel: undefined;
+}
+
 export type Route =
-  | { readonly kind: "relay"; readonly endpoint: TextEndpoint; readonly pathModel: string | undefined }
+  | RelayRoute
+  | TaskRoute
   | { readonly kind: "models" }
   | { readonly kind: "model"; readonly id: string }
   | { readonly kind: "billing"; readonly part: BillingPart }
+  | CountRoute
   /** Known to OpenAI's clients, not served here: the token is checked, then 501. */
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
@@ -27,38 +58,83 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
       ["/v1/chat/completions", "chat"],
       ["/v1/completions", "completions"],
       ["/v1/embeddings", "embeddings"],
+      ["/v1/messages", "messages"],
+      ["/v1/responses", "responses"],
+      ["/v1/moderations", "moderation"],
+      ["/v1/rerank", "rerank"],
+      ["/rerank", "rerank"],
     ] as const
   ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
 );
 
+const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
+  ["/v1/images/generations", "images"],
+  ["/v1/images/edits", "image-edits"],
+  ["/v1/images/variations", "image-variations"],
+  ["/v1/audio/speech", "speech"],
+  ["/v1/audio/transcriptions", "transcription"],
+  ["/v1/audio/translations", "translation"],
+]);
+
 /** Source: contract 8.1, providers 3.1. */
 const ABSENT =
-  /^\/v1\/(edits|moderations|responses|messages|rerank|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations)|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+  /^\/v1\/(edits|realtime|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+/** Source: providers 17.2. Current SDKs say v1, older ones v1beta. */
+const GEMINI =
+  /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
-const MODEL = /^\/v1\/models\/(.+)$/;
+const MODEL = /^\/v1(?:beta)?\/models\/(.+)$/;
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
 /** Tells what a path asks for. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
-  const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  const plain = plainPath(path);
   const served = method === "POST" ? postRoute(plain) : getRoute(method, plain);
   return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
+}
+
+/** One trailing slash does not matter, and Google's OpenAI address is ours. */
+function plainPath(path: string): string {
+  const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  return plain.startsWith("/v1beta/openai/") ? `/v1/${plain.slice("/v1beta/openai/".length)}` : plain;
 }
 
 function postRoute(path: string): Route | undefined {
   const relayed = RELAYED.get(path);
   if (relayed !== undefined) return relayed;
+  const task = TASKS.get(path);
+  if (task !== undefined) return { kind: "task", endpoint: task, pathModel: undefined };
+  if (path === "/v1/messages/count_tokens")
+    return { kind: "count", endpoint: "messages", pathModel: undefined };
+  const [, model, action] = GEMINI.exec(path) ?? [];
+  if (model !== undefined) return geminiRoute(decode(model), action);
   const engine = ENGINE_EMBEDDINGS.exec(path)?.[1];
   return engine === undefined
     ? undefined
     : { kind: "relay", endpoint: "embeddings", pathModel: decode(engine) };
 }
 
+/** Source: providers 17.2. */
+function geminiRoute(pathModel: string, action: string | undefined): Route {
+  switch (action) {
+    case "countTokens":
+      return { kind: "count", endpoint: "generate", pathModel };
+    case "embedContent":
+      return { kind: "relay", endpoint: "embeddings", pathModel, embed: "one" };
+    case "batchEmbedContents":
+      return { kind: "relay", endpoint: "embeddings", pathModel, embed: "many" };
+    default: {
+      const isStream = action === "streamGenerateContent";
+      return { kind: "relay", endpoint: "generate", pathModel, isStream };
+    }
+  }
+}
+
 function getRoute(method: string, path: string): Route | undefined {
   const id = MODEL.exec(path)?.[1];
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
-  if (path === "/v1/models") return { kind: "models" };
+  if (path === "/v1/models" || path === "/v1beta/models") return { kind: "models" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
   return id === undefined ? undefined : { kind: "model", id: decode(id) };
@@ -73,23 +149,73 @@ function decode(text: string): string {
 }
 
 /** A URL's path and what its query says to the relay. */
-export function splitUrl(url: string): { path: string; apiVersion: string } {
-  const query = url.indexOf("?");
-  if (query < 0) return { path: url, apiVersion: "" };
+export interface Asked {
+  readonly path: string;
+  /** "" = none. */
+  readonly apiVersion: string;
+  /** Gemini's key in the query; "" = none. */
+  readonly key: string;
+  /** Gemini's events instead of one JSON array. */
+  readonly wantsEvents: boolean;
+}
+
+export function splitUrl(url: string): Asked {
+  const at = url.indexOf("?");
+  if (at < 0) return { path: url, apiVersion: "", key: "", wantsEvents: false };
+  const query = new URLSearchParams(url.slice(at + 1));
   return {
-    path: url.slice(0, query),
-    apiVersion: new URLSearchParams(url.slice(query + 1)).get("api-version") ?? "",
+    path: url.slice(0, at),
+    apiVersion: query.get("api-version") ?? "",
+    key: query.get("key") ?? "",
+    wantsEvents: query.get("alt") === "sse",
   };
 }
 
-/** The headers a key may come in, best first (providers 3.2). */
-export function offersOf(req: RelayRequest): string[] {
-  const { authorization, "x-api-key": xApiKey, "api-key": apiKey } = req.headers;
-  if (xApiKey === undefined && apiKey === undefined)
+/** The headers a key may come in, best first, and Gemini's query (providers 3.2). */
+export function offersOf(req: RelayRequest, queryKey = ""): string[] {
+  const { authorization, "x-api-key": xApiKey, "api-key": apiKey, "x-goog-api-key": googKey } = req.headers;
+  if (xApiKey === undefined && apiKey === undefined && googKey === undefined && queryKey === "")
     return authorization === undefined ? [] : [authorization];
-  return [authorization, xApiKey, apiKey].filter(
+  return [authorization, xApiKey, googKey, apiKey, queryKey].filter(
     (offer) => typeof offer === "string" && offer !== "",
   ) as string[]; // filtered to strings
+}
+
+/** Whose list of models a client reads (providers 3.4). */
+export function listFormat({ headers }: RelayRequest, { path, key }: Asked): ListFormat {
+  if (path.startsWith("/v1beta/") || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
+  return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+}
+
+/** Headers that belong to a client format and go on to an upstream of the same format (providers 1.3, 17.1.1). */
+const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | TaskEndpoint, readonly string[]>>> = {
+  messages: ["anthropic-version", "anthropic-beta"],
+  responses: ["openai-beta"],
+};
+
+const NO_HEADERS: readonly string[] = [];
+
+/** Those of a request, names and values in turn. */
+export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | TaskEndpoint): readonly string[] {
+  return (
+    FORMAT_HEADERS[endpoint]?.flatMap((name) => {
+      const value = req.headers[name];
+      return typeof value === "string" ? [name, value] : [];
+    }) ?? NO_HEADERS
+  );
+}
+
+/** Headers by which clients name a conversation (providers 17.1.1, 17.3.1). */
+const SESSION_HEADERS = ["session_id", "session-id", "x-session-id", "x-claude-code-session-id"] as const;
+const MAX_SESSION = 256;
+
+/** The conversation as a header names it; "" = none does. */
+export function sessionOf({ headers }: RelayRequest): string {
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name];
+    if (typeof value === "string" && value !== "") return value.slice(0, MAX_SESSION);
+  }
+  return "";
 }
 
 /** The client's address, behind trusted proxies too. */

@@ -1,12 +1,12 @@
 // The relay's door, outwards: answers, streams with back-pressure, and the news that the client has left. Knows no provider, no money.
 
 import type { ReplyHeaders } from "#server/egress/send.ts";
-import { type OpenAiErrorBody, openAiError, unknownPathError } from "#server/errors.ts";
+import { unknownPathError } from "#server/errors.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { type RelayFault, redact } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
-import type { StreamReply, WholeReply } from "#server/upstream/reply.ts";
-import { DONE_EVENT, renderEvent } from "#server/upstream/sse.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
+import { type Voice, voices } from "./voices.ts";
 
 /** A client that takes nothing for this long is given up (reliability R03). */
 const STALL_MS = 120_000;
@@ -17,6 +17,11 @@ const LINGER_MS = 500;
 
 /** Response headers of upstreams that clients may see (providers 1.3, reliability R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
+
+/** Names the hints of a request that its upstream could not be given. */
+const DROPPED = "x-tollgate-dropped";
+
+const STREAM_HEADERS = ["cache-control", "no-cache", "x-accel-buffering", "no"] as const;
 
 function ignore(): void {
   // Nothing is left to do.
@@ -30,8 +35,15 @@ export class Door {
   status = 0;
   /** Why we ended the request ourselves; undefined = we did not. */
   cutBy: RelayFault | undefined;
+  /** How the client wants to be told of errors. */
+  voice: Voice = voices.openai;
+  /** A stream is wanted whose silence may be broken before its upstream has said anything. */
+  mayOpenEarly = false;
   readonly #req: RelayRequest;
   readonly #res: RelayResponse;
+  /** Nothing was written since the last look. */
+  #isQuiet = false;
+  #isStreaming = false;
 
   constructor(req: RelayRequest, res: RelayResponse, requestId: string) {
     this.#req = req;
@@ -57,10 +69,11 @@ export class Door {
   }
 
   /** A whole upstream reply. */
-  sendReply({ headers, body, secrets }: WholeReply): void {
+  sendReply({ headers, body, secrets, dropped }: WholeReply): void {
     if (this.gone.isCancelled) return;
-    const head = this.#head("application/json");
+    const head = this.#head(contentTypeOf(headers) ?? "application/json");
     head.push("content-length", String(body.length));
+    if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
     passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
@@ -95,31 +108,49 @@ export class Door {
   /** A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). */
   sendFault(fault: RelayFault): void {
     if (this.hasLeft || this.#res.writableEnded) return;
-    const body = errorBody(fault, this.requestId);
     if (this.status !== 0) {
-      this.#res.end(renderEvent(JSON.stringify(body)));
+      this.#res.end(this.voice.lastEvent(fault, this.requestId));
       return;
     }
     const retryAfterSec = Math.ceil(fault.retryAfterMs / 1000);
-    this.#sendJson(fault.status, body, retryAfterSec > 0 ? ["retry-after", String(retryAfterSec)] : []);
+    const more = retryAfterSec > 0 ? ["retry-after", String(retryAfterSec)] : [];
+    this.#sendJson(this.voice.status(fault), this.voice.body(fault, this.requestId), more);
   }
 
-  /** Begins an event stream. */
-  openStream({ headers, secrets }: StreamReply): void {
-    const head = this.#head("text/event-stream");
-    head.push("cache-control", "no-cache", "x-accel-buffering", "no");
+  /** Begins an event stream, unless a sign of life did so. */
+  openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
+    this.#isStreaming = true;
+    if (this.status !== 0) return;
+    const streamType = contentTypeOf(headers) ?? "text/event-stream";
+    const head = this.#head(isArray ? "application/json" : streamType);
+    head.push(...STREAM_HEADERS);
+    if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
     passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
   }
 
-  /** Ends a stream that is complete. */
-  closeStream(): void {
-    if (!this.hasLeft) this.#res.end(DONE_EVENT);
+  /** Called every so often: a stream that has been silent since the last call shows that it lives (providers 17.1.1). */
+  keepAlive(): void {
+    const wasQuiet = this.#isQuiet;
+    this.#isQuiet = true;
+    if (!wasQuiet || this.gone.isCancelled || this.#res.writableEnded || this.#res.writableNeedDrain) return;
+    if (this.status === 0 && this.mayOpenEarly) {
+      this.status = 200;
+      this.#isStreaming = true;
+      this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
+    }
+    if (this.#isStreaming && this.voice.ping !== "") this.#res.write(this.voice.ping);
+  }
+
+  /** Ends a stream that is complete with its last bytes. */
+  closeStream(tail: Uint8Array): void {
+    if (!this.hasLeft) this.#res.end(tail);
   }
 
   /** Writes a piece of a stream. Returns whether the client keeps up. */
   write(bytes: Uint8Array): boolean {
+    this.#isQuiet = false;
     return this.#res.write(bytes);
   }
 
@@ -179,6 +210,14 @@ export class Door {
   }
 }
 
+/** Types of answers that are neither JSON nor events: sound, subtitles, plain text. Nothing a browser would run. */
+const PLAIN_TYPE = /^(audio\/[\w.+-]+|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
+
+function contentTypeOf(headers: ReplyHeaders): string | undefined {
+  const type = headers["content-type"];
+  return typeof type === "string" && PLAIN_TYPE.test(type) ? type : undefined;
+}
+
 /** Adds the upstream's headers that clients may see, without secrets. */
 function passHeaders(head: string[], headers: ReplyHeaders, secrets: readonly string[]): void {
   for (const name in headers) {
@@ -189,13 +228,6 @@ function passHeaders(head: string[], headers: ReplyHeaders, secrets: readonly st
   }
 }
 
-/** The error body of a fault (contract 8.5). */
-export function errorBody(fault: RelayFault, requestId: string): OpenAiErrorBody {
-  const { publicMessage: message, type, param, code, extra } = fault;
-  const { error } = openAiError({ message, type, param, code }, requestId);
-  return { error: { ...extra, ...error } };
-}
-
 /**
  * Hands a stream on, event by event and at once, without its terminator: that is for after the settlement. While the client does not
  * keep up the upstream pauses. `onProgress` is told after each piece and ends the stream by returning a fault. Resolves with what
@@ -204,6 +236,7 @@ export function errorBody(fault: RelayFault, requestId: string): OpenAiErrorBody
 export function pour(
   reply: StreamReply,
   door: Door,
+  isArray: boolean,
   onProgress: () => RelayFault | undefined,
 ): Promise<RelayFault | undefined> {
   return new Promise((resolve) => {
@@ -219,7 +252,7 @@ export function pour(
       end(door.cutBy);
     });
     if (isOver) return;
-    door.openStream(reply);
+    door.openStream(reply, isArray);
     reply.listen({
       onBytes(bytes) {
         if (isOver) return;

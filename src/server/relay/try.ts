@@ -6,10 +6,11 @@ import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
+import type { Call, StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { type RelayFault, saturated } from "#server/upstream/fault.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
-import type { StreamReply, WholeReply } from "#server/upstream/reply.ts";
 import type { Caller } from "./admit.ts";
+import { conversationOf } from "./affinity.ts";
 import type { Account } from "./bill.ts";
 import { choose } from "./choose.ts";
 import type { Incoming } from "./incoming.ts";
@@ -68,28 +69,28 @@ export async function tryChannels(
 ): Promise<WholeReply | StreamReply> {
   const { health, ctx } = tools;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
+  const mayStick = candidates.length > 1 && ctx.options.get("SessionAffinityEnabled");
+  const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
   const tried = new Set<number>();
   let spent = 0;
   let fault: RelayFault | undefined;
   for (;;) {
     const isCooling = health.cooling(incoming.model);
-    const channel = choose(candidates, { tried, random: Math.random(), isCooling });
+    const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
     if (channel === undefined)
       throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, incoming.model)));
     tried.add(channel.id);
     journey.channel = channel;
     journey.attempts += 1;
     account.charge(channel);
-    const result = await attempt(
-      tools.upstream,
-      callOf(channel, incoming, { trace: journey.trace, cancellation }),
-    );
+    const ticket = health.calling(channel.id, incoming.model);
+    const result = await attempt(tools.upstream, callOf(channel, incoming, journey, cancellation));
     if (result.kind !== "fault") {
-      health.answered(channel.id);
+      health.answered(channel.id, incoming.model, ticket);
       return result;
     }
     fault = result;
-    health.failed(channel.id, incoming.model, fault);
+    health.failed(channel.id, incoming.model, fault, ticket);
     // A channel that was not even called costs no try.
     if (!wasUncalled(fault)) spent += 1;
     const isLate = ctx.clock.now() - journey.startedMs > RETRY_BUDGET_MS;
@@ -101,17 +102,25 @@ export async function tryChannels(
 
 function callOf(
   channel: LiveChannel,
-  { endpoint, body, model, isStream, apiVersion }: Incoming,
-  rest: { trace: Journey["trace"]; cancellation: Cancellation },
-) {
+  { endpoint, body, form, model, isStream, isArray, apiVersion, passHeaders, hints }: Incoming,
+  { trace, requestId }: Journey,
+  cancellation: Cancellation,
+): Call {
   return {
     target: channel,
     endpoint,
     body,
+    form,
     model: channel.mapping.get(model) ?? model,
+    originModel: model,
     isStream,
+    isArray,
     apiVersion,
-    ...rest,
+    passHeaders,
+    hints,
+    seed: requestId,
+    trace,
+    cancellation,
   };
 }
 

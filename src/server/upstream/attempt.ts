@@ -1,12 +1,14 @@
-// One call to one channel: plan, encode, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
+// One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
 // no money and no database, and it never throws: what goes wrong is a RelayFault.
-import type { EndpointName } from "#contract/providers.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
-import { type ClientBody, encodeBody, wantsUsage } from "./body.ts";
-import { networkFault, type RelayFault } from "./fault.ts";
-import type { Cancellation } from "./hub.ts";
-import { type OptionText, planCall, type UpstreamTarget } from "./plan.ts";
-import { Receiver, type StreamReply, type Trace, type WholeReply } from "./reply.ts";
+import type { Call, Result } from "./call.ts";
+import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
+import { inlineMedia } from "./media.ts";
+import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
+import { type Prepared, type PrepareTools, prepare } from "./prepare.ts";
+import { Receiver } from "./reply.ts";
+import { isFault, type Signed } from "./signers/signer.ts";
+import type { TokenCache } from "./signers/token-cache.ts";
 
 /** Time limits of a call. Unit: ms; 0 = none. */
 export interface AttemptLimits {
@@ -23,61 +25,112 @@ export const DEFAULT_LIMITS = { firstByteMs: 120_000, idleMs: 90_000 } as const;
 
 export interface AttemptTools {
   readonly egress: Pick<Egress, "send">;
+  /** Credentials that live for a while. */
+  readonly credentials: TokenCache;
   readonly now: () => number;
   readonly optionText: OptionText;
   readonly limits: AttemptLimits;
 }
 
-export interface Call {
-  readonly target: UpstreamTarget;
-  readonly endpoint: EndpointName;
-  readonly body: ClientBody;
-  /** Upstream name, after the model mapping. */
-  readonly model: string;
-  readonly isStream: boolean;
-  readonly apiVersion: string;
-  readonly cancellation: Cancellation;
-  readonly trace: Trace;
+/** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
+export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
+  const { target, endpoint, model, apiVersion, isStream, cancellation } = asked;
+  const plan = planCall(target, { endpoint, model, apiVersion, isStream }, tools.optionText);
+  if (plan.kind === "fault") return Promise.resolve(plan);
+  if (cancellation.isCancelled) return Promise.resolve(aborted());
+  const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
+  const result = perform(tools, call, plan);
+  return plan.mayBeAbsent ? result.then((first) => elseTranslated(tools, asked, first)) : result;
 }
 
-/** Endpoints whose streams tell usage only when asked (providers 4.5). */
-const ASKS_USAGE: ReadonlySet<EndpointName> = new Set(["chat", "completions"]);
+/** A channel that does not have the client's format is asked in its wire's own, now and from now on. */
+async function elseTranslated(tools: AttemptTools, asked: Call, first: Result): Promise<Result> {
+  if (first.kind !== "fault" || !isPathAbsent(first)) return first;
+  const { target, endpoint } = asked;
+  noteAbsence(target, endpoint);
+  const second = await attempt(tools, asked);
+  if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, endpoint);
+  return second;
+}
 
-/** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
-export function attempt(tools: AttemptTools, call: Call): Promise<WholeReply | StreamReply | RelayFault> {
-  const { target, endpoint, model, apiVersion, body, isStream, cancellation } = call;
-  const plan = planCall(target, { endpoint, model, apiVersion }, tools.optionText);
-  if (plan.kind === "fault") return Promise.resolve(plan);
-  if (cancellation.isCancelled) return Promise.resolve(networkFault({ code: "aborted", detail: "" }));
-  const canAsk = isStream && ASKS_USAGE.has(endpoint);
-  const bytes = encodeBody(body, {
-    model,
-    asksUsage: canAsk && plan.takesStreamOptions,
-    dropsStreamOptions: !plan.takesStreamOptions,
-    edits: plan.edits,
-    toolIdLength: plan.quirks?.toolIdLength,
-  });
+function perform(tools: AttemptTools, call: Call, plan: Plan): Promise<Result> {
+  const inline: PrepareTools["inline"] = (request, opens) => inlineMedia(tools.egress, request, opens);
+  const prepared = prepare({ now: tools.now, inline }, call, plan);
+  if (prepared instanceof Promise) {
+    return prepared.then((late) => (late.kind === "fault" ? late : deliver(tools, call, plan, late)));
+  }
+  return prepared.kind === "fault" ? Promise.resolve(prepared) : deliver(tools, call, plan, prepared);
+}
+
+function aborted(): RelayFault {
+  return networkFault({ code: "aborted", detail: "" });
+}
+
+const UNSIGNED: Signed = { headers: [] };
+
+function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  if (plan.signer === undefined) return send(tools, call, { plan, prepared, signed: UNSIGNED });
+  return signAndSend(tools, call, plan, prepared);
+}
+
+/** Sends with a credential made for this call; once more when an exchanged one turns out to be stale (providers 2.3). */
+async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  const { signer } = plan;
+  if (signer === undefined) throw new Error("planned without a signer");
+  const signTools = { tokens: tools.credentials };
+  for (let round = 1; ; round += 1) {
+    const { key, other } = call.target;
+    const signed = await signer.sign(
+      key,
+      { method: "POST", url: plan.url, body: prepared.bytes, nowMs: tools.now(), other },
+      signTools,
+    );
+    if (isFault(signed)) return signed;
+    if (call.cancellation.isCancelled) return aborted();
+    const result = await send(tools, call, { plan, prepared, signed });
+    const isStale = result.kind === "fault" && result.upstreamStatus === 401;
+    if (!isStale || round > 1 || signer.forget?.(signed, signTools) !== true) return result;
+  }
+}
+
+interface Parcel {
+  readonly plan: Plan;
+  readonly prepared: Prepared;
+  readonly signed: Signed;
+}
+
+function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parcel): Promise<Result> {
+  const { isStream, cancellation, trace } = call;
   const { firstByteMs, idleMs, totalMs } = tools.limits;
+  const { course, dropped, contentType } = prepared;
+  const made = signed.secrets ?? [];
+  const url = signed.url === undefined ? undefined : new URL(signed.url);
   return new Promise((resolve) => {
     const receiver = new Receiver({
-      endpoint,
-      quirks: plan.quirks,
-      secrets: plan.secrets,
-      credentials: plan.credentials,
+      course,
+      dropped,
+      secrets: made.length === 0 ? plan.secrets : [...plan.secrets, ...made],
+      credentials:
+        made.length === 0
+          ? plan.credentials
+          : [...plan.credentials, ...made.map((text) => Buffer.from(text))],
       isStream,
-      hidesUsage: isStream && !wantsUsage(body),
       totalMs,
       now: tools.now,
-      trace: call.trace,
+      trace,
       settle: resolve,
     });
+    const more = prepared.headers.length + signed.headers.length;
     const flow = tools.egress.send(
       {
         method: "POST",
-        origin: plan.origin,
-        path: plan.path,
-        headers: isStream ? plan.streamHeaders : plan.headers,
-        body: bytes,
+        origin: url?.origin ?? plan.origin,
+        path: url === undefined ? plan.path : url.pathname + url.search,
+        headers:
+          more === 0 && contentType === undefined
+            ? plan.headers
+            : [...headersOf(plan, contentType), ...prepared.headers, ...signed.headers],
+        body: prepared.bytes,
         headersTimeoutMs: isStream ? firstByteMs : totalMs,
         idleTimeoutMs: idleMs,
         loopbackPort: plan.loopbackPort,
@@ -86,9 +139,15 @@ export function attempt(tools: AttemptTools, call: Call): Promise<WholeReply | S
     );
     receiver.attach(flow);
     cancellation.watch(() => {
-      call.trace.isSent = flow.isSent;
+      trace.isSent = flow.isSent;
       receiver.abort();
-      resolve(networkFault({ code: "aborted", detail: "" }));
+      resolve(aborted());
     });
   });
+}
+
+/** The plan's headers, with another content type where the body is no JSON. */
+function headersOf({ headers }: Plan, contentType: string | undefined): readonly string[] {
+  if (contentType === undefined) return headers;
+  return headers.map((text, index) => (headers[index - 1] === "content-type" ? contentType : text));
 }

@@ -65,6 +65,30 @@ describe("encodeBody", () => {
     expect(encoded('{"model":"a","stream_options":{}}', { dropsStreamOptions: true })).toBe('{"model":"m"}');
   });
 
+  it("switches on what an upstream wants with tools, unless the client says otherwise", () => {
+    const edits = { trueWithTools: ["tool_calls_switch"] };
+    expect(encoded('{"model":"m","tools":[]}', { edits })).toBe(
+      '{"model":"m","tools":[],"tool_calls_switch":true}',
+    );
+    for (const text of ['{"model":"m"}', '{"model":"m","tools":[],"tool_calls_switch":false}'])
+      expect(encoded(text, { edits })).toBe(text);
+  });
+
+  it("drops thoughts from the history, but never within a loop of tool calls", () => {
+    const edits = { dropFields: ["messages[].reasoning_content"] };
+    const call = { role: "assistant", content: "", reasoning_content: "t", tool_calls: [{ id: "c" }] };
+    const text = JSON.stringify({
+      model: "m",
+      messages: [{ role: "assistant", content: "a", reasoning_content: "t" }, call],
+    });
+    expect(JSON.parse(encoded(text, { edits })).messages).toEqual([
+      { role: "assistant", content: "a" },
+      call,
+    ]);
+    const plain = '{"model":"m", "messages":[{"role":"user"}]}';
+    expect(encoded(plain, { edits })).toBe(plain);
+  });
+
   it("renames, drops, clamps and lifts zeros", () => {
     const edits = {
       renameFields: { seed: "random_seed", max_completion_tokens: "max_tokens" },

@@ -12,6 +12,17 @@ export interface ClientBody {
   readonly model: unknown;
 }
 
+const values = new WeakMap<ClientBody, JsonRecord>();
+
+/** All of a body, parsed once however often it is asked for. */
+export function valuesOf(body: ClientBody): JsonRecord {
+  const known = values.get(body);
+  if (known !== undefined) return known;
+  const parsed = asObject(JSON.parse(body.bytes.toString())) ?? {};
+  values.set(body, parsed);
+  return parsed;
+}
+
 export interface BodyOrder {
   /** Upstream name of the model. */
   readonly model: string;
@@ -71,13 +82,17 @@ function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOr
     else rename.set(from, to);
   }
   for (const name of droppedBy(body, edits)) drop.add(name);
+  for (const name of switchedOn(body, edits)) set.set(name, "true");
   for (const name of ["temperature", "top_p"]) {
     const value = readMember(body.bytes, body.object, name);
     const fit = fitted(name, value, edits);
     if (fit !== value && !drop.has(name)) set.set(name, String(fit));
   }
-  const dropsNames = edits.dropFields?.includes("messages[].name") === true;
-  const messages = editedMessages(body, dropsNames, order.toolIdLength);
+  const messages = editedMessages(body, {
+    dropsNames: edits.dropFields?.includes("messages[].name") === true,
+    dropsThoughts: edits.dropFields?.includes("messages[].reasoning_content") === true,
+    toolIdLength: order.toolIdLength,
+  });
   if (messages !== undefined) set.set("messages", messages);
 }
 
@@ -89,6 +104,12 @@ function droppedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
   ];
 }
 
+function switchedOn(body: ClientBody, { trueWithTools = [] }: BodyEdits): readonly string[] {
+  return trueWithTools.length > 0 && has(body, "tools")
+    ? trueWithTools.filter((name) => !has(body, name))
+    : [];
+}
+
 /** A sampling number moved into what the upstream takes; anything else stays. */
 function fitted(name: string, value: unknown, edits: BodyEdits): unknown {
   if (typeof value !== "number") return value;
@@ -97,20 +118,22 @@ function fitted(name: string, value: unknown, edits: BodyEdits): unknown {
   return clamped === 0 && edits.zeroAs !== undefined ? edits.zeroAs : clamped;
 }
 
+interface MessageEdits {
+  readonly dropsNames: boolean;
+  readonly dropsThoughts: boolean;
+  readonly toolIdLength: number | undefined;
+}
+
 /** The history, written anew when names must go or tool ids must have another form; undefined = it may stay. */
-function editedMessages(
-  { bytes, object }: ClientBody,
-  dropsNames: boolean,
-  toolIdLength: number | undefined,
-): string | undefined {
-  if (!dropsNames && toolIdLength === undefined) return undefined;
+function editedMessages({ bytes, object }: ClientBody, edits: MessageEdits): string | undefined {
+  if (!edits.dropsNames && !edits.dropsThoughts && edits.toolIdLength === undefined) return undefined;
   const messages = readMember(bytes, object, "messages");
   if (!Array.isArray(messages)) return undefined;
   let isChanged = false;
   const edited = messages.map((item: unknown) => {
     const message = asObject(item);
     if (message === undefined) return item;
-    const next = editedMessage(message, dropsNames, toolIdLength);
+    const next = editedMessage(message, edits);
     if (next !== message) isChanged = true;
     return next;
   });
@@ -119,12 +142,16 @@ function editedMessages(
 
 function editedMessage(
   message: JsonRecord,
-  dropsNames: boolean,
-  toolIdLength: number | undefined,
+  { dropsNames, dropsThoughts, toolIdLength }: MessageEdits,
 ): JsonRecord {
   let next = message;
   if (dropsNames && "name" in next) {
     const { name: _, ...rest } = next;
+    next = rest;
+  }
+  // Within a loop of tool calls the thoughts must come back.
+  if (dropsThoughts && "reasoning_content" in next && !Array.isArray(next["tool_calls"])) {
+    const { reasoning_content: _, ...rest } = next;
     next = rest;
   }
   if (toolIdLength === undefined) return next;

@@ -17,6 +17,11 @@ export interface RelayFault {
   readonly publicMessage: string;
   /** Further fields of an upstream's error object, redacted. */
   readonly extra?: Readonly<Record<string, unknown>>;
+  /**
+   * The upstream's whole error body, redacted, when it speaks the client's own format: clients act on its exact words
+   * (providers 17.1.1, 18.8).
+   */
+  readonly verbatim?: JsonRecord;
   /** Another channel may succeed. */
   readonly retry: boolean;
   readonly blame: Blame;
@@ -146,6 +151,15 @@ export function statusFault(error: UpstreamError): RelayFault {
   return typeof object?.["message"] === "string" ? { ...shared, ...openAiParts(object, secrets) } : shared;
 }
 
+/** Words that begin with a slash, and whole addresses: an "Invalid URL" repeats ours, and Gemini's has `models` in it. */
+const ADDRESS = /(^|[\s("'`])(\w+:\/)?\/\S*/g;
+
+/** The address is not there at all: whoever answered 404 or 405 does not speak of the model. */
+export function isPathAbsent({ upstreamStatus, publicMessage, code, signals }: RelayFault): boolean {
+  if (upstreamStatus !== 404 && upstreamStatus !== 405) return false;
+  return !/model/i.test([publicMessage.replace(ADDRESS, ""), code, ...signals].join(" "));
+}
+
 function isServerError(status: number): boolean {
   return status >= 500 && status !== 501;
 }
@@ -163,6 +177,48 @@ function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<Re
     param: typeof param === "string" ? param : null,
     code: typeof code === "string" || typeof code === "number" ? code : null,
     ...(Object.keys(rest).length > 0 && { extra: redactObject(rest, secrets) }),
+  };
+}
+
+/** An error reply in the client's own format: what the caller may see of it stays word for word. */
+export function nativeFault(error: UpstreamError): RelayFault {
+  const fault = statusFault(error);
+  const body = asObject(error.body);
+  const isShown = !CREDENTIAL.has(error.status) && fault.status === error.status;
+  return isShown && body?.["error"] !== undefined
+    ? { ...fault, verbatim: redactObject(body, error.secrets) }
+    : fault;
+}
+
+/** An error that a dialect found in an answer, whatever status that came with. */
+export function wireFault(
+  error: {
+    status: number;
+    message: string;
+    code: string | number | null;
+    type: string;
+    retryAfterMs?: number | undefined;
+  },
+  secrets: readonly string[],
+  headerMs = 0,
+): RelayFault {
+  const { status, message, code, type, retryAfterMs = headerMs } = error;
+  const body = {
+    error: { message: message === "" ? `upstream error ${code ?? status}` : message, code, type },
+  };
+  return statusFault({ status, body, text: "", retryAfterMs, secrets });
+}
+
+/** The request asks for something this channel cannot give; another one may. */
+export function unmappableFault(what: string, reason: string): RelayFault {
+  return {
+    ...FAULT,
+    status: 400,
+    code: "unsupported_parameter",
+    type: "invalid_request_error",
+    param: what,
+    publicMessage: `${what}：${reason}`,
+    retry: true,
   };
 }
 

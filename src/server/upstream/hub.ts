@@ -1,10 +1,22 @@
 // The words that everything upstream shares. Imports nothing.
 
-/** LLM tokens of one call. `cachedTokens` ⊆ `promptTokens`; reasoning is part of `completionTokens`. */
+/**
+ * LLM tokens of one call. Cached, cache-written, audio and image input are disjoint parts of `promptTokens`, what is left is
+ * fresh text; reasoning, audio and image output are parts of `completionTokens`. An absent part is 0.
+ */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
+  /** Written to the upstream's cache, for an hour or less. */
+  readonly cacheWriteTokens?: number;
+  /** Those of `cacheWriteTokens` that were written for an hour. */
+  readonly cacheWriteHourTokens?: number;
+  readonly audioPromptTokens?: number;
+  readonly imagePromptTokens?: number;
+  readonly reasoningTokens?: number;
+  readonly audioCompletionTokens?: number;
+  readonly imageCompletionTokens?: number;
 }
 
 /** A parsed JSON object. */
@@ -16,6 +28,21 @@ export function asObject(value: unknown): JsonRecord | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as JsonRecord)
     : undefined;
+}
+
+/** Narrows a parsed value to a text; undefined = it is none. */
+export function asText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The items of a parsed array; none when it is something else. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Narrows a parsed value to a number; undefined = it is none. */
+export function asNumber(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
 /**
@@ -38,5 +65,14 @@ export class Cancellation {
   watch(listener: (() => void) | undefined): void {
     if (this.isCancelled) listener?.();
     else this.#listener = listener;
+  }
+}
+
+/** The JSON object in a text; undefined = there is none. */
+export function readJson(text: string): JsonRecord | undefined {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return undefined;
   }
 }

@@ -1,27 +1,22 @@
-// Follows one streamed reply event by event: says what goes on to the client, keeps the last usage, listens for text, finish and
-// errors. It changes an event only where a quirk of the row asks for it.
-import { type RelayFault, unreadableFault } from "./fault.ts";
+// Follows one streamed reply on OpenAI's wire event by event: says what goes on to the client, keeps the last usage, listens for
+// text, finish and errors. It changes an event only where a quirk of the row asks for it.
+import type { EventAction, Meter } from "./course.ts";
+import { unreadableFault } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
-import { isDone, renderEvent, type SseEvent } from "./sse.ts";
+import { DONE_EVENT, isDone, renderEvent, type SseEvent } from "./sse.ts";
 import { ReplyTap, Seen } from "./tap.ts";
 import { findUsage } from "./usage.ts";
 import { errorIn200, parseObject, type ReplyContext } from "./verdict.ts";
-
-/** What to do with an event: hand its bytes on, withhold it, send other bytes instead, or stop at the end or at an error. */
-export type EventAction = "pass" | "drop" | "done" | Uint8Array | RelayFault;
 
 export interface MeterOptions extends ReplyContext {
   /** We asked for usage and the client did not: the chunk that brings nothing else is ours to keep. */
   readonly hidesUsage: boolean;
 }
 
-export class StreamMeter {
+export class StreamMeter implements Meter {
   readonly tap = new ReplyTap();
-  /** The last usage the upstream told, unread. */
   usage: JsonRecord | undefined;
-  /** A finish reason came. */
   isFinished = false;
-  /** Events with a payload so far. */
   events = 0;
   readonly #options: MeterOptions;
   /** Rows whose events have to be looked into one by one. */
@@ -49,6 +44,10 @@ export class StreamMeter {
     return chunk === undefined
       ? unreadableFault("a stream event is no JSON object", 200)
       : this.#judge(chunk);
+  }
+
+  tail(): Uint8Array {
+    return DONE_EVENT;
   }
 
   #judge(chunk: JsonRecord): EventAction {

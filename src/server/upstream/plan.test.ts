@@ -13,7 +13,7 @@ interface Shape {
   readonly baseUrl?: string;
   readonly key?: string;
   readonly other?: string;
-  readonly endpoint?: "chat" | "embeddings" | "completions";
+  readonly endpoint?: "chat" | "embeddings" | "completions" | "messages" | "responses";
   readonly model?: string;
   readonly apiVersion?: string;
 }
@@ -21,7 +21,7 @@ interface Shape {
 function planOf({ slug, baseUrl = "", key = "sk-key-of-channel", other = "", ...rest }: Shape) {
   const target: UpstreamTarget = { provider: rowOf(slug), key, baseUrl, other };
   const { endpoint = "chat", model = "gpt-4o", apiVersion = "" } = rest;
-  return planCall(target, { endpoint, model, apiVersion }, (name) =>
+  return planCall(target, { endpoint, model, apiVersion, isStream: false }, (name) =>
     name === "SystemName" ? "网关 Gate" : "",
   );
 }
@@ -46,6 +46,72 @@ describe("addresses", () => {
     [{ slug: "custom", baseUrl: "https://x.com/llm/chat/completions" }, "https://x.com/llm/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/{model}/go", model: "a/b" }, "https://x.com/a%2Fb/go"],
     [{ slug: "custom" }, "invalid_channel_address"],
+    [{ slug: "volcengine" }, "https://ark.cn-beijing.volces.com/api/v3/chat/completions"],
+    [
+      { slug: "volcengine", baseUrl: "https://ark.cn-beijing.volces.com/api/v3" },
+      "https://ark.cn-beijing.volces.com/api/v3/chat/completions",
+    ],
+    [
+      { slug: "volcengine", model: "bot-1" },
+      "https://ark.cn-beijing.volces.com/api/v3/bots/chat/completions",
+    ],
+    [
+      { slug: "volcengine", baseUrl: "https://ark.cn-beijing.volces.com/api/coding", endpoint: "messages" },
+      "https://ark.cn-beijing.volces.com/api/coding/v1/messages",
+    ],
+    [{ slug: "cohere" }, "https://api.cohere.com/compatibility/v1/chat/completions"],
+    [
+      { slug: "cohere", baseUrl: "https://api.cohere.com/compatibility/v1" },
+      "https://api.cohere.com/compatibility/v1/chat/completions",
+    ],
+    [{ slug: "novita" }, "https://api.novita.ai/v3/openai/chat/completions"],
+    [{ slug: "gemini-openai" }, "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"],
+    [
+      { slug: "cloudflare", other: "acc1" },
+      "https://api.cloudflare.com/client/v4/accounts/acc1/ai/v1/chat/completions",
+    ],
+    [
+      { slug: "cloudflare", baseUrl: "https://gateway.ai.cloudflare.com/v1/acc/gw/workers-ai" },
+      "https://gateway.ai.cloudflare.com/v1/acc/gw/workers-ai/v1/chat/completions",
+    ],
+    [{ slug: "cloudflare", other: "a/b" }, "invalid_channel_address"],
+    [{ slug: "deepseek", endpoint: "messages" }, "https://api.deepseek.com/anthropic/v1/messages"],
+    [
+      { slug: "deepseek", baseUrl: "https://api.deepseek.com/v1", endpoint: "messages" },
+      "https://api.deepseek.com/anthropic/v1/messages",
+    ],
+    [{ slug: "ali-bailian" }, "https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions"],
+    [
+      { slug: "ali-bailian", endpoint: "messages" },
+      "https://dashscope.aliyuncs.com/apps/anthropic/v1/messages",
+    ],
+    [{ slug: "xunfei-v2" }, "https://spark-api-open.xf-yun.com/v1/chat/completions"],
+    [
+      { slug: "xunfei-v2", baseUrl: "https://spark-api-open.xf-yun.com/x2" },
+      "https://spark-api-open.xf-yun.com/x2/chat/completions",
+    ],
+    [
+      { slug: "xunfei", key: "app|secret|key", baseUrl: "https://spark-api-open.xf-yun.com" },
+      "https://spark-api-open.xf-yun.com/v1/chat/completions",
+    ],
+    [
+      { slug: "bedrock", key: "AK|SK|us-east-1", model: "a.b-v1:0" },
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/converse",
+    ],
+    [
+      { slug: "bedrock", key: "AK|SK|us-east-1", model: "eu.anthropic.claude-x-v1:0" },
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/eu.anthropic.claude-x-v1%3A0/invoke",
+    ],
+    [
+      { slug: "bedrock", key: "AK|SK|us-east-1", model: "claude-opus-4-6" },
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/global.anthropic.claude-opus-4-6-v1/invoke",
+    ],
+    [{ slug: "bedrock", key: "AK|SK" }, "invalid_channel_key"],
+    [
+      { slug: "vertex", key: "AIza-1", model: "claude-sonnet-4-6@default" },
+      "https://aiplatform.googleapis.com/v1/publishers/anthropic/models/claude-sonnet-4-6%40default:rawPredict",
+    ],
+    [{ slug: "vertex", key: "a|b" }, "invalid_channel_key"],
     [{ slug: "groq" }, "https://api.groq.com/openai/v1/chat/completions"],
     [{ slug: "openrouter" }, "https://openrouter.ai/api/v1/chat/completions"],
     [{ slug: "groq", endpoint: "embeddings" }, "unsupported_relay_mode"],
@@ -135,4 +201,16 @@ describe("a plan", () => {
       blame: "none",
     });
   });
+});
+
+it("calls a model by the name its wire has for it", () => {
+  const model = (name: string) => {
+    const plan = planOf({ slug: "xunfei-v2", model: name });
+    return plan.kind === "plan" ? plan.target.model : "";
+  };
+  expect(["Spark-Max", "generalv3.5", "constructor"].map(model)).toEqual([
+    "generalv3.5",
+    "generalv3.5",
+    "constructor",
+  ]);
 });

@@ -1,17 +1,21 @@
-// Turns a channel, an endpoint and a model into everything that is the same for each of their calls: address, headers, edits.
-// Remembered per channel object, so that the hot path builds none of it.
+// Turns a channel, an endpoint and a model into everything that is the same for each of their calls: which wire, whether bytes pass or
+// are translated, address, headers, edits. Remembered per channel object, so that the hot path builds none of it.
 import {
   type BodyEdits,
   type EndpointName,
   editsFor,
+  type GenerationEndpoint,
   type Provider,
   type Quirks,
+  type Wire,
   wireOf,
 } from "#contract/provider.ts";
 import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
+import type { Dialect, Target } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "./fault.ts";
-import { secretsOf, signers } from "./signers.ts";
+import { keyFault, signerFor } from "./signers/index.ts";
+import { type CallSigner, secretsOf } from "./signers/signer.ts";
 
 /** What of a channel concerns the wire. */
 export interface UpstreamTarget {
@@ -26,17 +30,32 @@ export interface PlanKey {
   readonly endpoint: EndpointName;
   /** Upstream name, after the model mapping. */
   readonly model: string;
+  readonly isStream: boolean;
   /** `api-version` of the client's query; "" = none. */
   readonly apiVersion: string;
 }
 
+/**
+ * How a request reaches the wire: on OpenAI's own (`pass`), in a foreign format that client and upstream share (`native`), by way of
+ * the hub (`translate`), as texts for vectors (`embed`), or as a text for pictures (`draw`).
+ */
+export type Way = "pass" | "native" | "translate" | "embed" | "draw";
+
 export interface Plan {
   readonly kind: "plan";
+  readonly way: Way;
+  /** A format beside the wire's own: resellers and old versions may not have it, and then it is translated. */
+  readonly mayBeAbsent: boolean;
+  readonly dialect: Dialect;
+  readonly wire: Wire;
+  readonly target: Target;
+  readonly url: string;
   readonly origin: string;
   readonly path: string;
-  /** Names and values in turn, credential included. */
+  /** Names and values in turn; the credential included unless `signer` makes it. */
   readonly headers: string[];
-  readonly streamHeaders: string[];
+  /** Makes the credential of each call; undefined = it is in the headers. */
+  readonly signer: CallSigner | undefined;
   readonly quirks: Quirks | undefined;
   readonly edits: BodyEdits | undefined;
   readonly takesStreamOptions: boolean;
@@ -54,6 +73,20 @@ const plans = new WeakMap<UpstreamTarget, Map<string, Plan | RelayFault>>();
 /** Model names come from callers and mappings; the memory of one channel stays small. */
 const PLANS_PER_CHANNEL = 1_000;
 
+/** Formats beside its wire's own that a channel was found not to serve, although its row names a path for them. */
+const absences = new WeakMap<UpstreamTarget, Set<EndpointName>>();
+
+/** From now on, until the channel changes, its calls of this format are translated. */
+export function noteAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
+  const known = absences.get(target) ?? new Set();
+  absences.set(target, known.add(endpoint));
+}
+
+/** The wire's own format was not there either: nothing is known after all. */
+export function forgetAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
+  absences.get(target)?.delete(endpoint);
+}
+
 /** Finds or makes the plan of a call; a channel that cannot serve it is a fault that another channel may mend. */
 export function planCall(target: UpstreamTarget, key: PlanKey, optionText: OptionText): Plan | RelayFault {
   let known = plans.get(target);
@@ -61,10 +94,11 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
     known = new Map();
     plans.set(target, known);
   }
-  const name = `${key.endpoint}\n${key.model}\n${key.apiVersion}`;
+  const isAbsent = absences.get(target)?.has(key.endpoint) === true;
+  const name = `${key.endpoint}\n${key.model}\n${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${key.apiVersion}`;
   let plan = known.get(name);
   if (plan === undefined) {
-    plan = makePlan(target, key, optionText);
+    plan = makePlan(target, { ...key, isAbsent }, optionText);
     // Rows with headers from options follow the options.
     if (plan.kind === "fault" || plan.quirks?.headers === undefined) known.set(name, plan);
   }
@@ -73,47 +107,129 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
 
 function makePlan(
   channel: UpstreamTarget,
-  { endpoint, model, apiVersion }: PlanKey,
+  planKey: PlanKey & { readonly isAbsent: boolean },
   optionText: OptionText,
 ): Plan | RelayFault {
   const { provider, key, other } = channel;
-  const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model });
+  const { endpoint, isStream, apiVersion, isAbsent } = planKey;
+  const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
+  const model = modelOn(wire, planKey.model);
   const dialect = dialects[wire.dialect];
-  const sign = signers[wire.signer];
-  if (dialect === undefined || sign === undefined) {
-    return channelFault(
-      "unsupported_channel_type",
-      "该渠道类型暂不支持转发",
-      `dialect ${wire.dialect}, signer ${wire.signer}`,
-    );
+  if (dialect === undefined) {
+    return channelFault("unsupported_channel_type", "该渠道类型暂不支持转发", `dialect ${wire.dialect}`);
   }
-  if (wire.paths[endpoint] === undefined) {
+  const wrongKey = keyFault(wire.signer, key);
+  if (wrongKey !== undefined) return wrongKey;
+  const usual = wayOf(endpoint, wire, dialect);
+  const isForeign = usual === "native" && isGeneration(endpoint) && endpoint !== dialect.native;
+  const way = isForeign && isAbsent ? "translate" : usual;
+  if (way === undefined) {
     const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
     return { ...fault, retry: true };
   }
   const baseUrl = (channel.baseUrl || wire.baseUrl).replace(/\/+$/, "");
-  const target = { baseUrl, other: other || (provider.other?.fallback ?? ""), model, apiVersion };
-  const address = dialect.address(endpoint, wire, target);
-  if (!URL.canParse(address) || !/^https?:/.test(address)) {
+  const target = { baseUrl, other: other || (provider.other?.fallback ?? ""), model, apiVersion, isStream };
+  const address = addressOf({ endpoint, way, wire, dialect, target });
+  // Braces that nothing filled: the key or `other` does not tell region, project or account.
+  if (!URL.canParse(address) || !/^(https?|wss?):/.test(address) || address.includes("{")) {
     return channelFault("invalid_channel_address", "渠道地址配置有误", `base url ${JSON.stringify(baseUrl)}`);
   }
   const url = new URL(address);
-  const headers = headersOf(sign(key).headers, wire.quirks, optionText);
+  const signer = signerFor(wire.signer, endpoint);
+  const signed = signer.kind === "fixed" ? signer.sign(key).headers : [];
   return {
     kind: "plan",
+    way,
+    mayBeAbsent: way === "native" && isForeign,
+    dialect,
+    wire,
+    target,
+    url: url.href,
     origin: url.origin,
     path: url.pathname + url.search,
-    headers: ["accept", "application/json", ...headers],
-    streamHeaders: ["accept", "text/event-stream", ...headers],
+    headers: ["accept", acceptOf(endpoint, isStream), ...headersOf(signed, wire.quirks, optionText)],
+    signer: signer.kind === "call" ? signer : undefined,
     quirks: wire.quirks,
     edits: editsFor(wire.quirks, model),
-    takesStreamOptions: dialect.takesStreamOptions(wire, target),
+    takesStreamOptions: dialect.takesStreamOptions?.(wire, target) ?? false,
     loopbackPort: loopbackPortOf(provider),
     secrets: [...secretsOf(key), url.host, url.hostname],
     credentials: secretsOf(key)
       .filter((secret) => secret.length >= 8)
       .map((secret) => Buffer.from(secret)),
   };
+}
+
+/** The wire's own name of a model that the catalogue lists under another one. */
+function modelOn({ quirks }: Wire, model: string): string {
+  const names = quirks?.modelNames;
+  return names !== undefined && Object.hasOwn(names, model) ? (names[model] ?? model) : model;
+}
+
+function acceptOf(endpoint: EndpointName, isStream: boolean): string {
+  if (endpoint === "speech" || endpoint === "transcription" || endpoint === "translation") return "*/*";
+  return isStream ? "text/event-stream" : "application/json";
+}
+
+const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([
+  "chat",
+  "completions",
+  "messages",
+  "generate",
+  "responses",
+]);
+
+/** Whether an endpoint is one of the formats that reach every wire. */
+export function isGeneration(endpoint: EndpointName): endpoint is GenerationEndpoint {
+  return GENERATIONS.has(endpoint);
+}
+
+/** undefined = this upstream cannot do it. */
+function wayOf(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
+  const isOpenAi = dialect.native === "chat";
+  if (!isGeneration(endpoint)) return taskWay(endpoint, wire, dialect);
+  if (wire.paths.chat === undefined) return undefined;
+  if (endpoint === dialect.native) return isOpenAi ? "pass" : "native";
+  const hasOwnPath = endpoint !== "chat" && wire.paths[endpoint] !== undefined;
+  if (!hasOwnPath) return "translate";
+  if (endpoint !== "completions") return "native";
+  return isOpenAi ? "pass" : "translate";
+}
+
+/** The way of an endpoint that is no generation: bodies are OpenAI's but for token counts, which belong to their format. */
+function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
+  if (wire.paths[endpoint] === undefined) return undefined;
+  // A list of models is read as it comes, whatever the wire.
+  if (endpoint === "models") return "pass";
+  if (endpoint === "count-tokens") return "native";
+  if (dialect.native === "chat") return "pass";
+  if (endpoint === "images" && dialect.images !== undefined) return "draw";
+  return endpoint === "embeddings" && dialect.embeddings !== undefined ? "embed" : undefined;
+}
+
+interface Whither {
+  readonly endpoint: EndpointName;
+  readonly way: Way;
+  readonly wire: Wire;
+  readonly dialect: Dialect;
+  readonly target: Target;
+}
+
+function addressOf({ endpoint, way, wire, dialect, target }: Whither): string {
+  if (way === "translate") return dialect.address("chat", wire, target);
+  if (way === "native" && endpoint === dialect.native) return dialect.address("chat", wire, target);
+  // Gemini counts at an address with the model in it.
+  if (endpoint === "count-tokens" && dialect.native === "generate")
+    return dialect.address(endpoint, wire, target);
+  const foreign = way === "native" ? wire.paths[endpoint] : undefined;
+  return foreign === undefined ? dialect.address(endpoint, wire, target) : foreignAddress(foreign, target);
+}
+
+/** Another format's address beside the wire's own: under the same host, whatever version the base ends in (providers 17.1.6). */
+function foreignAddress(path: string, { baseUrl, model, isStream }: Target): string {
+  const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
+  const filled = path.replace("{model}", encodeURIComponent(model)).replace("{action}", action);
+  return URL.canParse(filled) ? filled : baseUrl.replace(/\/v\d+\w*$/, "") + filled;
 }
 
 /** The header allow-list (providers 1.3, reliability R16): these, and nothing that the client sent. */

@@ -1,6 +1,9 @@
 // What of a request costs prompt tokens (contract 11.2–11.4, providers 22.4). Pure; it fetches no image.
-import type { EndpointName } from "#contract/providers.ts";
+import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
+import { clients } from "./clients/index.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
+import { chatBody } from "./hub-chat-body.ts";
+import { Unmappable } from "./hub-request.ts";
 import { imageSize, imageTokens } from "./image.ts";
 import type { Countable } from "./tokens.ts";
 
@@ -28,10 +31,29 @@ export interface PromptParts extends Countable {
 /** Collects what a request's prompt consists of. Never throws, whatever the body looks like. */
 export function promptParts(endpoint: EndpointName, body: JsonRecord): PromptParts {
   const tally: Tally = { texts: [], fixedTokens: 0, media: 0 };
+  const foreign = isForeign(endpoint) ? asChat(endpoint, body) : undefined;
   if (endpoint === "chat") addChat(tally, body);
+  else if (foreign !== undefined) addChat(tally, foreign);
+  else if (isForeign(endpoint)) tally.texts.push(JSON.stringify(body));
+  else if (endpoint === "rerank") addRerank(tally, body);
   else addInput(tally, body["input"] ?? body["prompt"]);
   if (typeof body["instruction"] === "string") tally.texts.push(body["instruction"]);
   return tally;
+}
+
+function isForeign(endpoint: EndpointName): endpoint is GenerationEndpoint {
+  return endpoint === "messages" || endpoint === "generate" || endpoint === "responses";
+}
+
+/** A body of another format as the chat it comes to; undefined = it says what no chat can. */
+function asChat(endpoint: GenerationEndpoint, body: JsonRecord): JsonRecord | undefined {
+  try {
+    const request = clients[endpoint]?.parse(body, { model: "", isStream: false });
+    return request && chatBody(request, { keepsThoughts: false }).body;
+  } catch (error) {
+    if (error instanceof Unmappable) return undefined;
+    throw error;
+  }
 }
 
 function addChat(tally: Tally, body: JsonRecord): void {
@@ -75,6 +97,14 @@ function addPart(tally: Tally, part: JsonRecord | undefined): void {
   const url = typeof image === "string" ? image : asObject(image)?.["url"];
   const detail = asObject(image)?.["detail"];
   tally.fixedTokens += imageTokens(typeof url === "string" ? imageSize(url) : undefined, detail === "low");
+}
+
+/** The question is read with each document (providers 19.1). */
+function addRerank(tally: Tally, body: JsonRecord): void {
+  const documents = listOf(body["documents"]);
+  for (const document of documents) addInput(tally, document);
+  const { query } = body;
+  if (typeof query === "string") for (const _ of documents) tally.texts.push(query);
 }
 
 /** Strings count as text, arrays of strings too, arrays of numbers are tokens already (contract 11.4). */

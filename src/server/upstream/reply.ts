@@ -2,64 +2,22 @@
 // on event by event. Knows no client.
 import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
-import { networkFault, type RelayFault, retryAfterOf, statusFault, unreadableFault } from "./fault.ts";
+import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
+import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
+import { localFault, networkFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
 import { maskSecrets } from "./mask.ts";
-import { type EventAction, type MeterOptions, StreamMeter, wholeAsEvents } from "./meter.ts";
-import { type SseEvent, SseReader } from "./sse.ts";
+import type { SseEvent } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";
-import { findUsage } from "./usage.ts";
-import { isCoded, judgeReply, mediaTypeOf, parseObject, readReply } from "./verdict.ts";
+import { isCoded, mediaTypeOf } from "./verdict.ts";
 
-/** A whole answer that was found to be a reply. */
-export interface WholeReply {
-  readonly kind: "whole";
-  readonly headers: ReplyHeaders;
-  readonly body: Buffer;
-  /** As the upstream told it; undefined = it did not. */
-  readonly usage: JsonRecord | undefined;
-  /** Of the row that spoke; usage is read by them. */
-  readonly quirks: Quirks | undefined;
-  /** Strings that must not stand in a header that is passed on. */
-  readonly secrets: readonly string[];
-}
-
-/** What the reader of a stream hears. After `onEnd` nothing more comes. */
-export interface StreamListener {
-  /** Bytes for the client: complete events. */
-  onBytes(bytes: Uint8Array): void;
-  /** The terminator came, or the stream ended after its finish reason (undefined), or it broke. */
-  onEnd(fault: RelayFault | undefined): void;
-}
-
-/** A stream whose first event has come and is no error. */
-export interface StreamReply {
-  readonly kind: "stream";
-  readonly headers: ReplyHeaders;
-  /** Text seen so far. */
-  readonly tap: ReplyTap;
-  /** The last usage the upstream told so far; undefined = none. */
-  readonly usage: JsonRecord | undefined;
-  readonly quirks: Quirks | undefined;
-  readonly secrets: readonly string[];
-  /** Starts delivery; what was read already comes at once. */
-  listen(listener: StreamListener): void;
-  pause(): void;
-  resume(): void;
-  abort(): void;
-}
-
-/** What a request learns of its calls while they run. */
-export interface Trace {
-  /** When the first byte of any body came; 0 = none has. Unit: ms since 1970. */
-  firstByteMs: number;
-  /** A call was on the wire when the client left: the upstream may have worked for us. */
-  isSent: boolean;
-}
-
-export interface ReceiverOptions extends MeterOptions {
+export interface ReceiverOptions {
   /** The client wants a stream. */
   readonly isStream: boolean;
+  readonly course: Course;
+  /** Strings that no caller may read in a header. */
+  readonly secrets: readonly string[];
+  readonly dropped: readonly string[];
   /** The channel's credential: not to reach the client in a reply. */
   readonly credentials: readonly Buffer[];
   /** Time limit of an answer that is no stream; 0 = none. Unit: ms. */
@@ -76,6 +34,7 @@ const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 64 * 1024;
 /** What may still come after the terminator before the connection is given up. */
 const TAIL_LIMIT_BYTES = 64 * 1024;
+const NOTHING = new Uint8Array(0);
 
 type Mode = "waiting" | "error" | "whole" | "stream" | "tail" | "closed";
 
@@ -90,8 +49,8 @@ export class Receiver implements Sink, StreamReply {
   #status = 0;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #meter: StreamMeter | undefined;
-  #reader: SseReader | undefined;
+  #meter: Meter | undefined;
+  #reader: EventReader | undefined;
   #isSettled = false;
   /** Output that came before somebody listened. */
   #early: Uint8Array[] = [];
@@ -111,14 +70,16 @@ export class Receiver implements Sink, StreamReply {
   onStart(status: number, headers: ReplyHeaders): void {
     this.#status = status;
     this.headers = headers;
+    const { course, isStream } = this.#options;
     const type = mediaTypeOf(headers);
     if (status !== 200 && status !== 201) this.#mode = "error";
     else if (isCoded(headers)) this.#fail(unreadableFault("coded body", status));
-    else if (type === "text/event-stream" && this.#options.isStream) {
+    else if ((isStream || course.onlyStreams) && course.isStreamType(type)) {
       this.#mode = "stream";
-      this.#reader = new SseReader();
-      this.#meter = new StreamMeter(this.#options);
+      this.#reader = course.reader();
+      this.#meter = course.meter();
     } else if (type === "" || type === "application/json" || type.endsWith("+json")) this.#mode = "whole";
+    else if (course.isWholeType?.(type) === true) this.#mode = "whole";
     else this.#fail(unreadableFault(`content type ${type.slice(0, 80)}`, status));
   }
 
@@ -126,6 +87,22 @@ export class Receiver implements Sink, StreamReply {
     const { trace, now } = this.#options;
     if (trace.firstByteMs === 0) trace.firstByteMs = now();
     this.#bytes += chunk.length;
+    try {
+      this.#take(chunk);
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
+  }
+
+  onEnd(): void {
+    try {
+      this.#end();
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
+  }
+
+  #take(chunk: Buffer): void {
     switch (this.#mode) {
       case "stream":
         this.#onEvents(this.#read(chunk));
@@ -145,7 +122,7 @@ export class Receiver implements Sink, StreamReply {
     }
   }
 
-  onEnd(): void {
+  #end(): void {
     switch (this.#mode) {
       case "stream":
         this.#onStreamEnd();
@@ -170,8 +147,20 @@ export class Receiver implements Sink, StreamReply {
     else this.#fail(networkFault(fault));
   }
 
-  get tap(): ReplyTap {
+  get tap(): Heard {
     return this.#meter?.tap ?? new ReplyTap();
+  }
+
+  text(): string {
+    return this.tap.text();
+  }
+
+  tail(): Uint8Array {
+    return maskSecrets(this.#meter?.tail() ?? NOTHING, this.#options.credentials);
+  }
+
+  get dropped(): readonly string[] {
+    return this.#options.dropped;
   }
 
   get secrets(): readonly string[] {
@@ -179,7 +168,7 @@ export class Receiver implements Sink, StreamReply {
   }
 
   get quirks(): Quirks | undefined {
-    return this.#options.quirks;
+    return this.#options.course.quirks;
   }
 
   get usage(): JsonRecord | undefined {
@@ -225,37 +214,33 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #onWhole(): void {
+    const { isStream, course } = this.#options;
     const body = this.#body();
-    const { isStream, quirks } = this.#options;
-    // Usage among the choices, or a reply that goes on as a stream: only then is all of it parsed.
-    const isParsed = isStream || quirks?.usageIn === "choices[0].usage";
-    const reply = isParsed ? parseObject(body) : readReply(body);
-    const fault = judgeReply(reply, this.#options);
-    if (fault !== undefined || reply === undefined) {
-      this.#fail(fault ?? unreadableFault("no JSON object", this.#status));
-      return;
-    }
-    const usage = findUsage(reply, quirks);
-    this.#mode = "closed";
     if (!isStream) {
-      const masked = maskSecrets(body, this.#options.credentials);
-      this.#settle({
-        kind: "whole",
-        headers: this.headers,
-        body: masked,
-        usage,
-        quirks,
-        secrets: this.secrets,
-      });
+      const whole = course.whole(body);
+      if (whole.kind === "fault") this.#fail(whole);
+      else this.#settleWhole(whole);
       return;
     }
-    // A stream was asked for and a whole reply came: it goes on as a stream of one event.
-    this.#meter = new StreamMeter(this.#options);
-    this.#meter.usage = usage;
-    this.#meter.tap.scan(body, 0, body.length);
+    // A stream was asked for and a whole reply came: it goes on as a stream of few events.
+    const stream = course.wholeAsStream(body);
+    if ("kind" in stream) {
+      this.#fail(stream);
+      return;
+    }
+    this.#mode = "closed";
+    this.#meter = stream.meter;
     this.#settle(this);
-    this.#emit(wholeAsEvents(reply, !this.#options.hidesUsage));
+    if (stream.bytes.length > 0) this.#emit(stream.bytes);
     this.#finish(undefined);
+  }
+
+  #settleWhole({ body, usage, text }: Whole): void {
+    const { credentials, secrets, dropped } = this.#options;
+    if (this.#mode !== "stream") this.#mode = "closed";
+    const masked = maskSecrets(body, credentials);
+    const { headers, quirks } = this;
+    this.#settle({ kind: "whole", headers, body: masked, usage, quirks, secrets, dropped, text });
   }
 
   #onError(): void {
@@ -270,7 +255,13 @@ export class Receiver implements Sink, StreamReply {
     const retryAfterMs = retryAfterOf(this.headers["retry-after"], this.#options.now());
     const { secrets } = this.#options;
     this.#fail(
-      statusFault({ status: this.#status, body: json, text: text.slice(0, 4_096), retryAfterMs, secrets }),
+      this.#options.course.fault({
+        status: this.#status,
+        body: json,
+        text: text.slice(0, 4_096),
+        retryAfterMs,
+        secrets,
+      }),
     );
   }
 
@@ -320,8 +311,7 @@ export class Receiver implements Sink, StreamReply {
 
   #onStreamEnd(): void {
     const last = this.#reader?.end();
-    // A payload cut off in the middle is no event.
-    if (last !== undefined && isWhole(last)) this.#onEvents([last]);
+    if (last !== undefined) this.#onEvents([last]);
     if (this.#mode !== "stream") return;
     if (this.#meter?.isFinished === true) this.#finish(undefined);
     else this.#fail(networkFault({ code: "reset", detail: "the stream ended without a finish" }));
@@ -340,6 +330,13 @@ export class Receiver implements Sink, StreamReply {
 
   /** The reply is complete. A connection that is still open is read to its end, so that it can serve again. */
   #finish(fault: RelayFault | undefined): void {
+    if (!this.#options.isStream && fault === undefined) {
+      const whole = this.#meter?.whole?.();
+      if (whole !== undefined) this.#settleWhole(whole);
+      this.#mode = "tail";
+      this.#bytes = 1;
+      return;
+    }
     if (this.#mode === "stream") {
       this.#mode = fault === undefined ? "tail" : "closed";
       this.#bytes = 1;
@@ -371,16 +368,8 @@ function piece(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
 }
 
-/** Whether a last event without its blank line is still complete. */
-function isWhole(event: SseEvent): boolean {
-  const payload = Buffer.from(event.data.subarray(Math.max(event.dataStart, 0), event.dataEnd))
-    .toString()
-    .trim();
-  if (payload === "[DONE]") return true;
-  try {
-    JSON.parse(payload);
-    return true;
-  } catch {
-    return false;
-  }
+/** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
+function ownFault(error: unknown): RelayFault {
+  const detail = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : "";
+  return localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail });
 }

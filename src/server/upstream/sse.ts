@@ -186,6 +186,15 @@ export function dataText(event: SseEvent): string {
     : Buffer.from(data.buffer, data.byteOffset + dataStart, dataEnd - dataStart).toString();
 }
 
+/** The value of another field of an event (`event`, `id`, `meta` …), the last one where it stands twice; "" = absent. */
+export function fieldOf({ bytes, start, end }: SseEvent, name: string): string {
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
+    .toString()
+    .split(/\r\n|\n|\r/);
+  const line = lines.findLast((text) => text.startsWith(`${name}:`));
+  return line === undefined ? "" : line.slice(name.length + 1).replace(/^ /, "");
+}
+
 const DONE = Buffer.from("[DONE]");
 
 /** Whether the payload is OpenAI's terminator. */

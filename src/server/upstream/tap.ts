@@ -19,22 +19,42 @@ const USAGE = 3;
 const ERROR = 4;
 
 /** Keys that matter, by length, so that most keys are passed over by one look-up. */
-const KEYS: readonly (readonly { readonly name: Uint8Array; readonly kind: number }[] | undefined)[] =
-  (() => {
-    const table: { name: Uint8Array; kind: number }[][] = [];
-    const add = (kind: number, ...names: string[]) => {
-      for (const name of names) {
-        table[name.length] ??= [];
-        table[name.length]?.push({ name: Buffer.from(name), kind });
-      }
-    };
-    // Chat deltas and messages, completions, tool arguments, and the names thinking goes by (providers 4.4).
-    add(TEXT, "content", "text", "arguments", "refusal", "reasoning", "reasoning_content");
-    add(FINISH, "finish_reason");
-    add(USAGE, "usage");
-    add(ERROR, "error");
-    return table;
-  })();
+export type KeyTable = readonly (
+  | readonly { readonly name: Uint8Array; readonly kind: number }[]
+  | undefined
+)[];
+
+/** Which keys of a format mean what. */
+export interface TapKeys {
+  readonly text: readonly string[];
+  readonly finish: readonly string[];
+  readonly usage: readonly string[];
+  readonly error: readonly string[];
+}
+
+/** Prepares keys for the search; once per format, not per reply. */
+export function keyTable(keys: TapKeys): KeyTable {
+  const table: { name: Uint8Array; kind: number }[][] = [];
+  const add = (kind: number, names: readonly string[]) => {
+    for (const name of names) {
+      table[name.length] ??= [];
+      table[name.length]?.push({ name: Buffer.from(name), kind });
+    }
+  };
+  add(TEXT, keys.text);
+  add(FINISH, keys.finish);
+  add(USAGE, keys.usage);
+  add(ERROR, keys.error);
+  return table;
+}
+
+/** Chat deltas and messages, completions, tool arguments, and the names thinking goes by (providers 4.4). */
+const OPENAI_KEYS = keyTable({
+  text: ["content", "text", "arguments", "refusal", "reasoning", "reasoning_content"],
+  finish: ["finish_reason"],
+  usage: ["usage"],
+  error: ["error"],
+});
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -49,8 +69,13 @@ export class ReplyTap {
   textBytes = 0;
   /** Events or replies that brought text. Most upstreams send one token in each. */
   textPieces = 0;
+  readonly #keys: KeyTable;
   #text = Buffer.allocUnsafe(512);
   #kept = 0;
+
+  constructor(keys: KeyTable = OPENAI_KEYS) {
+    this.#keys = keys;
+  }
 
   /** Looks at one JSON payload. Returns the `Seen` flags of what is in it. */
   scan(bytes: Uint8Array, start: number, end: number): number {
@@ -62,7 +87,7 @@ export class ReplyTap {
         continue;
       }
       const keyEnd = stringEnd(bytes, at + 1, end);
-      const kind = kindOf(bytes, at + 1, keyEnd);
+      const kind = kindOf(this.#keys, bytes, at + 1, keyEnd);
       const value = kind === 0 ? -1 : valueAfter(bytes, keyEnd + 1, end);
       if (value < 0) {
         at = keyEnd + 1;
@@ -128,8 +153,8 @@ function stringEnd(bytes: Uint8Array, from: number, end: number): number {
 }
 
 /** What a string means if it is a key; 0 = nothing to us. */
-function kindOf(bytes: Uint8Array, start: number, end: number): number {
-  const candidates = KEYS[end - start];
+function kindOf(keys: KeyTable, bytes: Uint8Array, start: number, end: number): number {
+  const candidates = keys[end - start];
   if (candidates === undefined) return 0;
   for (let at = 0; at < candidates.length; at += 1) {
     const candidate = candidates[at];

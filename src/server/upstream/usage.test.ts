@@ -18,6 +18,19 @@ describe("readUsage", () => {
     });
   });
 
+  it("adds the reasoning that an upstream counts beside the completion", () => {
+    const usage = {
+      prompt_tokens: 9,
+      completion_tokens: 3,
+      completion_tokens_details: { reasoning_tokens: 40 },
+    };
+    expect(readUsage(usage, bounds, { reasoningBeside: true })?.usage).toMatchObject({
+      completionTokens: 43,
+      reasoningTokens: 40,
+    });
+    expect(readUsage(usage, bounds)?.usage).toMatchObject({ completionTokens: 3, reasoningTokens: 3 });
+  });
+
   it("reads embeddings, which have no completion", () => {
     expect(readUsage({ prompt_tokens: 7, total_tokens: 7 }, bounds)?.usage.promptTokens).toBe(7);
     expect(readUsage({ total_tokens: 7 }, bounds)?.usage).toEqual({
@@ -42,6 +55,100 @@ describe("readUsage", () => {
       usage: { promptTokens: 1000, completionTokens: 500, cachedTokens: 0 },
       isAnomalous: true,
     });
+  });
+
+  it("reads cache writes, sounds, images and reasoning under each name of the details", () => {
+    const chat = {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      prompt_tokens_details: {
+        cached_tokens: 10,
+        cache_write_tokens: 20,
+        cache_write_1h_tokens: 5,
+        audio_tokens: 30,
+        image_tokens: 15,
+      },
+      completion_tokens_details: { reasoning_tokens: 12, audio_tokens: 8, image_tokens: 4 },
+    };
+    const usage = {
+      promptTokens: 100,
+      completionTokens: 50,
+      cachedTokens: 10,
+      cacheWriteTokens: 20,
+      cacheWriteHourTokens: 5,
+      audioPromptTokens: 30,
+      imagePromptTokens: 15,
+      reasoningTokens: 12,
+      audioCompletionTokens: 8,
+      imageCompletionTokens: 4,
+    };
+    expect(readUsage(chat, bounds)?.usage).toEqual(usage);
+    const { prompt_tokens_details: input, completion_tokens_details: output } = chat;
+    const tokens = { input_tokens: 100, output_tokens: 50 };
+    for (const responses of [
+      { ...tokens, input_tokens_details: input, output_tokens_details: output },
+      { ...tokens, input_token_details: input, output_token_details: output },
+    ])
+      expect(readUsage(responses, bounds)?.usage).toEqual(usage);
+  });
+
+  it("takes realtime's cached sounds for cached, once", () => {
+    const usage = {
+      input_tokens: 100,
+      output_tokens: 1,
+      input_token_details: {
+        audio_tokens: 60,
+        text_tokens: 40,
+        cached_tokens: 50,
+        cached_tokens_details: { audio_tokens: 35, text_tokens: 15 },
+      },
+    };
+    expect(readUsage(usage, bounds)?.usage).toMatchObject({ cachedTokens: 50, audioPromptTokens: 25 });
+  });
+
+  it("reads DashScope's name of a cache write", () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 1,
+      prompt_tokens_details: { cache_creation_input_tokens: 70 },
+    };
+    expect(readUsage(usage, bounds)?.usage).toMatchObject({ cacheWriteTokens: 70 });
+  });
+
+  it("never lets the parts come to more than the whole", () => {
+    const count = fc.oneof(fc.integer({ min: -5, max: 2_000 }), fc.anything());
+    const details = fc.record(
+      {
+        cached_tokens: count,
+        cache_write_tokens: count,
+        cache_write_1h_tokens: count,
+        audio_tokens: count,
+        image_tokens: count,
+        reasoning_tokens: count,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.nat(2_000), fc.nat(2_000), details, details, (prompt, completion, input, output) => {
+        const told = { prompt_tokens: prompt, completion_tokens: completion };
+        const read = readUsage(
+          { ...told, prompt_tokens_details: input, completion_tokens_details: output },
+          bounds,
+        );
+        if (read === undefined) return;
+        const { promptTokens, completionTokens, cachedTokens, ...parts } = read.usage;
+        const { cacheWriteTokens = 0, cacheWriteHourTokens = 0, reasoningTokens = 0 } = parts;
+        const { audioPromptTokens = 0, imagePromptTokens = 0 } = parts;
+        const { audioCompletionTokens = 0, imageCompletionTokens = 0 } = parts;
+        const inputParts = cachedTokens + cacheWriteTokens + audioPromptTokens + imagePromptTokens;
+        expect(inputParts).toBeLessThanOrEqual(promptTokens);
+        expect(cacheWriteHourTokens).toBeLessThanOrEqual(cacheWriteTokens);
+        expect(audioCompletionTokens + imageCompletionTokens).toBeLessThanOrEqual(completionTokens);
+        expect(reasoningTokens).toBeLessThanOrEqual(completionTokens);
+        for (const part of Object.values(read.usage))
+          expect(Number.isSafeInteger(part) && part >= 0).toBe(true);
+      }),
+    );
   });
 
   it("never leaves the bounds", () => {

@@ -31,13 +31,98 @@ function countOf(value: unknown): number | undefined {
     : undefined;
 }
 
-function cachedOf(usage: JsonRecord, quirks: Quirks | undefined): number {
-  const details = asObject(usage["prompt_tokens_details"]) ?? asObject(usage["input_tokens_details"]);
+/** Names of the object with the parts of the input: chat's, responses' and realtime's. */
+const PROMPT_DETAILS = ["prompt_tokens_details", "input_tokens_details", "input_token_details"] as const;
+const COMPLETION_DETAILS = [
+  "completion_tokens_details",
+  "output_tokens_details",
+  "output_token_details",
+] as const;
+
+function detailsOf(usage: JsonRecord, names: readonly string[]): JsonRecord | undefined {
+  for (const name of names) {
+    const details = asObject(usage[name]);
+    if (details !== undefined) return details;
+  }
+  return undefined;
+}
+
+function cachedOf(
+  usage: JsonRecord,
+  details: JsonRecord | undefined,
+  quirks: Quirks | undefined,
+): number | undefined {
   const named = countOf(details?.["cached_tokens"]);
   if (named !== undefined) return named;
   // DeepSeek's name for it stands beside the others without being a quirk of one row: resellers forward it too.
   const other = quirks?.cachedTokensIn === undefined ? undefined : usage[quirks.cachedTokensIn];
-  return countOf(other) ?? countOf(usage["prompt_cache_hit_tokens"]) ?? 0;
+  return countOf(other) ?? countOf(usage["prompt_cache_hit_tokens"]);
+}
+
+/** Hands out the tokens of a total, so that its parts never come to more than it. */
+class Share {
+  #left: number;
+
+  constructor(total: number) {
+    this.#left = total;
+  }
+
+  take(count: number | undefined): number {
+    const taken = Math.min(count ?? 0, this.#left);
+    this.#left -= taken;
+    return taken;
+  }
+}
+
+/** The parts of an input; a cached sound or image counts as cached, and realtime tells how many of them there are. */
+function promptParts(usage: JsonRecord, promptTokens: number, quirks: Quirks | undefined) {
+  const details = detailsOf(usage, PROMPT_DETAILS);
+  const share = new Share(promptTokens);
+  const cachedTokens = share.take(cachedOf(usage, details, quirks));
+  if (details === undefined) return { cachedTokens };
+  // DashScope keeps Anthropic's name (providers 10.2).
+  const written = countOf(details["cache_write_tokens"]) ?? countOf(details["cache_creation_input_tokens"]);
+  const cacheWriteTokens = share.take(written);
+  const cacheWriteHourTokens = Math.min(countOf(details["cache_write_1h_tokens"]) ?? 0, cacheWriteTokens);
+  const cached = asObject(details["cached_tokens_details"]);
+  const audioPromptTokens = share.take(freshOf("audio_tokens", details, cached));
+  const imagePromptTokens = share.take(freshOf("image_tokens", details, cached));
+  return {
+    cachedTokens,
+    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+    ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
+    ...(audioPromptTokens > 0 && { audioPromptTokens }),
+    ...(imagePromptTokens > 0 && { imagePromptTokens }),
+  };
+}
+
+function freshOf(name: string, details: JsonRecord, cached: JsonRecord | undefined): number {
+  return Math.max(0, (countOf(details[name]) ?? 0) - (countOf(cached?.[name]) ?? 0));
+}
+
+/** The parts of an output; reasoning may be of any kind, so it has no share of its own. */
+function completionParts(usage: JsonRecord, completionTokens: number) {
+  const details = detailsOf(usage, COMPLETION_DETAILS);
+  if (details === undefined) return undefined;
+  const share = new Share(completionTokens);
+  const reasoningTokens = Math.min(countOf(details["reasoning_tokens"]) ?? 0, completionTokens);
+  const audioCompletionTokens = share.take(countOf(details["audio_tokens"]));
+  const imageCompletionTokens = share.take(countOf(details["image_tokens"]));
+  return {
+    ...(reasoningTokens > 0 && { reasoningTokens }),
+    ...(audioCompletionTokens > 0 && { audioCompletionTokens }),
+    ...(imageCompletionTokens > 0 && { imageCompletionTokens }),
+  };
+}
+
+/** All that was put out: xAI counts the reasoning beside the completion (providers 23). */
+function spokenOf(
+  usage: JsonRecord,
+  completion: number | undefined,
+  quirks: Quirks | undefined,
+): number | undefined {
+  if (completion === undefined || quirks?.reasoningBeside !== true) return completion;
+  return completion + (countOf(detailsOf(usage, COMPLETION_DETAILS)?.["reasoning_tokens"]) ?? 0);
 }
 
 /**
@@ -51,12 +136,17 @@ export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirk
   const promptGiven =
     usage["prompt_tokens"] ?? usage["input_tokens"] ?? (completionGiven === undefined ? total : undefined);
   const prompt = countOf(promptGiven ?? 0);
-  const completion = countOf(completionGiven ?? 0);
+  const completion = spokenOf(usage, countOf(completionGiven ?? 0), quirks);
   if (prompt === undefined || completion === undefined || prompt + completion === 0) return undefined;
   const promptTokens = Math.min(prompt, bounds.promptTokens);
   const completionTokens = Math.min(completion, bounds.completionTokens);
   return {
-    usage: { promptTokens, completionTokens, cachedTokens: Math.min(cachedOf(usage, quirks), promptTokens) },
+    usage: {
+      promptTokens,
+      completionTokens,
+      ...promptParts(usage, promptTokens, quirks),
+      ...completionParts(usage, completionTokens),
+    },
     isAnomalous: promptTokens !== prompt || completionTokens !== completion,
   };
 }

@@ -94,12 +94,24 @@ function refusalCode(reply: JsonRecord, kind: Quirks["errorIn200"]): string | un
     const code = asObject(error)?.["code"];
     return typeof code === "string" || typeof code === "number" ? String(code) : "";
   }
-  if (kind === "base-resp") {
+  return kind === undefined ? undefined : REFUSALS[kind](reply);
+}
+
+const REFUSALS: Readonly<
+  Record<NonNullable<Quirks["errorIn200"]>, (reply: JsonRecord) => string | undefined>
+> = {
+  "base-resp": (reply) => {
     const code = asObject(reply["base_resp"])?.["status_code"];
     return typeof code === "number" && code !== 0 ? String(code) : undefined;
-  }
-  if (kind === "status-text" && reply["statusText"] !== undefined && reply["choices"] === undefined) {
+  },
+  "status-text": (reply) => {
+    if (reply["statusText"] === undefined || reply["choices"] !== undefined) return undefined;
     return typeof reply["code"] === "number" && reply["code"] !== 200 ? String(reply["code"]) : "";
-  }
-  return undefined;
-}
+  },
+  code: (reply) => {
+    const { code } = reply;
+    const isRefusal =
+      reply["choices"] === undefined && (typeof code === "number" || typeof code === "string");
+    return isRefusal && Number(code) !== 0 ? String(code) : undefined;
+  },
+};

@@ -47,6 +47,11 @@ describe("what is sent", () => {
     expect(draftOf({ ...fresh, is_batch: true, key: "a\n\nb\n" }).key).toBe("a\nb");
   });
 
+  it("counts a JSON key of many lines as one", () => {
+    expect(keysOf('{\n  "client_email": "a@b",\n  "n": 1\n}\n')).toEqual(['{"client_email":"a@b","n":1}']);
+    expect(keysOf('{"broken\n}')).toEqual(['{"broken', "}"]);
+  });
+
   it("keeps the stored key when none is typed", () => {
     expect(updateOf(7, { ...fresh, key: "" })).toMatchObject({ id: 7, key: "" });
   });

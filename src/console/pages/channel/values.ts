@@ -1,5 +1,6 @@
 // Form values of a channel ⇄ what the contract wants, and what a change of type means. Pure.
 import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
+import { jsonObjectOf } from "#contract/provider-key.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
 
 export interface ChannelValues {
@@ -61,8 +62,10 @@ function cutSlashes(address: string): string {
   return address.trim().replace(/\/+$/, "");
 }
 
-/** Keys of a batch, one per line; empty lines do not count. */
+/** Keys of a batch, one per line; empty lines do not count. A key in the form of JSON may run over many lines. */
 export function keysOf(text: string): string[] {
+  const json = jsonObjectOf(text);
+  if (json !== undefined) return [JSON.stringify(json)];
   return text
     .split("\n")
     .map((line) => line.trim())

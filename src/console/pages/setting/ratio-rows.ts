@@ -3,16 +3,33 @@ import { type OptionKey, optionTable } from "#contract/option.ts";
 import {
   chargeUnit,
   completionRatioRule,
+  defaultAudioCompletionRatio,
+  defaultAudioRatio,
   defaultCacheRatio,
+  defaultCacheWriteRatio,
   defaultCompletionRatio,
+  defaultImageCompletionRatio,
+  defaultImageRatio,
   defaultModelRatio,
 } from "#contract/prices.ts";
 
-export type RatioKey = "ModelRatio" | "CompletionRatio" | "CacheRatio" | "GroupRatio";
+const RATIO_KEYS = [
+  "ModelRatio",
+  "CompletionRatio",
+  "CacheRatio",
+  "CacheWriteRatio",
+  "AudioRatio",
+  "AudioCompletionRatio",
+  "ImageRatio",
+  "ImageCompletionRatio",
+  "GroupRatio",
+] as const;
+
+export type RatioKey = (typeof RATIO_KEYS)[number];
 export type Ratios = Readonly<Record<string, number>>;
 
 export function isRatioKey(key: OptionKey): key is RatioKey {
-  return key === "ModelRatio" || key === "CompletionRatio" || key === "CacheRatio" || key === "GroupRatio";
+  return RATIO_KEYS.some((ratioKey) => ratioKey === key);
 }
 
 /** Name → ratio of a JSON text; undefined when it is not such a table. */
@@ -29,6 +46,11 @@ const BUILT_IN: Partial<Record<RatioKey, Ratios>> = {
   ModelRatio: defaultModelRatio,
   CompletionRatio: defaultCompletionRatio,
   CacheRatio: defaultCacheRatio,
+  CacheWriteRatio: defaultCacheWriteRatio,
+  AudioRatio: defaultAudioRatio,
+  AudioCompletionRatio: defaultAudioCompletionRatio,
+  ImageRatio: defaultImageRatio,
+  ImageCompletionRatio: defaultImageCompletionRatio,
 };
 
 export interface RatioRow {
@@ -90,14 +112,17 @@ function moneyOf(model: string, ratio: number, quotaPerUnit: number): Money {
   return { dollars: (ratio * count) / quotaPerUnit, per: word };
 }
 
-/** What a row costs; undefined for groups and for models without an input price. */
+/** Multiples of another multiple, so that they alone tell no price. */
+const CHAINED: readonly RatioKey[] = ["AudioCompletionRatio", "ImageCompletionRatio"];
+
+/** What a row costs; undefined for groups, for models without an input price and for sound and pictures as output. */
 export function rowMoney(
   key: RatioKey,
   row: { readonly name: string; readonly ratio: number },
   models: Ratios,
   quotaPerUnit: number,
 ): Money | undefined {
-  if (key === "GroupRatio") return undefined;
+  if (key === "GroupRatio" || CHAINED.includes(key)) return undefined;
   if (key === "ModelRatio") return moneyOf(row.name, row.ratio, quotaPerUnit);
   const input = models[row.name];
   return input === undefined ? undefined : moneyOf(row.name, input * row.ratio, quotaPerUnit);

@@ -130,6 +130,10 @@ const operation: readonly Section[] = [
       { key: "CheapLink", help: "特惠套餐页内嵌的网页。" },
       { key: "QuotaPerUnit", help: "一美元等于多少额度，默认 500000；改动会改变所有价格的含义。" },
       { key: "RetryTimes", help: "上游失败后最多换几次渠道重试，0 表示不重试。" },
+      {
+        key: "SessionAffinityEnabled",
+        help: "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
+      },
       { key: "DisplayInCurrencyEnabled", help: "关闭后控制台显示额度点数而不是美元。" },
       { key: "DisplayTokenStatEnabled", help: "开启后客户端查询余额得到的是令牌的额度，而不是账户的。" },
       { key: "ApproximateTokenEnabled", help: "用字符数估算，省去分词的计算，预扣会不太准。" },
@@ -184,7 +188,7 @@ const operation: readonly Section[] = [
   {
     id: "model-ratio",
     title: "模型倍率",
-    text: "倍率 1 等于每 token 一点额度。表里已含内置价格，改过的会标出来。",
+    text: "倍率 1 等于每 token 一点额度。表里已含内置价格，改过的会标出来。名称后带“>数字”的是输入超过这么多 token 时整个请求的价格。",
     submit: "保存模型倍率",
     fields: [
       { key: "ModelRatio", help: "模型 → 输入价格的倍率。" },
@@ -201,9 +205,27 @@ const operation: readonly Section[] = [
   {
     id: "cache-ratio",
     title: "缓存倍率",
-    text: "命中上游缓存的输入按多少折计费。没有列出的模型不打折。",
+    text: "命中上游缓存的输入按多少折计费，写入缓存的输入加价多少。没有列出的模型按普通输入计费。",
     submit: "保存缓存倍率",
-    fields: [{ key: "CacheRatio", help: "模型 → 缓存命中的输入价格相对普通输入的倍数。" }],
+    fields: [
+      { key: "CacheRatio", help: "模型 → 缓存命中的输入价格相对普通输入的倍数。" },
+      {
+        key: "CacheWriteRatio",
+        help: "模型 → 写入缓存（5 分钟）的输入价格相对普通输入的倍数；写入 1 小时的按其 1.6 倍计。",
+      },
+    ],
+  },
+  {
+    id: "media-ratio",
+    title: "音频与图片倍率",
+    text: "音频、图片的 token 与文字价格不同的模型。没有列出的模型按文字计费。",
+    submit: "保存音频与图片倍率",
+    fields: [
+      { key: "AudioRatio", help: "模型 → 音频输入价格相对文字输入的倍数。" },
+      { key: "AudioCompletionRatio", help: "模型 → 音频输出价格相对音频输入的倍数。" },
+      { key: "ImageRatio", help: "模型 → 图片输入价格相对文字输入的倍数。" },
+      { key: "ImageCompletionRatio", help: "模型 → 图片输出价格相对图片输入的倍数。" },
+    ],
   },
   {
     id: "group-ratio",

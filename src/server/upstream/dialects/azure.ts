@@ -1,14 +1,16 @@
 // Azure OpenAI's dated surface: OpenAI's bodies under an address that names the deployment (providers 5). Its v1 surface is
 // plain OpenAI and has a row of its own in the catalogue.
 import type { Wire } from "#contract/providers.ts";
-import type { PassingDialect, Target } from "./dialect.ts";
+import { chatBody } from "#server/upstream/hub-chat-body.ts";
+import { ChatStream, chatChunks } from "#server/upstream/hub-chat-reply.ts";
+import type { Dialect, Target } from "./dialect.ts";
 
 /** Stands when neither the client nor the channel names a version. Source: spec §5, D17. */
 const FALLBACK_VERSION = "2023-06-01-preview";
 const CLOUDFLARE_GATEWAY = "gateway.ai.cloudflare.com";
 
-export const azure: PassingDialect = {
-  kind: "passing",
+export const azure: Dialect = {
+  native: "chat",
 
   address(endpoint, wire, target) {
     const task = (wire.paths[endpoint] ?? "").replace(/^\/v1\//, "");
@@ -22,6 +24,14 @@ export const azure: PassingDialect = {
     const since = wire.quirks?.streamOptionsSince;
     if (wire.quirks?.noStreamOptions === true) return false;
     return since === undefined || isSince(versionOf(target), since);
+  },
+
+  encode: (request) => chatBody(request, { keepsThoughts: false }),
+  decode: (body, { wire }) => chatChunks(body, wire.quirks),
+
+  decoder({ wire }) {
+    const stream = new ChatStream(wire.quirks);
+    return { take: ({ data }) => stream.take(data) };
   },
 };
 

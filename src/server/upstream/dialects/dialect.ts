@@ -1,5 +1,9 @@
-// What a wire must be able to say. A dialect is an object of pure functions: no clock, no network, no chance.
-import type { EndpointName, Wire } from "#contract/providers.ts";
+// What a wire must be able to say: address, request, reply, stream, error. A dialect is an object of pure functions: no clock, no
+// network, no chance.
+import type { EndpointName, GenerationEndpoint, Wire } from "#contract/providers.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { HubChunk } from "#server/upstream/hub-reply.ts";
+import type { HubRequest } from "#server/upstream/hub-request.ts";
 
 /** One request's destination. */
 export interface Target {
@@ -10,18 +14,131 @@ export interface Target {
   readonly model: string;
   /** `api-version` of the client's own query; "" = it gave none. */
   readonly apiVersion: string;
+  readonly isStream: boolean;
 }
 
-/**
- * A wire that is OpenAI's own: requests and replies pass as bytes, so all it decides is the address and whether
- * `stream_options` may be asked for.
- */
-export interface PassingDialect {
-  readonly kind: "passing";
-  /** The full URL, query included. */
+/** A request in the wire's words. */
+export interface Encoded {
+  readonly body: JsonRecord;
+  /** Headers of this very call, names and values in turn. */
+  readonly headers?: readonly string[];
+  /** Hints that this wire has no word for, by OpenAI's names; the caller is told (`x-tollgate-dropped`). */
+  readonly dropped?: readonly string[];
+  /** Tools that had to be renamed: name on the wire → the client's name. */
+  readonly toolNames?: ReadonlyMap<string, string>;
+}
+
+export interface EncodeContext {
+  readonly wire: Wire;
+  readonly target: Target;
+}
+
+export interface DecodeContext {
+  readonly wire: Wire;
+  /** Upstream name of the model. */
+  readonly model: string;
+  /** Letters and digits of this request alone; ids that the wire does not give are made from it. */
+  readonly seed: string;
+}
+
+/** An error in the upstream's own words; they are redacted before anybody sees them. */
+export interface WireError {
+  readonly kind: "error";
+  /** The HTTP status this error stands for, whatever status it came with. */
+  readonly status: number;
+  readonly message: string;
+  readonly code: string | number | null;
+  /** e.g. `baidu_error`. */
+  readonly type: string;
+  /** How long the upstream asks to be left alone, where its body says it; undefined = only a header may. */
+  readonly retryAfterMs?: number | undefined;
+  /** The exchanged credential is no longer good: a new one may be. */
+  readonly isStaleCredential?: true;
+}
+
+/** One event of a streamed answer, whatever framed it. */
+export interface WireEvent {
+  /** The payload; "" = it has none. */
+  readonly data: string;
+  /** Another field of the event, e.g. `event`; "" = absent. Where there are no fields: always "". */
+  field(name: string): string;
+}
+
+/** Follows one streamed answer. Unknown events give no chunks. */
+export interface StreamDecoder {
+  take(event: WireEvent): readonly HubChunk[] | WireError;
+}
+
+/** Texts to be turned into vectors. */
+export interface EmbeddingRequest {
+  readonly model: string;
+  readonly inputs: readonly string[];
+  readonly dimensions: number | undefined;
+  readonly user: string | undefined;
+  /** What the client said beyond that, by its own names. */
+  readonly hints?: JsonRecord;
+}
+
+export interface Embedded {
+  readonly kind: "embedded";
+  readonly vectors: readonly (readonly number[])[];
+  /** In OpenAI's shape; undefined = the upstream told none. */
+  readonly usage: JsonRecord | undefined;
+}
+
+export interface EmbeddingWire {
+  /** Names of the hints that this wire takes; all others are reported as dropped. Absent = it takes none. */
+  readonly hints?: readonly string[];
+  encode(request: EmbeddingRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord): Embedded | WireError;
+}
+
+/** A text to be turned into pictures. */
+export interface ImageRequest {
+  readonly model: string;
+  readonly prompt: string;
+  /** Pictures wanted. */
+  readonly n: number;
+  /** As OpenAI writes it, e.g. 1024x1536; undefined = as the model likes. */
+  readonly size: string | undefined;
+}
+
+export interface Drawn {
+  readonly kind: "drawn";
+  /** In base64. */
+  readonly images: readonly string[];
+  /** In OpenAI's shape; undefined = the upstream told none. */
+  readonly usage: JsonRecord | undefined;
+}
+
+export interface ImageWire {
+  /** Throws: Unmappable. */
+  encode(request: ImageRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord, context: DecodeContext): Drawn | WireError;
+}
+
+export interface Dialect {
+  /** The client format whose bytes this wire takes as they are; undefined = every request is translated. */
+  readonly native: GenerationEndpoint | undefined;
+  /** How streamed answers are framed; `lines` = one JSON text per line; `aws` = AWS event stream. Absent = SSE. */
+  readonly frames?: "lines" | "aws";
+  /** Answers come as streams only: a client that wants a whole one gets it put together. */
+  readonly onlyStreams?: true;
+  /** Media by address must be fetched by us and sent inline. */
+  readonly inlinesMedia?: true;
+  /** Addresses that the upstream opens itself nevertheless. Absent = none. */
+  opens?(url: string): boolean;
+  /** The full URL, query included. `endpoint` is `chat` for every generation that is translated. */
   address(endpoint: EndpointName, wire: Wire, target: Target): string;
-  /** Whether the upstream accepts `stream_options` (usage in streams must be asked for). */
-  takesStreamOptions(wire: Wire, target: Target): boolean;
+  /** Whether the upstream accepts OpenAI's `stream_options`. Absent = no. */
+  takesStreamOptions?(wire: Wire, target: Target): boolean;
+  /** Throws: Unmappable. */
+  encode(request: HubRequest, context: EncodeContext): Encoded;
+  /** A whole 200 body. */
+  decode(body: JsonRecord, context: DecodeContext): readonly HubChunk[] | WireError;
+  decoder(context: DecodeContext): StreamDecoder;
+  /** An error body with a status of its own; undefined = nothing special: it is read as any error (providers 21.1). */
+  readError?(status: number, body: JsonRecord): WireError | undefined;
+  readonly embeddings?: EmbeddingWire;
+  readonly images?: ImageWire;
 }
-
-export type Dialect = PassingDialect;

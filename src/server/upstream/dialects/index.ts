@@ -1,7 +1,37 @@
 // The dialects that are spoken today, by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
+import { aiproxy } from "./aiproxy.ts";
+import { ali } from "./ali.ts";
+import { anthropic } from "./anthropic.ts";
+import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
+import { baidu } from "./baidu.ts";
+import { converse } from "./converse.ts";
+import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
+import { dify } from "./dify.ts";
+import { gemini } from "./gemini.ts";
+import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
+import { palm } from "./palm.ts";
+import { responses } from "./responses.ts";
+import { tencent } from "./tencent.ts";
 
-export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = { openai, azure };
+export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
+  openai,
+  azure,
+  baidu,
+  aiproxy,
+  ali,
+  anthropic,
+  bedrock,
+  "vertex-claude": vertexClaude,
+  converse,
+  coze,
+  dify,
+  gemini,
+  ollama,
+  palm,
+  responses,
+  tencent,
+};

@@ -1,12 +1,15 @@
-// OpenAI's own wire and everything compatible with it: the bytes pass, only the address is built (providers 1.2, 4.1).
-import type { PassingDialect } from "./dialect.ts";
+// OpenAI's own wire and everything compatible with it (providers 1.2, 4.1): bytes of chat clients pass, other formats are written as
+// chat bodies.
+import { chatBody } from "#server/upstream/hub-chat-body.ts";
+import { ChatStream, chatChunks } from "#server/upstream/hub-chat-reply.ts";
+import type { Dialect } from "./dialect.ts";
 
 /** A base that ends in a version segment, or in a gateway's provider segment, already contains the path's first one. */
 const VERSIONED_BASE = /\/v\d+\w*(\/openai)?$/;
 const CLOUDFLARE_GATEWAY = "gateway.ai.cloudflare.com";
 
-export const openai: PassingDialect = {
-  kind: "passing",
+export const openai: Dialect = {
+  native: "chat",
 
   address(endpoint, wire, target) {
     const path = wire.paths[endpoint] ?? "";
@@ -14,10 +17,17 @@ export const openai: PassingDialect = {
     // A custom base may be the complete address already. Source: providers 1.2.
     if (base !== target.baseUrl || base.endsWith(taskOf(path))) return base;
     const isVersioned = VERSIONED_BASE.test(base) || base.includes(CLOUDFLARE_GATEWAY);
-    return base + (isVersioned ? path.replace(/^(\/openai)?\/v\d+(?=\/)/, "") : path);
+    return base + (isVersioned ? taskOf(path) : path);
   },
 
   takesStreamOptions: (wire) => wire.quirks?.noStreamOptions !== true,
+  encode: (request, { wire }) => chatBody(request, { keepsThoughts: wire.quirks?.keepsThoughts === true }),
+  decode: (body, { wire }) => chatChunks(body, wire.quirks),
+
+  decoder({ wire }) {
+    const stream = new ChatStream(wire.quirks);
+    return { take: ({ data }) => stream.take(data) };
+  },
 };
 
 /** `/v1/chat/completions` → `/chat/completions`. */

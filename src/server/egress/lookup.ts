@@ -1,0 +1,28 @@
+// Names become addresses here, and only those that the policy lets through come out.
+import { lookup as resolve } from "node:dns";
+import type { LookupFunction } from "node:net";
+import type { Policy } from "./policy.ts";
+import { BlockedError } from "./send.ts";
+
+/** Whether a connection to this address (no name) may be opened. */
+export function isAllowed(policy: Policy, address: string, port: number): boolean {
+  const verdict = policy.judge(address, port);
+  return verdict === "public" || verdict === "allowed";
+}
+
+/** Resolves a name and passes on the addresses that may be reached; the socket connects to one of exactly these. */
+export function guardedLookup(policy: Policy, port: number): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) {
+        callback(error, "", 0);
+        return;
+      }
+      const allowed = addresses.filter(({ address }) => isAllowed(policy, address, port));
+      const [first] = allowed;
+      if (first === undefined) callback(new BlockedError(`${hostname}:${port}`), "", 0);
+      else if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}

@@ -1,0 +1,175 @@
+// Which price a model has for a group: the operator's tables above the built-in ones, and what a name in no table costs. Keeps
+// what it found; it charges nothing.
+import { tierName } from "#contract/price-sheet.ts";
+import {
+  cacheWriteRatioRule,
+  completionRatioRule,
+  defaultAudioCompletionRatio,
+  defaultAudioRatio,
+  defaultCacheRatio,
+  defaultCacheWriteRatio,
+  defaultCompletionRatio,
+  defaultImageCompletionRatio,
+  defaultImageRatio,
+  defaultModelRatio,
+  defaultTiers,
+  pricedName,
+  tiersOf,
+} from "#contract/prices.ts";
+import { createPrice, type Price, type PriceRatios, type Tier } from "./price.ts";
+import { divide, exactText, multiply, parseRational } from "./rational.ts";
+
+export interface PriceBook {
+  /**
+   * The price of the requested model, else of the model it is mapped to, else the fallback (contract 9.4, 10.8).
+   * undefined = unpriced and no fallback: refuse the call.
+   */
+  find(model: string, upstreamModel: string, group: string): Price | undefined;
+}
+
+type Table = Readonly<Record<string, number>>;
+
+/** Ratios the operator set; they stand above the built-in ones. */
+export interface PriceTables {
+  readonly modelRatio: Table;
+  readonly completionRatio: Table;
+  readonly cacheRatio: Table;
+  readonly cacheWriteRatio: Table;
+  readonly audioRatio: Table;
+  readonly audioCompletionRatio: Table;
+  readonly imageRatio: Table;
+  readonly imageCompletionRatio: Table;
+  readonly groupRatio: Table;
+  /** Ratio of models that have none; null = they are refused. */
+  readonly fallbackModelRatio: number | null;
+}
+
+/** The tables of models, without the group's. */
+type ModelTable = Exclude<keyof PriceTables, "groupRatio" | "fallbackModelRatio">;
+
+const BUILT_IN: Readonly<Record<ModelTable, Table>> = {
+  modelRatio: defaultModelRatio,
+  completionRatio: defaultCompletionRatio,
+  cacheRatio: defaultCacheRatio,
+  cacheWriteRatio: defaultCacheWriteRatio,
+  audioRatio: defaultAudioRatio,
+  audioCompletionRatio: defaultAudioCompletionRatio,
+  imageRatio: defaultImageRatio,
+  imageCompletionRatio: defaultImageCompletionRatio,
+};
+
+// The keys of the record are exactly these.
+const MODEL_TABLES = Object.keys(BUILT_IN) as ModelTable[];
+
+/** Prices kept ready: models × groups in use; callers choose model names, so there is a bound. */
+const KEPT_PRICES = 5_000;
+
+/** The operator's tables, with the tiers that stand in them. */
+interface Shelf {
+  readonly tables: PriceTables;
+  readonly tiers: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Builds the book for one state of the options. */
+export function createPriceBook(tables: PriceTables): PriceBook {
+  const shelf = { tables, tiers: tiersOf(tables.modelRatio) };
+  const kept = new Map<string, Price | undefined>();
+  return {
+    find(model, upstreamModel, group) {
+      const key = `${model}\n${upstreamModel}\n${group}`;
+      if (kept.has(key)) return kept.get(key);
+      const price = findPrice(shelf, [model, upstreamModel], group);
+      if (kept.size >= KEPT_PRICES) kept.clear();
+      kept.set(key, price);
+      return price;
+    },
+  };
+}
+
+function findPrice(shelf: Shelf, models: readonly string[], group: string): Price | undefined {
+  const { tables } = shelf;
+  const groupRatio = String(lookUp(tables.groupRatio, group) ?? 1);
+  const names = models.flatMap((model) => [model, pricedName(model)]);
+  for (const name of names) {
+    const modelRatio = ratioOf(tables, "modelRatio", name);
+    if (modelRatio === undefined) continue;
+    const base = baseRatios(tables, name, { modelRatio, groupRatio });
+    return createPrice(base, tiersFor(shelf, name, base));
+  }
+  const [name = ""] = names;
+  if (tables.fallbackModelRatio === null) return undefined;
+  const modelRatio = String(tables.fallbackModelRatio);
+  return createPrice(baseRatios(tables, name, { modelRatio, groupRatio }));
+}
+
+/** An own entry of a table; `constructor` and the like are no models. */
+function lookUp<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function ratioOf(tables: PriceTables, table: ModelTable, name: string): string | undefined {
+  const ratio = lookUp(tables[table], name) ?? lookUp(BUILT_IN[table], name);
+  return ratio === undefined ? undefined : String(ratio);
+}
+
+function baseRatios(
+  tables: PriceTables,
+  name: string,
+  known: Pick<PriceRatios, "modelRatio" | "groupRatio">,
+): PriceRatios {
+  return {
+    model: name,
+    ...known,
+    completionRatio: ratioOf(tables, "completionRatio", name) ?? completionRatioRule(name),
+    cacheRatio: ratioOf(tables, "cacheRatio", name) ?? "1",
+    cacheWriteRatio: ratioOf(tables, "cacheWriteRatio", name) ?? String(cacheWriteRatioRule(name)),
+    audioRatio: ratioOf(tables, "audioRatio", name),
+    audioCompletionRatio: ratioOf(tables, "audioCompletionRatio", name),
+    imageRatio: ratioOf(tables, "imageRatio", name),
+    imageCompletionRatio: ratioOf(tables, "imageCompletionRatio", name),
+  };
+}
+
+function tiersFor({ tables, tiers }: Shelf, name: string, base: PriceRatios): readonly Tier[] {
+  const bounds = new Set([...(lookUp(tiers, name) ?? []), ...(lookUp(defaultTiers, name) ?? [])]);
+  return [...bounds]
+    .toSorted((one, other) => one - other)
+    .map((above) => ({ above, price: createPrice(tierRatios(tables, { name, above }, base)) }));
+}
+
+/** The ratios of a tier: what the tables say of it, and what they do not say is as for short prompts. */
+function tierRatios(
+  tables: PriceTables,
+  { name, above }: { name: string; above: number },
+  base: PriceRatios,
+): PriceRatios {
+  const own = tierName(name, above);
+  const named: Partial<PriceRatios> = Object.fromEntries(
+    MODEL_TABLES.flatMap((table) => {
+      const ratio = tierRatio(tables, table, { name, own });
+      return ratio === undefined ? [] : [[table, ratio]];
+    }),
+  );
+  return { ...base, ...named };
+}
+
+/**
+ * One ratio of a tier. A built-in tier keeps its proportion to a base that the operator has changed: who doubles the price of
+ * a model doubles that of its long prompts.
+ */
+function tierRatio(
+  tables: PriceTables,
+  table: ModelTable,
+  { name, own }: { name: string; own: string },
+): string | undefined {
+  const set = lookUp(tables[table], own);
+  if (set !== undefined) return String(set);
+  const builtIn = lookUp(BUILT_IN[table], own);
+  if (builtIn === undefined) return undefined;
+  const changed = lookUp(tables[table], name);
+  if (changed === undefined) return String(builtIn);
+  const builtInBase = lookUp(BUILT_IN[table], name);
+  if (builtInBase === undefined || builtInBase === 0) return String(builtIn);
+  const proportion = divide(parseRational(builtIn), parseRational(builtInBase));
+  return exactText(multiply(parseRational(changed), proportion));
+}

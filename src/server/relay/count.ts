@@ -1,0 +1,88 @@
+// How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here. Nobody is charged.
+import type { LiveChannel } from "#server/channels/candidates.ts";
+import { attempt } from "#server/upstream/attempt.ts";
+import { valuesOf } from "#server/upstream/body.ts";
+import { objectMember } from "#server/upstream/clients/generate-fields.ts";
+import type { Cancellation, JsonRecord } from "#server/upstream/hub.ts";
+import { readJson } from "#server/upstream/hub.ts";
+import { wholeObject } from "#server/upstream/json.ts";
+import { planCall } from "#server/upstream/plan.ts";
+import { promptParts } from "#server/upstream/prompt.ts";
+import type { BillTools } from "./bill.ts";
+import { choose } from "./choose.ts";
+import type { Incoming } from "./incoming.ts";
+import { Refusal } from "./refusal.ts";
+import type { TryTools } from "./try.ts";
+
+export type CountTools = Pick<TryTools, "upstream" | "health"> & { readonly bill: Pick<BillTools, "tokens"> };
+
+export interface Counted {
+  readonly incoming: Incoming;
+  /** The body as it came. */
+  readonly bytes: Buffer;
+  readonly candidates: readonly LiveChannel[];
+  readonly requestId: string;
+  readonly cancellation: Cancellation;
+}
+
+/** What the request itself is at fault for; with anything else we count for ourselves. */
+const CLIENT_FAULTS = new Set([400, 413]);
+
+/** Throws: Refusal when the upstream finds the request wrong. */
+export async function countPrompt(tools: CountTools, counted: Counted): Promise<JsonRecord> {
+  const { incoming, candidates } = counted;
+  const able = candidates.filter((channel) => canCount(tools, channel, incoming));
+  const isCooling = tools.health.cooling(incoming.model);
+  const channel = choose(able, { tried: new Set(), random: Math.random(), isCooling });
+  const told = channel && (await ask(tools, channel, counted));
+  if (told !== undefined) return told;
+  const parts = promptParts(incoming.endpoint, valuesOf(incoming.body));
+  const tokens = await tools.bill.tokens.count(incoming.model, parts);
+  return incoming.endpoint === "generate" ? { totalTokens: tokens } : { input_tokens: tokens };
+}
+
+/** The generation request in a body: Gemini's may be wrapped (providers 17.2). */
+export function countedPart(endpoint: "messages" | "generate", bytes: Buffer): Buffer {
+  if (endpoint === "messages") return bytes;
+  const body = readJson(bytes.toString());
+  const wrapped = body && objectMember(body, "generateContentRequest");
+  return wrapped === undefined ? bytes : Buffer.from(JSON.stringify(wrapped));
+}
+
+function canCount({ upstream }: CountTools, channel: LiveChannel, { endpoint, model }: Incoming): boolean {
+  const name = channel.mapping.get(model) ?? model;
+  const key = { endpoint: "count-tokens", model: name, apiVersion: "", isStream: false } as const;
+  const plan = planCall(channel, key, upstream.optionText);
+  // Each format counts its own bodies only.
+  if (plan.kind !== "plan") return false;
+  return (
+    plan.dialect.native === endpoint || (endpoint === "messages" && plan.wire.paths.messages !== undefined)
+  );
+}
+
+/** undefined = the channel could not tell. */
+async function ask(
+  { upstream }: CountTools,
+  channel: LiveChannel,
+  { incoming, bytes, requestId, cancellation }: Counted,
+): Promise<JsonRecord | undefined> {
+  const { model, passHeaders } = incoming;
+  const object = wholeObject(bytes);
+  const body = object === undefined ? incoming.body : { ...incoming.body, bytes, object };
+  const result = await attempt(upstream, {
+    target: channel,
+    endpoint: "count-tokens",
+    body,
+    model: channel.mapping.get(model) ?? model,
+    originModel: model,
+    isStream: false,
+    isArray: false,
+    apiVersion: "",
+    passHeaders,
+    seed: requestId,
+    cancellation,
+    trace: { firstByteMs: 0, isSent: false },
+  });
+  if (result.kind === "fault" && CLIENT_FAULTS.has(result.upstreamStatus)) throw new Refusal(result);
+  return result.kind === "whole" ? readJson(result.body.toString()) : undefined;
+}

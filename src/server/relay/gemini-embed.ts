@@ -1,0 +1,80 @@
+// Gemini's embedContent and batchEmbedContents (providers 7.6, 17.2) as embeddings: read at the door into OpenAI's body, so that every
+// channel that embeds can serve them, and answered in Gemini's shape.
+
+import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
+import { camel, member, objectMember, objectsMember } from "#server/upstream/clients/generate-fields.ts";
+import { unmappableFault } from "#server/upstream/fault.ts";
+import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import { Refusal, refusals } from "./refusal.ts";
+
+/** One text, or a list of them. */
+export type EmbedKind = "one" | "many";
+
+export interface EmbedAsked {
+  /** OpenAI's embeddings body. */
+  readonly bytes: Buffer;
+  /** What only Google's models understand: `taskType` and `title`. */
+  readonly hints: JsonRecord | undefined;
+}
+
+/** What may differ from text to text in a batch only if nothing is lost by it. */
+const COMMON = ["taskType", "title", "outputDimensionality"] as const;
+const READ: ReadonlySet<string> = new Set(["model", "content", ...COMMON]);
+
+/** The body of an embeddings request in OpenAI's words; any other request stays as it is. Throws: Refusal 400. */
+export function readEmbed(
+  { embed, pathModel }: { embed?: EmbedKind; pathModel: string | undefined },
+  bytes: Buffer,
+): EmbedAsked {
+  return embed === undefined ? { bytes, hints: undefined } : read(embed, bytes, pathModel ?? "");
+}
+
+function read(kind: EmbedKind, body: Buffer, model: string): EmbedAsked {
+  const values = readJson(body.toString());
+  if (values === undefined) throw new Refusal(refusals.bodyUnreadable());
+  const requests = kind === "one" ? [values] : objectsMember(values, "requests");
+  const [first] = requests;
+  if (first === undefined) throw new Refusal(refusals.fieldMissing("requests"));
+  const common = commonOf(first);
+  if (requests.some((request) => JSON.stringify(commonOf(request)) !== JSON.stringify(common)))
+    throw new Refusal(unmappableFault("requests", "同一批次中的参数必须相同"));
+  const { outputDimensionality: dimensions, ...hints } = common;
+  const input = requests.map(textOf);
+  const bytes = Buffer.from(
+    JSON.stringify({ model, input, ...(dimensions !== undefined && { dimensions }) }),
+  );
+  return { bytes, hints };
+}
+
+function commonOf(request: JsonRecord): JsonRecord {
+  const unknown = Object.keys(request).find((name) => !READ.has(camel(name)));
+  if (unknown !== undefined) throw new Refusal(unmappableFault(unknown, "不支持该参数"));
+  return Object.fromEntries(
+    COMMON.flatMap((name) => {
+      const value = member(request, name);
+      return value === undefined || value === null ? [] : [[name, value]];
+    }),
+  );
+}
+
+function textOf(request: JsonRecord): string {
+  const content = objectMember(request, "content");
+  const parts = content === undefined ? [] : objectsMember(content, "parts");
+  if (parts.length === 0) throw new Refusal(refusals.fieldMissing("content"));
+  return parts
+    .map((part) => {
+      const text = asText(part["text"]);
+      if (text === undefined) throw new Refusal(unmappableFault("content.parts[]", "只支持文本输入"));
+      return text;
+    })
+    .join("\n");
+}
+
+/** OpenAI's list of vectors in Gemini's shape. */
+export function renderEmbed(kind: EmbedKind, reply: WholeReply | StreamReply): WholeReply | StreamReply {
+  if (reply.kind === "stream") return reply;
+  const list = readJson(reply.body.toString()) ?? {};
+  const embeddings = asList(list["data"]).map((item) => ({ values: asObject(item)?.["embedding"] }));
+  const body = Buffer.from(JSON.stringify(kind === "one" ? { embedding: embeddings[0] } : { embeddings }));
+  return { ...reply, body };
+}

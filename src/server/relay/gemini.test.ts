@@ -1,0 +1,241 @@
+// What Gemini clients ask besides generation: token counts, embeddings, lists of models; with Google's SDK as the client.
+import { GoogleGenAI } from "@google/genai";
+import { beforeEach, describe, expect, it } from "vitest";
+import { json } from "#test/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
+
+const world = createRelayWorld();
+const GEMINI = "gemini-2.5-flash";
+const OPENAI = "gpt-4o-mini";
+const EMBEDDING = "gemini-embedding-001";
+const OPENAI_EMBEDDING = "text-embedding-3-small";
+
+let sdk: GoogleGenAI;
+
+function post(action: string, body: unknown): Promise<Response> {
+  return fetch(`${world.url}/v1beta/models/${action}?key=sk-${world.token.key}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+beforeEach(async () => {
+  await world.addChannel({ type: 24, models: `${GEMINI},${EMBEDDING}` });
+  await world.addChannel({ type: 1, models: `${OPENAI},${OPENAI_EMBEDDING}` });
+  sdk = new GoogleGenAI({ apiKey: `sk-${world.token.key}`, httpOptions: { baseUrl: world.url } });
+});
+
+describe("counting tokens", () => {
+  it("is asked of a Gemini channel, and costs nothing", async () => {
+    world.upstream.script(
+      json({ totalTokens: 31, promptTokensDetails: [{ modality: "TEXT", tokenCount: 31 }] }),
+    );
+    const { charged, entries } = await world.costOf(async () => {
+      const { totalTokens } = await sdk.models.countTokens({ model: GEMINI, contents: "hello world" });
+      expect(totalTokens).toBe(31);
+    });
+    expect({ charged, entries }).toEqual({ charged: 0, entries: 0 });
+    const [asked] = world.upstream.journal;
+    expect(asked?.path).toBe(`/v1beta/models/${GEMINI}:countTokens`);
+    expect(asked?.headers["x-goog-api-key"]).toBe(CHANNEL_KEY);
+    expect(asked?.headers).not.toHaveProperty("anthropic-version");
+    expect(asked?.json).toEqual({ contents: [{ role: "user", parts: [{ text: "hello world" }] }] });
+  });
+
+  it("passes a wrapped request as it came", async () => {
+    world.upstream.script(json({ totalTokens: 7 }));
+    const wrapped = {
+      generateContentRequest: { model: `models/${GEMINI}`, contents: [{ parts: [{ text: "hi" }] }] },
+    };
+    const response = await post(`${GEMINI}:countTokens`, wrapped);
+    expect(await response.json()).toEqual({ totalTokens: 7 });
+    expect(world.upstream.journal[0]?.json).toEqual(wrapped);
+  });
+
+  it("is done here for other channels, and where the upstream fails", async () => {
+    const { totalTokens } = await sdk.models.countTokens({ model: OPENAI, contents: "hello world" });
+    expect(totalTokens).toBe(9);
+    expect(world.upstream.journal).toEqual([]);
+    world.upstream.script(json({ error: { code: 500, message: "x", status: "INTERNAL" } }, 500));
+    const counted = await sdk.models.countTokens({ model: GEMINI, contents: "hello world" });
+    expect(counted.totalTokens).toBeGreaterThan(0);
+  });
+});
+
+describe("embeddings", () => {
+  const config = { taskType: "RETRIEVAL_QUERY", outputDimensionality: 2 };
+
+  it("are asked of a Gemini channel with all that was said, and charged", async () => {
+    world.upstream.script(json({ embeddings: [{ values: [1, 2] }, { values: [3, 4] }] }));
+    const { charged, open } = await world.costOf(async () => {
+      const { embeddings } = await sdk.models.embedContent({
+        model: EMBEDDING,
+        contents: ["a", "b"],
+        config,
+      });
+      expect(embeddings?.map(({ values }) => values)).toEqual([
+        [1, 2],
+        [3, 4],
+      ]);
+    });
+    expect(charged).toBeGreaterThan(0);
+    expect(open).toBe(0);
+    expect(world.upstream.journal[0]?.path).toBe(`/v1beta/models/${EMBEDDING}:batchEmbedContents`);
+    expect(world.upstream.journal[0]?.json).toEqual({
+      requests: ["a", "b"].map((text) => ({
+        model: `models/${EMBEDDING}`,
+        content: { parts: [{ text }] },
+        taskType: "RETRIEVAL_QUERY",
+        outputDimensionality: 2,
+      })),
+    });
+  });
+
+  it("are translated for an OpenAI channel, which is said to have left something out", async () => {
+    world.upstream.script(
+      json({
+        object: "list",
+        data: [{ object: "embedding", index: 0, embedding: [0.5] }],
+        model: OPENAI_EMBEDDING,
+        usage: { prompt_tokens: 3, total_tokens: 3 },
+      }),
+    );
+    const body = {
+      content: { parts: [{ text: "a" }] },
+      task_type: "RETRIEVAL_QUERY",
+      output_dimensionality: 1,
+    };
+    const response = await post(`${OPENAI_EMBEDDING}:embedContent`, body);
+    expect(await response.json()).toEqual({ embedding: { values: [0.5] } });
+    expect(response.headers.get("x-tollgate-dropped")).toBe("taskType");
+    expect(world.upstream.journal[0]?.json).toEqual({ model: OPENAI_EMBEDDING, input: ["a"], dimensions: 1 });
+  });
+
+  it.each([
+    [
+      "a batch whose texts differ in more",
+      { requests: [{ content: { parts: [{ text: "a" }] } }, { taskType: "X" }] },
+    ],
+    ["an empty batch", { requests: [] }],
+    [
+      "pictures",
+      { requests: [{ content: { parts: [{ inlineData: { mimeType: "image/png", data: "" } }] } }] },
+    ],
+  ])("refuse %s in Gemini's voice", async (_, body) => {
+    const response = await post(`${EMBEDDING}:batchEmbedContents`, body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } });
+    expect(world.upstream.journal).toEqual([]);
+  });
+});
+
+describe("models", () => {
+  it("are listed in Gemini's shape for Gemini's clients", async () => {
+    const names: (string | undefined)[] = [];
+    for await (const { name } of await sdk.models.list()) names.push(name);
+    expect(names).toEqual(
+      [EMBEDDING, GEMINI, OPENAI, OPENAI_EMBEDDING].toSorted().map((id) => `models/${id}`),
+    );
+    const beta = await fetch(`${world.url}/v1beta/models?key=sk-${world.token.key}`);
+    // Gemini's list; the fields named here are read.
+    const { models } = (await beta.json()) as { models: { name: string }[] };
+    expect(models.map(({ name }) => name)).toEqual(names);
+  });
+
+  it("are described one by one, or refused", async () => {
+    expect(await sdk.models.get({ model: GEMINI })).toMatchObject({
+      name: `models/${GEMINI}`,
+      supportedActions: ["generateContent", "streamGenerateContent", "countTokens"],
+    });
+    const absent = await fetch(`${world.url}/v1beta/models/none?key=sk-${world.token.key}`);
+    expect(absent.status).toBe(404);
+    expect(await absent.json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } });
+  });
+});
+
+describe("pictures", () => {
+  const model = "imagen-4.0-generate-001";
+  const path = "/v1/images/generations";
+
+  beforeEach(async () => {
+    await world.addChannel({ type: 24, models: `${model},gemini-2.5-flash-image` });
+  });
+
+  it("of Imagen are asked for in OpenAI's words, and charged", async () => {
+    world.upstream.script(json({ predictions: [{ mimeType: "image/png", bytesBase64Encoded: "QQ==" }] }));
+    const { charged, open } = await world.costOf(async () => {
+      const response = await world.ask({ model, prompt: "a lighthouse", style: "vivid" }, { path });
+      expect(await response.json()).toMatchObject({ data: [{ b64_json: "QQ==" }] });
+      expect(response.headers.get("x-tollgate-dropped")).toBe("style");
+    });
+    expect(charged).toBeGreaterThan(0);
+    expect(open).toBe(0);
+    expect(world.upstream.journal[0]?.path).toBe(`/v1beta/models/${model}:predict`);
+  });
+
+  it.each([
+    ["response_format", { response_format: "url" }],
+    ["n", { n: 5 }],
+    ["size", { size: "999x1" }],
+    ["stream", { stream: true }],
+  ])("that Google cannot draw are refused by the name of %s", async (param, more) => {
+    const response = await world.ask({ model, prompt: "a lighthouse", ...more }, { path });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param } });
+    expect(world.upstream.journal).toEqual([]);
+  });
+
+  it("are one at a time from Gemini's image models", async () => {
+    const asked = { model: "gemini-2.5-flash-image", prompt: "a lighthouse", n: 2 };
+    const response = await world.ask(asked, { path });
+    expect(await response.json()).toMatchObject({ error: { param: "n" } });
+  });
+});
+
+describe("a Gemini channel in trouble", () => {
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+
+  it("has a bad key: the caller is not blamed for it", async () => {
+    const error = {
+      code: 400,
+      message: "API key not valid. Please pass a valid API key.",
+      status: "INVALID_ARGUMENT",
+    };
+    world.upstream.script(json({ error }, 400));
+    const response = await post(`${GEMINI}:generateContent`, { contents });
+    expect(response.status).toBe(502);
+    expect(await response.text()).not.toContain("API key");
+  });
+
+  it("says in its body when to come again", async () => {
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "17s" }];
+    const error = { code: 429, message: "quota exceeded", status: "RESOURCE_EXHAUSTED", details };
+    world.upstream.script(json({ error }, 429));
+    const native = await post(`${GEMINI}:generateContent`, { contents });
+    expect([native.status, native.headers.get("retry-after")]).toEqual([429, "17"]);
+    const chat = await world.ask({ model: GEMINI, messages: [{ role: "user", content: "hi" }] });
+    expect([chat.status, chat.headers.get("retry-after")]).toEqual([429, "17"]);
+  });
+});
+
+describe("a limit said twice", () => {
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  it.each([
+    ["in both spellings", { contents, generationConfig: { maxOutputTokens: 1, max_output_tokens: 9_000 } }],
+    [
+      "in two configurations",
+      { contents, generationConfig: {}, generation_config: { maxOutputTokens: 9_000 } },
+    ],
+  ])("is refused: %s", async (_, body) => {
+    const response = await post(`${GEMINI}:generateContent`, body);
+    expect(response.status).toBe(400);
+    expect(world.upstream.journal).toEqual([]);
+  });
+
+  it("in one spelling twice is refused too", async () => {
+    const text = `{"contents":${JSON.stringify(contents)},"generationConfig":{"maxOutputTokens":1,"maxOutputTokens":9000}}`;
+    const path = `/v1beta/models/${GEMINI}:generateContent`;
+    expect((await world.ask(text, { path })).status).toBe(400);
+  });
+});

@@ -1,0 +1,171 @@
+// What Messages clients ask for besides answers: counts of tokens, the list of models, signs of life.
+import { createServer } from "node:http";
+import Anthropic from "@anthropic-ai/sdk";
+import { afterEach, describe, expect, it } from "vitest";
+import { json, silence, sse } from "#test/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
+import { createRelay } from "./relay.ts";
+
+const world = createRelayWorld();
+const model = "claude-sonnet-4-6";
+const messages = [{ role: "user" as const, content: "hello world" }];
+
+function sdk(baseURL = world.url): Anthropic {
+  return new Anthropic({ baseURL, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
+}
+
+describe("a count of tokens", () => {
+  it("is asked of a channel that speaks Messages, under the mapped name, and costs nothing", async () => {
+    await world.addChannel({ models: model });
+    await world.addChannel({ type: 14, models: model, priority: -5, mapping: { [model]: "claude-opus-5" } });
+    world.upstream.script(json({ input_tokens: 2095, context_management: { original_input_tokens: 3000 } }));
+    const { charged, entries, open } = await world.costOf(async () => {
+      const counted = await sdk().beta.messages.countTokens({ model, messages });
+      expect(counted).toMatchObject({
+        input_tokens: 2095,
+        context_management: { original_input_tokens: 3000 },
+      });
+    });
+    expect([charged, entries, open]).toEqual([0, 0, 0]);
+    const [asked] = world.upstream.journal;
+    expect(asked?.path).toBe("/v1/messages/count_tokens");
+    expect(asked?.json).toEqual({ model: "claude-opus-5", messages });
+    // The version is the SDK's own.
+    expect(asked?.headers).toMatchObject({
+      "x-api-key": CHANNEL_KEY,
+      "anthropic-version": expect.stringMatching(/^20\d\d-/),
+    });
+  });
+
+  it("is made here where no channel can tell, or the one that can is in trouble", async () => {
+    await world.addChannel({ models: model });
+    const own = await sdk().messages.countTokens({ model, messages });
+    expect(own.input_tokens).toBeGreaterThan(2);
+    expect(world.upstream.journal).toHaveLength(0);
+    await world.addChannel({ type: 14, models: model });
+    for (const step of [
+      json({ error: "x" }, 503),
+      json({ type: "error" }, 404),
+      json({ id: "no number" }),
+      silence,
+    ]) {
+      world.upstream.script(step);
+      expect(await sdk().messages.countTokens({ model, messages })).toEqual(own);
+    }
+  });
+
+  it("is refused like an answer would be", async () => {
+    await world.addChannel({ type: 14, models: model });
+    const error = {
+      type: "error",
+      error: { type: "invalid_request_error", message: "messages: roles must alternate" },
+    };
+    world.upstream.script(json(error, 400));
+    await expect(sdk().messages.countTokens({ model, messages })).rejects.toMatchObject({
+      status: 400,
+      error,
+    });
+    await expect(sdk().messages.countTokens({ model: "nobody-has-it", messages })).rejects.toMatchObject({
+      error: { type: "error" },
+    });
+    const response = await world.ask(
+      { model, messages },
+      { path: "/v1/messages/count_tokens", key: "nobody" },
+    );
+    expect(response.status).toBe(401);
+  });
+});
+
+describe("the list of models", () => {
+  it("comes in the shape of whoever asks", async () => {
+    await world.addChannel({ type: 14, models: `claude-opus-5,${model}` });
+    const { data } = await sdk().models.list({ limit: 1000 });
+    expect(data).toMatchObject([
+      { type: "model", id: "claude-opus-5", display_name: "claude-opus-5" },
+      { type: "model", id: model },
+    ]);
+    expect(Date.parse(data[0]?.created_at ?? "")).toBeGreaterThan(0);
+    const response = await fetch(`${world.url}/v1/models`, {
+      headers: { authorization: `Bearer sk-${world.token.key}` },
+    });
+    expect(await response.json()).toMatchObject({ object: "list", data: [{ object: "model" }, {}] });
+  });
+});
+
+describe("a stream that is silent", () => {
+  let close = (): void => undefined;
+  afterEach(() => close());
+
+  /** A relay whose pulse a test can wait for. */
+  async function quickRelay(): Promise<string> {
+    const server = createServer(
+      createRelay(world.ctx, { firstByteMs: 2000, idleMs: 2000, totalMs: 2000 }, 40),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    close = () => {
+      server.closeAllConnections();
+      server.close();
+    };
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  const start = `event: message_start\ndata: ${JSON.stringify({
+    type: "message_start",
+    message: {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model,
+      content: [],
+      usage: { input_tokens: 1 },
+    },
+  })}\n\n`;
+  const end = [
+    '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}',
+    '{"type":"message_stop"}',
+  ]
+    .map((data) => `event: ${data.slice(9, data.indexOf('"', 9))}\ndata: ${data}\n\n`)
+    .join("");
+  const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
+
+  it("shows that it lives, before and between the upstream's words", async () => {
+    await world.addChannel({ type: 14, models: model });
+    const url = await quickRelay();
+    world.upstream.script(async (res, asked) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sse(start, 200, end)(res, asked);
+    });
+    const response = await fetch(`${url}/v1/messages`, {
+      method: "POST",
+      headers: { "x-api-key": `sk-${world.token.key}` },
+      body: JSON.stringify({ model, max_tokens: 5, stream: true, messages }),
+    });
+    const text = await response.text();
+    const [before = "", after = ""] = text.split(start);
+    expect(before).toContain(ping);
+    expect(before.replaceAll(ping, "")).toBe("");
+    expect(after).toContain(ping);
+    expect(after.replaceAll(ping, "")).toBe(end);
+    const answer = await sdk(url).messages.stream({ model, max_tokens: 5, messages }).finalMessage();
+    expect(answer.stop_reason).toBe("end_turn");
+  });
+
+  it("ends in an error event when nothing comes of it, and costs nothing", async () => {
+    await world.addChannel({ type: 14, models: model });
+    const url = await quickRelay();
+    world.upstream.script(async (res, asked) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, 529)(
+        res,
+        asked,
+      );
+    });
+    const { charged, open } = await world.costOf(async () => {
+      const stream = sdk(url).messages.stream({ model, max_tokens: 5, messages });
+      await expect(stream.finalMessage()).rejects.toThrow(/Overloaded/);
+    });
+    expect([charged, open]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,135 @@
+// What pictures and sound cost (contract 12, providers 22): by the piece where the model's price is one, else by the tokens the upstream
+// told, else by what they commonly come to.
+import { imageTokens } from "#contract/image-prices.ts";
+import { chargeUnit, pricedName } from "#contract/prices.ts";
+import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
+import { asObject, type JsonRecord, type TokenUsage } from "#server/upstream/hub.ts";
+import { readUsage } from "#server/upstream/usage.ts";
+import { parseObject } from "#server/upstream/verdict.ts";
+import { Account, type Billed, type BillTools, type Sum } from "./bill.ts";
+import { subtitleSeconds } from "./sound.ts";
+import type { TaskFacts, TaskIncoming } from "./tasks.ts";
+
+type Reply = WholeReply | StreamReply | undefined;
+
+/** Nothing that is honest is more. */
+const BOUNDS = { promptTokens: 10_000_000, completionTokens: 10_000_000 };
+/** Audio tokens in a second of generated speech, and in a second of heard speech (providers 17.4). */
+const SPOKEN_TOKENS_PER_SECOND = 20;
+const HEARD_TOKENS_PER_SECOND = 10;
+/** Letters, and Chinese characters, spoken in a second. */
+const LETTERS_PER_SECOND = 15;
+const HAN_PER_SECOND = 4;
+/** Text that a second of speech commonly comes to. */
+const TEXT_TOKENS_PER_SECOND = 4;
+
+const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
+const REMARK_ANOMALOUS = "（上游用量异常，已按上限计）";
+const NO_TOKENS: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/** The account of one task. */
+export class TaskAccount extends Account {
+  readonly #task: TaskFacts;
+
+  constructor(tools: BillTools, billed: Billed & { readonly incoming: TaskIncoming }, price: Price) {
+    super(tools, billed, price);
+    this.#task = billed.incoming.task;
+  }
+
+  protected override firstAmount(): bigint {
+    const counted = this.#counted(undefined);
+    if (counted !== undefined) return chargeUnits(counted.counted, this.price);
+    const { promptTokens, completionTokens } = commonUsage(this.#task);
+    return estimate(promptTokens, completionTokens, this.price, 0);
+  }
+
+  /** All that a task costs was set aside at its begin. */
+  override watch(): undefined {
+    return undefined;
+  }
+
+  protected override async sum(reply: Reply): Promise<Sum> {
+    const counted = this.#counted(reply);
+    if (counted !== undefined) {
+      const amount = chargeUnits(counted.counted, this.price);
+      const remark = counted.isEstimated ? REMARK_ESTIMATED : "";
+      const content = explainUnits(counted.counted, this.price, amount) + remark;
+      return { usage: NO_TOKENS, amount, content, isEstimated: counted.isEstimated };
+    }
+    const read = reply?.usage === undefined ? undefined : readUsage(reply.usage, BOUNDS, reply.quirks);
+    const usage = read?.usage ?? commonUsage(this.#task);
+    const amount = charge(usage, this.price);
+    const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
+    const content = explain(usage, this.price, amount) + remark;
+    return { usage, amount, content, isEstimated: read === undefined };
+  }
+
+  /** What is counted where the model is paid by the piece; undefined = it is paid by tokens. */
+  #counted(reply: Reply): { counted: Counted; isEstimated: boolean } | undefined {
+    const unit = chargeUnit[pricedName(this.price.model)];
+    const task = this.#task;
+    if (task.kind === "images" && unit === "image") {
+      const { size, quality } = task;
+      return { counted: { unit, images: Math.min(imagesIn(reply) ?? task.images, task.images), size, quality }, isEstimated: false };
+    }
+    if (task.kind === "speech" && unit === "character")
+      return { counted: { unit, characters: [...task.text].length }, isEstimated: false };
+    if (task.kind !== "sound" || unit !== "spoken") return undefined;
+    const told = secondsIn(reply) ?? task.seconds;
+    return {
+      counted: { unit: "second", seconds: told ?? roughSeconds(task.bytes) },
+      isEstimated: told === undefined,
+    };
+  }
+}
+
+/** Pictures in a whole reply, when they can be counted: an upstream may give fewer than were asked for. */
+function imagesIn(reply: Reply): number | undefined {
+  if (reply?.kind !== "whole") return undefined;
+  const data = parseObject(reply.body)?.["data"];
+  return Array.isArray(data) && data.length > 0 ? data.length : undefined;
+}
+
+/** The length of a sound as a reply tells it: as its price, in its details, or by its last subtitle. Unit: seconds. */
+function secondsIn(reply: Reply): number | undefined {
+  if (reply === undefined) return undefined;
+  const priced = secondsOf(reply.usage?.["seconds"]);
+  if (priced !== undefined || reply.kind === "stream") return priced;
+  const body: JsonRecord | undefined = asObject(parseObject(reply.body));
+  return body === undefined ? subtitleSeconds(reply.text()) : secondsOf(body["duration"]);
+}
+
+function secondsOf(value: unknown): number | undefined {
+  const seconds = typeof value === "string" ? Number(value) : value;
+  return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 && seconds < 1e6
+    ? seconds
+    : undefined;
+}
+
+/** What a task of this size commonly uses: for the reservation, and for upstreams that tell nothing. */
+function commonUsage(task: TaskFacts): TokenUsage {
+  switch (task.kind) {
+    case "images": {
+      const completionTokens = task.images * imageTokens(task);
+      const promptTokens = Math.ceil(Buffer.byteLength(task.prompt) / 3);
+      return { ...NO_TOKENS, promptTokens, completionTokens, imageCompletionTokens: completionTokens };
+    }
+    case "speech": {
+      const han = task.text.match(/\p{Script=Han}/gu)?.length ?? 0;
+      const seconds = han / HAN_PER_SECOND + ([...task.text].length - han) / LETTERS_PER_SECOND;
+      const completionTokens = Math.ceil(seconds * SPOKEN_TOKENS_PER_SECOND);
+      const promptTokens = Math.ceil(Buffer.byteLength(task.text) / 3);
+      return { ...NO_TOKENS, promptTokens, completionTokens, audioCompletionTokens: completionTokens };
+    }
+    case "sound": {
+      const seconds = task.seconds ?? roughSeconds(task.bytes);
+      const promptTokens = Math.ceil(seconds * HEARD_TOKENS_PER_SECOND);
+      const completionTokens = Math.ceil(seconds * TEXT_TOKENS_PER_SECOND);
+      return { ...NO_TOKENS, promptTokens, completionTokens, audioPromptTokens: promptTokens };
+    }
+    default:
+      throw new Error(`unknown task ${JSON.stringify(task satisfies never)}`);
+  }
+}

@@ -1,0 +1,255 @@
+// Pictures, sound, moderation and rerank: what goes out, what comes back, what it costs (contract 12).
+import { beforeEach, describe, expect, it } from "vitest";
+import { json, raw, type Step, sse } from "#test/fake-upstream.ts";
+import { createRelayWorld, errorOf } from "#test/relay-world.ts";
+
+const world = createRelayWorld();
+const MODELS =
+  "dall-e-2,dall-e-3,gpt-image-1,tts-1,voice-by-tokens,whisper-1,gpt-4o-transcribe,text-moderation-stable,bge-reranker";
+
+beforeEach(async () => {
+  await world.setOption(
+    "ModelRatio",
+    JSON.stringify({ "bge-reranker": 1, "text-moderation-stable": 0.1, "voice-by-tokens": 1 }),
+  );
+  await world.addChannel({ models: MODELS });
+});
+
+/** A second of silence as 16-bit mono WAV at 8 kHz. */
+function wav(seconds: number): Uint8Array<ArrayBuffer> {
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0);
+  head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16_000, 28);
+  head.write("data", 36);
+  head.writeUInt32LE(16_000 * seconds, 40);
+  return Uint8Array.from(Buffer.concat([head, Buffer.alloc(16_000 * seconds)]));
+}
+
+function upload(path: string, fields: Record<string, string | Blob>): Promise<Response> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  return fetch(world.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${world.token.key}` },
+    body: form,
+  });
+}
+
+describe("pictures", () => {
+  const reply = { created: 1, data: [{ url: "https://x/1.png", revised_prompt: "p" }] };
+
+  it.each([
+    [{ model: "dall-e-3", prompt: "p" }, 20_000],
+    [{ model: "dall-e-3", prompt: "p", size: "1792x1024", quality: "hd" }, 60_000],
+    [{ model: "dall-e-2", prompt: "p", size: "256x256" }, 8_000],
+    [{ prompt: "p" }, 10_000],
+  ])("charges %j by the piece", async (body, price) => {
+    world.upstream.script(json(reply));
+    const { charged, log } = await world.costOf(async () => {
+      const response = await world.ask(body, { path: "/v1/images/generations" });
+      expect([response.status, await response.json()]).toEqual([200, reply]);
+    });
+    expect(charged).toBe(price);
+    expect(log?.content).toContain("按张计费");
+    expect(world.upstream.journal[0]?.path).toBe("/v1/images/generations");
+  });
+
+  it("charges the pictures that came", async () => {
+    world.upstream.script(json({ created: 1, data: [{ b64_json: "a" }, { b64_json: "b" }] }));
+    const ask = () => world.ask({ model: "dall-e-2", prompt: "p", n: 3 }, { path: "/v1/images/generations" });
+    expect(await world.costOf(ask)).toMatchObject({ charged: 20_000 });
+  });
+
+  it("charges token models by the usage they tell, streamed or not", async () => {
+    const usage = {
+      input_tokens: 100,
+      output_tokens: 1_000,
+      total_tokens: 1_100,
+      input_tokens_details: { text_tokens: 40, image_tokens: 60 },
+    };
+    world.upstream.script(
+      json({ created: 1, data: [{ b64_json: "a" }], usage }),
+      sse(
+        'event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image","b64_json":"aa"}\n\n',
+        `event: image_generation.completed\ndata: ${JSON.stringify({ type: "image_generation.completed", b64_json: "bb", usage })}\n\n`,
+      ),
+    );
+    const body = { model: "gpt-image-1", prompt: "p" };
+    const plain = await world.costOf(() => world.ask(body, { path: "/v1/images/generations" }));
+    const streamed = await world.costOf(async () => {
+      const response = await world.ask({ ...body, stream: true }, { path: "/v1/images/generations" });
+      expect((await response.text()).match(/^event: .*/gm)).toEqual([
+        "event: image_generation.partial_image",
+        "event: image_generation.completed",
+      ]);
+    });
+    expect(plain.charged).toBeGreaterThan(0);
+    expect(streamed.charged).toBe(plain.charged);
+    expect(plain.log).toMatchObject({ prompt_tokens: 100, completion_tokens: 1_000, estimated: 0 });
+  });
+
+  it.each([
+    [{ model: "dall-e-3", prompt: "p", size: "7x7" }, "size_not_supported"],
+    [{ model: "dall-e-3", prompt: "p", n: 2 }, "n_not_within_range"],
+    [{ model: "dall-e-2", prompt: "x".repeat(1_001) }, "prompt_too_long"],
+    [{ model: "dall-e-2" }, "prompt_missing"],
+  ])("refuses %j before anything is set aside", async (body, code) => {
+    const { charged } = await world.costOf(async () => {
+      const response = await world.ask(body, { path: "/v1/images/generations" });
+      expect(await errorOf(response)).toMatchObject({ status: 400, code });
+    });
+    expect([charged, world.upstream.journal.length]).toEqual([0, 0]);
+  });
+
+  it("passes forms on as they came, or with the model's upstream name", async () => {
+    world.upstream.script(json(reply));
+    const picture = new Blob([Buffer.from("png-bytes")], { type: "image/png" });
+    const { charged } = await world.costOf(() =>
+      upload("/v1/images/edits", { model: "dall-e-2", prompt: "p", image: picture, size: "512x512" }),
+    );
+    expect(charged).toBe(9_000);
+    await world.clearChannels();
+    await world.addChannel({ models: "mine", mapping: { mine: "dall-e-2" } });
+    await upload("/v1/images/variations", { model: "mine", image: picture });
+    const [first, second] = world.upstream.journal;
+    expect([first?.path, second?.path]).toEqual(["/v1/images/edits", "/v1/images/variations"]);
+    expect(first?.text).toContain("png-bytes");
+    expect(second?.text).toMatch(/name="model"\r\n\r\ndall-e-2\r\n/);
+    expect(second?.text).toContain("png-bytes");
+    expect(second?.text).not.toContain("mine");
+  });
+
+  it("gives what was set aside back when the upstream refuses", async () => {
+    world.upstream.script(
+      json({ error: { message: "blocked", type: "x", code: "moderation_blocked" } }, 400),
+    );
+    const { charged, open } = await world.costOf(async () => {
+      const response = await world.ask(
+        { model: "dall-e-3", prompt: "p" },
+        { path: "/v1/images/generations" },
+      );
+      expect(await errorOf(response)).toMatchObject({ status: 400, code: "moderation_blocked" });
+    });
+    expect([charged, open]).toEqual([0, 0]);
+  });
+});
+
+describe("speech", () => {
+  const path = "/v1/audio/speech";
+
+  it("hands sound on as it comes and charges characters, not bytes", async () => {
+    world.upstream.script(raw("ID3-sound", { "content-type": "audio/mpeg" }));
+    const { charged, log } = await world.costOf(async () => {
+      const response = await world.ask({ model: "tts-1", input: "你好世界", voice: "alloy" }, { path });
+      expect([response.headers.get("content-type"), await response.text()]).toEqual([
+        "audio/mpeg",
+        "ID3-sound",
+      ]);
+    });
+    // 4 × 7.5
+    expect(charged).toBe(30);
+    expect(log?.content).toContain("按字符计费");
+  });
+
+  it("refuses long texts and answers that are no sound", async () => {
+    const long = await world.ask({ model: "tts-1", input: "字".repeat(4_097), voice: "alloy" }, { path });
+    expect(await errorOf(long)).toMatchObject({ status: 400, code: "text_too_long" });
+    world.upstream.script(raw("<html>", { "content-type": "text/html" }));
+    const { charged } = await world.costOf(async () => {
+      const response = await world.ask({ model: "tts-1", input: "a", voice: "alloy" }, { path });
+      expect(await errorOf(response)).toMatchObject({ status: 502, code: "bad_response" });
+    });
+    expect(charged).toBe(0);
+  });
+
+  it("passes speech events and charges their usage", async () => {
+    world.upstream.script(
+      sse(
+        'data: {"type":"speech.audio.delta","audio":"aa"}\n\n',
+        'data: {"type":"speech.audio.done","usage":{"input_tokens":10,"output_tokens":100,"total_tokens":110}}\n\n',
+      ),
+    );
+    const { charged, log } = await world.costOf(async () => {
+      const body = { model: "voice-by-tokens", input: "hi", voice: "alloy", stream_format: "sse" };
+      expect(await (await world.ask(body, { path })).text()).toContain("speech.audio.done");
+    });
+    expect(log).toMatchObject({ prompt_tokens: 10, completion_tokens: 100, estimated: 0 });
+    expect(charged).toBe(10 + 100);
+  });
+});
+
+describe("transcription", () => {
+  const path = "/v1/audio/transcriptions";
+  const file = new File([wav(60)], "a.wav", { type: "audio/wav" });
+
+  it.each<[string, Record<string, string>, () => Step, number]>([
+    ["by the duration told", {}, () => json({ text: "hi", usage: { type: "duration", seconds: 30 } }), 1_500],
+    ["by the verbose form", {}, () => json({ text: "hi", duration: 120.0 }), 6_000],
+    ["by the file's own head", {}, () => json({ text: "hi" }), 3_000],
+    [
+      "by the last subtitle",
+      { response_format: "srt" },
+      () => raw("1\n00:00:00,000 --> 00:00:20,000\nhi\n", { "content-type": "text/plain" }),
+      1_000,
+    ],
+  ])("charges whisper %s", async (_, fields, step, price) => {
+    world.upstream.script(step());
+    const { charged } = await world.costOf(async () => {
+      const response = await upload(path, { file, model: "whisper-1", ...fields });
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("hi")]);
+    });
+    expect(charged).toBe(price);
+    expect(world.upstream.journal[0]?.headers["content-type"]).toMatch(/^multipart\/form-data; boundary=/);
+  });
+
+  it("charges token models by their usage", async () => {
+    const usage = {
+      type: "tokens",
+      input_tokens: 50,
+      output_tokens: 10,
+      input_token_details: { audio_tokens: 50 },
+    };
+    world.upstream.script(json({ text: "hi", usage }));
+    const { log } = await world.costOf(() => upload(path, { file, model: "gpt-4o-transcribe" }));
+    expect(log).toMatchObject({ prompt_tokens: 50, completion_tokens: 10 });
+  });
+
+  it("names what is wrong with a form", async () => {
+    expect(await errorOf(await upload(path, { model: "whisper-1" }))).toMatchObject({
+      status: 400,
+      param: "file",
+    });
+    const wrong = await upload(path, { file, model: "whisper-1", response_format: "mp3" });
+    expect(await errorOf(wrong)).toMatchObject({ status: 400, param: "response_format" });
+  });
+});
+
+describe("moderation and rerank", () => {
+  it("charges what went in", async () => {
+    world.upstream.script(json({ id: "m", model: "text-moderation-007", results: [{ flagged: false }] }));
+    const { charged, log } = await world.costOf(async () => {
+      const response = await world.ask({ input: "hello world" }, { path: "/v1/moderations" });
+      expect(await response.json()).toMatchObject({ results: [{ flagged: false }] });
+    });
+    expect(charged).toBe(1);
+    expect(log).toMatchObject({ prompt_tokens: 2, completion_tokens: 0 });
+  });
+
+  it("charges rerank by the total told, else by questions and documents", async () => {
+    const results = [{ index: 0, relevance_score: 0.9 }];
+    world.upstream.script(json({ results, usage: { total_tokens: 40 } }), json({ results }));
+    const body = {
+      model: "bge-reranker",
+      query: "hello",
+      documents: ["hello world", { text: "hi" }],
+      top_n: 1,
+    };
+    await world.clearChannels();
+    await world.addChannel({ models: "bge-reranker" });
+    const told = await world.costOf(() => world.ask(body, { path: "/v1/rerank" }));
+    const counted = await world.costOf(() => world.ask(body, { path: "/v1/rerank" }));
+    expect(told).toMatchObject({ charged: 40 });
+    expect(counted).toMatchObject({ charged: 5, log: expect.objectContaining({ estimated: 1 }) });
+  });
+});

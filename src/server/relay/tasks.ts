@@ -1,0 +1,187 @@
+// What is asked of pictures and sound: read from a JSON body or a form, checked as contract 12 says, and counted for the price. Talks to
+// no database.
+import { isUtf8 } from "node:buffer";
+import { imageFactors } from "#contract/image-prices.ts";
+import { type FormBody, fieldText, readForm } from "#server/upstream/form.ts";
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { newTally, wholeObject } from "#server/upstream/json.ts";
+import type { TaskEndpoint } from "#server/upstream/tasks.ts";
+import type { Incoming, Outside } from "./incoming.ts";
+import { Refusal, refusals } from "./refusal.ts";
+import { soundSeconds } from "./sound.ts";
+
+/** What a task is charged by. */
+export type TaskFacts =
+  | {
+      readonly kind: "images";
+      readonly images: number;
+      readonly size: string;
+      readonly quality: string;
+      readonly prompt: string;
+    }
+  | { readonly kind: "speech"; readonly text: string }
+  /** `seconds` is undefined where only the upstream can tell. */
+  | { readonly kind: "sound"; readonly bytes: number; readonly seconds: number | undefined };
+
+/** A request of these endpoints. */
+export interface TaskIncoming extends Incoming {
+  readonly endpoint: TaskEndpoint;
+  readonly task: TaskFacts;
+}
+
+/** Tells requests for pictures and sound from those for text. */
+export function isTaskIncoming(incoming: Incoming): incoming is TaskIncoming {
+  return "task" in incoming;
+}
+
+/** Source: contract 8.1, 12.1, 12.3. */
+const DEFAULT_MODELS: Readonly<Partial<Record<TaskEndpoint, string>>> = {
+  images: "dall-e-2",
+  "image-edits": "dall-e-2",
+  "image-variations": "dall-e-2",
+  transcription: "whisper-1",
+  translation: "whisper-1",
+};
+const SPEECH_LIMIT = 4_096;
+const FORMATS: ReadonlySet<string> = new Set(["json", "text", "srt", "verbose_json", "vtt", "diarized_json"]);
+/** Longest prompts in characters, and most pictures at once. */
+const IMAGE_LIMITS: Readonly<Record<string, readonly [characters: number, images: number]>> = {
+  "dall-e-2": [1_000, 10],
+  "dall-e-3": [4_000, 1],
+};
+const MOST_IMAGES = 10;
+
+/** Values by name, from wherever they stand. */
+interface Fields {
+  text(name: string): string | undefined;
+  number(name: string): number | undefined;
+  flag(name: string): boolean;
+}
+
+/** Reads a request. Throws: Refusal with status 400. */
+export async function readTask(
+  outside: Outside & { readonly endpoint: TaskEndpoint },
+  bytes: Buffer,
+  contentType: string,
+): Promise<TaskIncoming> {
+  const form = contentType.startsWith("multipart/form-data") ? await readForm(bytes, contentType) : undefined;
+  if (form === undefined) return fromJson(outside, bytes);
+  if (form.fields.getAll("model").length > 1) throw new Refusal(refusals.keysRepeated());
+  const object = wholeObject(EMPTY_BODY);
+  if (object === undefined) throw new Error("no object");
+  const body = { bytes: EMPTY_BODY, object, model: fieldText(form, "model") };
+  return incomingOf(outside, { body, form, fields: formFields(form) });
+}
+
+const EMPTY_BODY = Buffer.from("{}");
+
+function fromJson(outside: Outside & { readonly endpoint: TaskEndpoint }, bytes: Buffer): TaskIncoming {
+  const object = isUtf8(bytes) ? wholeObject(bytes) : undefined;
+  const values = object && asObject(JSON.parse(bytes.toString()));
+  if (object === undefined || values === undefined) throw new Refusal(refusals.bodyUnreadable());
+  const names = object.members.map(({ name }) => name.toLowerCase());
+  if (new Set(names).size < names.length) throw new Refusal(refusals.keysRepeated());
+  const body = { bytes, object, model: values["model"] };
+  return incomingOf(outside, { body, form: undefined, fields: jsonFields(values) });
+}
+
+interface Contents {
+  readonly body: Incoming["body"];
+  readonly form: FormBody | undefined;
+  readonly fields: Fields;
+}
+
+function incomingOf(
+  outside: Outside & { readonly endpoint: TaskEndpoint },
+  { body, form, fields }: Contents,
+): TaskIncoming {
+  const { endpoint, apiVersion, passHeaders } = outside;
+  const model = fields.text("model") ?? outside.pathModel ?? DEFAULT_MODELS[endpoint];
+  if (model === undefined || model === "") throw new Refusal(refusals.fieldMissing("model"));
+  const task = factsOf(endpoint, model, { form, fields });
+  return {
+    endpoint,
+    body,
+    form,
+    model,
+    isStream: fields.flag("stream") || fields.text("stream_format") === "sse" || endpoint === "speech",
+    isArray: false,
+    passHeaders,
+    session: "",
+    apiVersion,
+    maxTokens: undefined,
+    choices: 1,
+    tally: newTally(),
+    task,
+  };
+}
+
+function factsOf(endpoint: TaskEndpoint, model: string, { form, fields }: Omit<Contents, "body">): TaskFacts {
+  switch (endpoint) {
+    case "images":
+    case "image-edits":
+    case "image-variations":
+      return imageFacts(endpoint, model, fields);
+    case "speech": {
+      const text = fields.text("input") ?? "";
+      if (text === "") throw new Refusal(refusals.fieldMissing("input"));
+      if ([...text].length > SPEECH_LIMIT) throw new Refusal(refusals.textTooLong(SPEECH_LIMIT));
+      return { kind: "speech", text };
+    }
+    case "transcription":
+    case "translation":
+      return soundFacts(form, fields);
+    default:
+      throw new Error(`unknown task ${endpoint satisfies never}`);
+  }
+}
+
+function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): TaskFacts {
+  const prompt = fields.text("prompt") ?? "";
+  if (prompt === "" && endpoint !== "image-variations") throw new Refusal(refusals.promptMissing());
+  const [characters, most] = IMAGE_LIMITS[model] ?? [Number.POSITIVE_INFINITY, MOST_IMAGES];
+  if ([...prompt].length > characters) throw new Refusal(refusals.promptTooLong(characters));
+  const images = fields.number("n") ?? 1;
+  if (!Number.isInteger(images) || images < 1 || images > most)
+    throw new Refusal(refusals.imagesOutOfRange(most));
+  const size = fields.text("size") ?? "";
+  const quality = fields.text("quality") ?? "";
+  if (imageFactors(model, { size, quality }) === undefined) throw new Refusal(refusals.sizeUnknown(size));
+  return { kind: "images", images, size, quality, prompt };
+}
+
+function soundFacts(form: FormBody | undefined, fields: Fields): TaskFacts {
+  const file = form?.fields.get("file");
+  if (form === undefined || !(file instanceof File)) throw new Refusal(refusals.fieldMissing("file"));
+  const format = fields.text("response_format") ?? "json";
+  if (!FORMATS.has(format)) throw new Refusal(refusals.fieldInvalid("response_format"));
+  return { kind: "sound", bytes: file.size, seconds: soundSeconds(form.bytes) };
+}
+
+function jsonFields(values: JsonRecord): Fields {
+  const of = (name: string) => values[name] ?? undefined;
+  return {
+    text(name) {
+      const value = of(name);
+      if (value !== undefined && typeof value !== "string") throw new Refusal(refusals.fieldInvalid(name));
+      return value;
+    },
+    number(name) {
+      const value = of(name);
+      if (value !== undefined && typeof value !== "number") throw new Refusal(refusals.fieldInvalid(name));
+      return value;
+    },
+    flag: (name) => of(name) === true,
+  };
+}
+
+function formFields(form: FormBody): Fields {
+  return {
+    text: (name) => fieldText(form, name),
+    number(name) {
+      const text = fieldText(form, name);
+      return text === undefined || text === "" ? undefined : Number(text);
+    },
+    flag: (name) => fieldText(form, name) === "true",
+  };
+}

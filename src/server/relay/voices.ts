@@ -1,0 +1,129 @@
+// How each client format is told that something went wrong (providers 3.3, 18.8): the body of an error, and the last event of a stream
+// that broke.
+import { openAiError } from "#server/errors.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface Voice {
+  /** The HTTP status of a fault in this format. */
+  status(fault: RelayFault): number;
+  body(fault: RelayFault, requestId: string): Json;
+  /** A broken stream's last bytes; there is no terminator after them (reliability R10). */
+  lastEvent(fault: RelayFault, requestId: string): string;
+  /** Breaks the silence of a stream between two events; "" = the format has nothing for it. */
+  readonly ping: string;
+}
+
+/** Anthropic's own status for "overloaded" means nothing to other clients (providers 18.8). */
+const OVERLOADED = 529;
+
+const openai: Voice = {
+  // Comments are part of every event stream (WHATWG HTML 9.2).
+  ping: ": keep-alive\n\n",
+
+  status: ({ status }) => (status === OVERLOADED ? 503 : status),
+
+  /** Source: contract 8.5. */
+  body(fault, requestId) {
+    const { publicMessage: message, type, param, code, extra } = fault;
+    const { error } = openAiError({ message, type, param, code }, requestId);
+    return fault.verbatim ?? { error: { ...extra, ...error } };
+  },
+
+  lastEvent(fault, requestId) {
+    return `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+  },
+};
+
+/** Its stream has an error event of its own, flat (providers 17.3.4). */
+const responses: Voice = {
+  ...openai,
+
+  lastEvent(fault, requestId) {
+    const { publicMessage, code, param } = fault;
+    const message = `${publicMessage} (request id: ${requestId})`;
+    const event = { type: "error", code: code === null ? null : String(code), message, param };
+    return `event: error\ndata: ${JSON.stringify(event)}\n\n`;
+  },
+};
+
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  504: "timeout_error",
+  529: "overloaded_error",
+};
+
+const anthropic: Voice = {
+  ping: 'event: ping\ndata: {"type":"ping"}\n\n',
+
+  status: ({ status }) => status,
+
+  body(fault, requestId) {
+    if (fault.verbatim !== undefined) return fault.verbatim;
+    const type =
+      ANTHROPIC_TYPES[fault.status] ?? (fault.status < 500 ? "invalid_request_error" : "api_error");
+    return { type: "error", error: { type, message: fault.publicMessage }, request_id: requestId };
+  },
+
+  lastEvent(fault, requestId) {
+    return `event: error\ndata: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+  },
+};
+
+const GEMINI_STATUSES: Readonly<Record<number, string>> = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  429: "RESOURCE_EXHAUSTED",
+  499: "CANCELLED",
+  501: "UNIMPLEMENTED",
+  503: "UNAVAILABLE",
+  504: "DEADLINE_EXCEEDED",
+};
+
+const gemini: Voice = {
+  ping: openai.ping,
+
+  status: openai.status,
+
+  body(fault, requestId) {
+    if (fault.verbatim !== undefined) return fault.verbatim;
+    const code = this.status(fault);
+    const status = GEMINI_STATUSES[code] ?? (code < 500 ? "FAILED_PRECONDITION" : "INTERNAL");
+    return { error: { code, message: `${fault.publicMessage} (request id: ${requestId})`, status } };
+  },
+
+  lastEvent(fault, requestId) {
+    return `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+  },
+};
+
+/** The stream is a JSON array: the error is its last item. */
+const geminiArray: Voice = {
+  ...gemini,
+  // A blank between items changes nothing.
+  ping: " ",
+
+  lastEvent(fault, requestId) {
+    return `,\r\n${JSON.stringify(this.body(fault, requestId))}]`;
+  },
+};
+
+export const voices = { openai, responses, anthropic, gemini, geminiArray } as const;
+
+/** The voice of a path, whatever becomes of the request. */
+export function voiceOf(path: string, wantsEvents: boolean): Voice {
+  if (path.startsWith("/v1/messages")) return anthropic;
+  if (path.startsWith("/v1/responses")) return responses;
+  const isGemini = /^\/v1(beta)?\/models\/[^:]+:/.test(path) || /^\/v1beta\/models(\/|$)/.test(path);
+  if (!isGemini) return openai;
+  return wantsEvents || !path.endsWith(":streamGenerateContent") ? gemini : geminiArray;
+}

@@ -1,0 +1,161 @@
+// The event stream of OpenAI chat completions (providers 4.5), written piece by piece. Texts are put together by hand: this runs once
+// per generated token.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { HubChunk } from "#server/upstream/hub-reply.ts";
+import { mediaUrl } from "#server/upstream/hub-request.ts";
+import type { RenderContext, StreamRenderer } from "./client.ts";
+
+/** A tool call that has begun. */
+interface Call {
+  hasArguments: boolean;
+  readonly isCustom: boolean;
+}
+
+export class ChatRenderer implements StreamRenderer {
+  readonly #context: RenderContext;
+  #head = "";
+  readonly #tail: string;
+  /** Answers that have begun, with their calls by position. */
+  readonly #answers = new Map<number, Map<number, Call>>();
+  readonly #finished = new Set<number>();
+  #usage: JsonRecord | undefined;
+
+  constructor(context: RenderContext) {
+    this.#context = context;
+    this.#tail = context.wantsUsage ? '}],"usage":null}\n\n' : "}]}\n\n";
+  }
+
+  take(chunks: readonly HubChunk[]): string {
+    let out = "";
+    for (const chunk of chunks) out += this.#take(chunk);
+    return out;
+  }
+
+  end(): string {
+    let out = this.#answers.size === 0 ? this.#delta(0, "{}") : "";
+    for (const index of this.#answers.keys())
+      if (!this.#finished.has(index)) out += this.#finish(index, undefined);
+    if (this.#context.wantsUsage && this.#usage !== undefined)
+      out += `${this.#opening()}"choices":[],"usage":${JSON.stringify(this.#usage)}}\n\n`;
+    return `${out}data: [DONE]\n\n`;
+  }
+
+  #take(chunk: HubChunk): string {
+    switch (chunk.kind) {
+      case "head":
+        this.#head = this.#headOf(chunk.id, chunk.created);
+        return "";
+      case "text":
+        return this.#delta(chunk.index, `{"content":${JSON.stringify(chunk.text)}}`);
+      case "thought":
+        return this.#delta(chunk.index, `{"reasoning_content":${JSON.stringify(chunk.text)}}`);
+      case "usage":
+        this.#usage = chunk.usage;
+        return "";
+      case "end":
+        return "";
+      case "tool":
+        return this.#tool(chunk);
+      case "finish":
+        return this.#finish(chunk.index, chunk.reason);
+      case "logprobs":
+        return this.#logprobs(chunk.index, chunk.content);
+      default:
+        return this.#delta(chunk.index, JSON.stringify(rareDelta(chunk)));
+    }
+  }
+
+  #tool(chunk: HubChunk & { kind: "tool" }): string {
+    const begin = this.#answers.has(chunk.index) ? "" : this.#begin(chunk.index);
+    const calls = this.#callsOf(chunk.index);
+    const call = calls.get(chunk.at) ?? { hasArguments: false, isCustom: chunk.isCustom === true };
+    const isNew = !calls.has(chunk.at);
+    calls.set(chunk.at, call);
+    if (chunk.arguments !== "") call.hasArguments = true;
+    const body = {
+      ...(isNew && { name: chunk.name ?? "" }),
+      [call.isCustom ? "input" : "arguments"]: chunk.arguments,
+    };
+    const type = call.isCustom ? "custom" : "function";
+    const { signature } = chunk;
+    const item = {
+      index: chunk.at,
+      ...(isNew && { id: chunk.id ?? "", type }),
+      [type]: body,
+      ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+    };
+    return begin + this.#delta(chunk.index, JSON.stringify({ tool_calls: [item] }));
+  }
+
+  #finish(index: number, reason: string | undefined): string {
+    let out = "";
+    const calls = this.#callsOf(index);
+    // No argument text at all means an empty object (providers 18.4).
+    for (const [at, { hasArguments, isCustom }] of calls) {
+      if (!hasArguments && !isCustom)
+        out += this.#delta(index, `{"tool_calls":[{"index":${at},"function":{"arguments":"{}"}}]}`);
+    }
+    this.#finished.add(index);
+    const word = reason ?? (calls.size > 0 ? "tool_calls" : "stop");
+    return `${out}${this.#choice(index)}{},"finish_reason":"${word}"${this.#tail}`;
+  }
+
+  #logprobs(index: number, content: readonly unknown[]): string {
+    return `${this.#choice(index)}{},"logprobs":${JSON.stringify({ content })},"finish_reason":null${this.#tail}`;
+  }
+
+  /** One chunk of an answer; its first one names the role. */
+  #delta(index: number, delta: string): string {
+    return `${this.#choice(index)}${delta},"finish_reason":null${this.#tail}`;
+  }
+
+  #choice(index: number): string {
+    const first = this.#answers.has(index) ? "" : this.#begin(index);
+    return `${first}${this.#opening()}"choices":[{"index":${index},"delta":`;
+  }
+
+  #begin(index: number): string {
+    this.#answers.set(index, new Map());
+    return `${this.#opening()}"choices":[{"index":${index},"delta":{"role":"assistant","content":""},"finish_reason":null${this.#tail}`;
+  }
+
+  #callsOf(index: number): Map<number, Call> {
+    return this.#answers.get(index) ?? new Map<number, Call>();
+  }
+
+  #opening(): string {
+    if (this.#head === "") this.#head = this.#headOf(undefined, undefined);
+    return this.#head;
+  }
+
+  #headOf(id: string | undefined, created: number | undefined): string {
+    const { seed, model, created: now } = this.#context;
+    const own = id?.startsWith("chatcmpl") === true ? id : `chatcmpl-${seed}`;
+    return `data: {"id":${JSON.stringify(own)},"object":"chat.completion.chunk","created":${created ?? now},"model":${JSON.stringify(model)},`;
+  }
+}
+
+function rareDelta(
+  chunk: HubChunk & { kind: "refusal" | "signature" | "redacted" | "image" | "audio" | "annotation" },
+): JsonRecord {
+  switch (chunk.kind) {
+    case "refusal":
+      return { refusal: chunk.text };
+    case "signature":
+      return { reasoning_details: [{ type: "reasoning.text", text: "", signature: chunk.signature }] };
+    case "redacted":
+      return { reasoning_details: [{ type: "reasoning.encrypted", data: chunk.data }] };
+    case "image": {
+      const { mime, base64 } = chunk;
+      return {
+        images: [{ type: "image_url", image_url: { url: mediaUrl({ kind: "data", mime, base64 }) } }],
+      };
+    }
+    case "audio":
+      return { audio: chunk.value };
+    case "annotation":
+      return { annotations: [chunk.annotation] };
+    default:
+      throw new Error(`unknown piece ${JSON.stringify(chunk satisfies never)}`);
+  }
+}

@@ -1,0 +1,44 @@
+// What has to be read of Gemini's own answers while they pass untouched (providers 7.3). Pure.
+
+import { usageOf } from "#server/upstream/dialects/gemini-usage.ts";
+import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import type { NativeFormat, NativeNews } from "./client.ts";
+
+export const generateNative: NativeFormat = {
+  keys: {
+    text: ["text"],
+    finish: ["finishReason", "blockReason"],
+    usage: ["usageMetadata"],
+    error: ["error"],
+  },
+  shortBytes: 0,
+  holdsFinish: true,
+
+  news(event): NativeNews {
+    const isFinish =
+      asText(asObject(event["promptFeedback"])?.["blockReason"]) !== undefined ||
+      asList(event["candidates"]).some((one) => asText(asObject(one)?.["finishReason"]) !== undefined);
+    return { usage: asObject(event["usageMetadata"]), isFinish, error: errorOf(event) };
+  },
+
+  isReply: (body) =>
+    Array.isArray(body["candidates"]) ||
+    asObject(body["promptFeedback"]) !== undefined ||
+    asObject(body["usageMetadata"]) !== undefined,
+
+  usage: (raw) => usageOf(raw) ?? {},
+};
+
+/** Answers of countTokens. */
+export const generateCount: NativeFormat = {
+  ...generateNative,
+  isReply: (body) => asNumber(body["totalTokens"]) !== undefined,
+};
+
+function errorOf(event: JsonRecord): NativeNews["error"] {
+  const error = asObject(event["error"]);
+  if (error === undefined) return undefined;
+  const status = asNumber(error["code"]) ?? 500;
+  const code = asText(error["status"]) ?? status;
+  return { status, message: asText(error["message"]) ?? "", code, type: "gemini_error" };
+}

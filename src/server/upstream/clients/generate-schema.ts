@@ -1,0 +1,50 @@
+// Gemini's Schema as the JSON schema that everybody else reads (providers 18.6). Pure.
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { camel } from "./generate-fields.ts";
+
+/** Words without a meaning elsewhere. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["propertyOrdering", "example", "nullable"]);
+/** Counters that protocol buffers write as texts. */
+const COUNTERS: ReadonlySet<string> = new Set([
+  "minItems",
+  "maxItems",
+  "minLength",
+  "maxLength",
+  "minProperties",
+  "maxProperties",
+]);
+
+/** Types in small letters, `nullable` as a type of its own; what is JSON schema already stays. */
+export function jsonSchema(schema: JsonRecord): JsonRecord {
+  const plain: Record<string, unknown> = {};
+  for (const [given, value] of Object.entries(schema)) {
+    const name = given.startsWith("$") ? given : camel(given);
+    if (!LEFT_OUT.has(name)) plain[name] = wordOf(name, value);
+  }
+  if (plain["format"] === "enum") delete plain["format"];
+  if (schema["nullable"] === true) makeNullable(plain);
+  return plain;
+}
+
+function wordOf(name: string, value: unknown): unknown {
+  if (name === "type") return typeof value === "string" ? value.toLowerCase() : value;
+  if (COUNTERS.has(name)) return typeof value === "string" ? Number(value) : value;
+  if (name === "properties" || name === "$defs" || name === "definitions") {
+    const members = Object.entries(asObject(value) ?? {});
+    return Object.fromEntries(members.map(([key, item]) => [key, nested(item)]));
+  }
+  if (name === "items" || name === "additionalProperties") return nested(value);
+  return name === "anyOf" || name === "oneOf" || name === "allOf" ? asList(value).map(nested) : value;
+}
+
+function nested(value: unknown): unknown {
+  const schema = asObject(value);
+  return schema === undefined ? value : jsonSchema(schema);
+}
+
+function makeNullable(plain: Record<string, unknown>): void {
+  const { type, anyOf, enum: values } = plain;
+  if (typeof type === "string") plain["type"] = [type, "null"];
+  else if (Array.isArray(anyOf)) plain["anyOf"] = [...anyOf, { type: "null" }];
+  if (Array.isArray(values)) plain["enum"] = [...values, null];
+}

@@ -1,0 +1,52 @@
+// Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (providers 17.1).
+import { errorIn } from "#server/upstream/dialects/anthropic-reply.ts";
+import { openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import type { NativeFormat, NativeNews } from "./client.ts";
+
+export const messagesNative: NativeFormat = {
+  keys: {
+    text: ["text", "thinking", "partial_json"],
+    finish: ["stop_reason"],
+    usage: ["usage"],
+    error: ["error"],
+  },
+  // message_stop and content_block_stop; a short delta costs a parse more.
+  shortBytes: 48,
+  holdsFinish: false,
+  news,
+  isReply: (body) => body["type"] === "message" || Array.isArray(body["content"]),
+  usage: (raw) => openAiUsage(raw) ?? {},
+};
+
+/** The answer to a count of tokens: a number, no reply. Source: providers 17.1.5. */
+export const messagesCount: NativeFormat = {
+  ...messagesNative,
+  isReply: (body) => typeof body["input_tokens"] === "number",
+};
+
+function news(event: JsonRecord): NativeNews {
+  switch (event["type"]) {
+    case "message_start":
+      return { usage: asObject(asObject(event["message"])?.["usage"]) };
+    case "message_delta":
+      return {
+        usage: withoutZeros(asObject(event["usage"])),
+        isFinish: typeof asObject(event["delta"])?.["stop_reason"] === "string",
+      };
+    case "message_stop":
+      return { isFinish: true, isEnd: true };
+    case "message":
+      return { usage: asObject(event["usage"]) };
+    default: {
+      const error = errorIn(event);
+      return error === undefined ? { usage: asObject(event["usage"]) } : { error };
+    }
+  }
+}
+
+/** A zero never takes back what message_start told: vendors repeat the object with its input side empty (providers 17.1.4). */
+function withoutZeros(usage: JsonRecord | undefined): JsonRecord | undefined {
+  if (usage === undefined) return undefined;
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== 0));
+}

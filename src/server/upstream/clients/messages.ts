@@ -1,0 +1,138 @@
+// Anthropic Messages as a client format: its requests into the hub, replies out of it (providers 17.1, 18.3, 18.4).
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import {
+  type Effort,
+  type HubFormat,
+  type HubReasoning,
+  type HubRequest,
+  shortName,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import type { ClientDialect, ParseContext } from "./client.ts";
+import { parseHistory } from "./messages-history.ts";
+import { renderMessage } from "./messages-reply.ts";
+import { MessagesRenderer } from "./messages-stream.ts";
+import { parseToolChoice, parseTools } from "./messages-tools.ts";
+import { numberIn } from "./read.ts";
+
+export const messages: ClientDialect = {
+  parse: parseMessages,
+  render: renderMessage,
+  renderer: (context) => new MessagesRenderer(context),
+};
+
+/** Members that have a place in the hub. */
+const KNOWN = new Set(
+  "model messages system max_tokens temperature top_p top_k stop_sequences stream tools tool_choice thinking output_config output_format metadata service_tier".split(
+    " ",
+  ),
+);
+/** Members without which the answer would be another one: they work with Anthropic's own servers only. Source: providers 18.7. */
+const VITAL: Readonly<Record<string, string>> = {
+  mcp_servers: "该渠道不支持由上游连接 MCP 服务器",
+  container: "该渠道不支持容器",
+  inference_geo: "该渠道不能指定推理所在地区",
+};
+
+/** Unit: characters. */
+const USER_LIMIT = 64;
+
+/** Throws: Unmappable. */
+function parseMessages(body: JsonRecord, { model, isStream }: ParseContext): HubRequest {
+  const dropped = new Set(leftOut(body));
+  const history = parseHistory(body);
+  for (const name of history.dropped) dropped.add(name);
+  const output = asObject(body["output_config"]);
+  if (output?.["task_budget"] !== undefined) dropped.add("output_config.task_budget");
+  const user = asText(asObject(body["metadata"])?.["user_id"]);
+  // Longer names are refused elsewhere (providers 18.3).
+  const name = user === undefined ? undefined : shortName(user, USER_LIMIT);
+  const stop = asList(body["stop_sequences"]).filter((item) => typeof item === "string");
+  return {
+    model,
+    isStream,
+    messages: history.messages,
+    maxTokens: numberIn(body, "max_tokens"),
+    temperature: numberIn(body, "temperature"),
+    topP: numberIn(body, "top_p"),
+    topK: numberIn(body, "top_k"),
+    stop: stop.length > 0 ? stop : undefined,
+    tools: parseTools(body["tools"], (name) => dropped.add(name)),
+    ...parseToolChoice(body["tool_choice"]),
+    format: formatOf(asObject(output?.["format"]) ?? asObject(body["output_format"])),
+    reasoning: reasoningOf(asObject(body["thinking"]), asText(output?.["effort"])),
+    serviceTier: tierOf(body["service_tier"]),
+    user: name,
+    // Claude Code names its conversation here: requests of one share a beginning (providers 17.1.1).
+    cacheKey: name,
+    dropped: [...dropped],
+  };
+}
+
+function leftOut(body: JsonRecord): readonly string[] {
+  return Object.entries(body).flatMap(([name, value]) => {
+    if (KNOWN.has(name) || value === null || value === undefined) return [];
+    if (Array.isArray(value) && value.length === 0) return [];
+    const reason = VITAL[name];
+    if (reason !== undefined) throw new Unmappable(name, reason);
+    return [name];
+  });
+}
+
+function tierOf(tier: unknown): string | undefined {
+  if (tier === "standard_only") return "default";
+  return tier === "auto" ? "auto" : undefined;
+}
+
+const EFFORTS: ReadonlySet<string> = new Set<Effort>(["low", "medium", "high", "xhigh", "max"]);
+
+/** Source: providers 18.2. */
+function reasoningOf(thinking: JsonRecord | undefined, word: string | undefined): HubReasoning | undefined {
+  // The set holds words of Effort only.
+  const effort = word !== undefined && EFFORTS.has(word) ? (word as Effort) : undefined;
+  switch (thinking?.["type"]) {
+    case "disabled":
+      return { effort: "none", budgetTokens: 0, isShown: undefined };
+    case "enabled":
+      return {
+        effort,
+        budgetTokens: numberIn(thinking, "budget_tokens") ?? -1,
+        isShown: shownBy(thinking) ?? true,
+      };
+    case "adaptive":
+      return { effort, budgetTokens: -1, isShown: shownBy(thinking) };
+    default:
+      return effort && { effort, budgetTokens: undefined, isShown: undefined };
+  }
+}
+
+function shownBy(thinking: JsonRecord): boolean | undefined {
+  const display = thinking["display"];
+  return typeof display === "string" ? display !== "omitted" : undefined;
+}
+
+function formatOf(format: JsonRecord | undefined): HubFormat | undefined {
+  const schema = asObject(format?.["schema"]);
+  if (format === undefined) return undefined;
+  if (format["type"] !== "json_schema" || schema === undefined)
+    throw new Unmappable("output_config.format", "只支持 json_schema 格式");
+  // Anthropic enforces every schema; OpenAI's strict mode takes closed ones only.
+  const strict = isClosed(schema) ? true : undefined;
+  return { kind: "schema", name: "output", schema, strict, description: undefined };
+}
+
+/** Whether every object of a schema lists all of its members as required and takes no others. */
+function isClosed(schema: JsonRecord): boolean {
+  const properties = asObject(schema["properties"]);
+  if (properties !== undefined) {
+    const required = asList(schema["required"]);
+    const isComplete = Object.keys(properties).every((name) => required.includes(name));
+    if (!isComplete || schema["additionalProperties"] !== false) return false;
+  }
+  const parts = [...Object.values(properties ?? {}), schema["items"], ...asList(schema["anyOf"])];
+  const shared = Object.values(asObject(schema["$defs"]) ?? {});
+  return [...parts, ...shared].every((part) => {
+    const inner = asObject(part);
+    return inner === undefined || isClosed(inner);
+  });
+}

@@ -1,0 +1,118 @@
+// A reply as a Responses object and its items (providers 17.3.3, 18.5): what the plain answer and the stream's last event share.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { FinishReason, HubAnswer } from "#server/upstream/hub-reply.ts";
+import type { HubThought } from "#server/upstream/hub-request.ts";
+import { usageToResponses } from "#server/upstream/hub-responses.ts";
+import type { RenderContext } from "./client.ts";
+import { PROOF_PREFIX } from "./responses-input.ts";
+import { itemOfCall, type ToolBook } from "./responses-tools.ts";
+
+export interface Outcome {
+  readonly output: readonly JsonRecord[];
+  readonly finish: FinishReason | undefined;
+  readonly usage: JsonRecord | undefined;
+}
+
+/** Ids of items: unique in a response, and alike in its plain and its streamed form. */
+export const itemIds = {
+  thought: (seed: string, at: number) => `rs_${seed}${at}`,
+  message: (seed: string, at: number) => `msg_${seed}${at}`,
+  call: (seed: string, at: number) => `fc_${seed}${at}`,
+} as const;
+
+/** Settings that a response repeats, with OpenAI's defaults. */
+function settingsOf(body: JsonRecord): JsonRecord {
+  const given = (name: string, fallback: unknown) => body[name] ?? fallback;
+  return {
+    instructions: given("instructions", null),
+    max_output_tokens: given("max_output_tokens", null),
+    metadata: given("metadata", {}),
+    parallel_tool_calls: given("parallel_tool_calls", true),
+    previous_response_id: null,
+    reasoning: given("reasoning", { effort: null, summary: null }),
+    service_tier: given("service_tier", "default"),
+    store: false,
+    temperature: given("temperature", 1),
+    text: given("text", { format: { type: "text" } }),
+    tool_choice: given("tool_choice", "auto"),
+    tools: given("tools", []),
+    top_p: given("top_p", 1),
+    truncation: given("truncation", "disabled"),
+    user: given("user", null),
+  };
+}
+
+function shell(context: RenderContext, status: string): JsonRecord {
+  const { seed, created, model, body } = context;
+  return {
+    id: `resp_${seed}`,
+    object: "response",
+    created_at: created,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: null,
+    model,
+    ...settingsOf(body),
+  };
+}
+
+/** A response that has just begun. */
+export function openResponse(context: RenderContext): JsonRecord {
+  return { ...shell(context, "in_progress"), output: [], usage: null };
+}
+
+/** A response that is over. */
+export function responseOf(context: RenderContext, { output, finish, usage }: Outcome): JsonRecord {
+  const reason =
+    finish === "length" ? "max_output_tokens" : finish === "content_filter" ? "content_filter" : undefined;
+  return {
+    ...shell(context, reason === undefined ? "completed" : "incomplete"),
+    ...(reason !== undefined && { incomplete_details: { reason } }),
+    output,
+    usage: usage === undefined ? null : usageToResponses(usage),
+  };
+}
+
+/** The items of a whole answer: thoughts, the message, calls. */
+export function itemsOf(answer: HubAnswer, seed: string, book: ToolBook): JsonRecord[] {
+  const items: JsonRecord[] = answer.thoughts
+    .filter(({ text, signature }) => text !== "" || signature !== undefined)
+    .map((thought, at) => thoughtItem(thought, itemIds.thought(seed, at)));
+  if (answer.text !== "" || answer.refusal !== "" || answer.toolCalls.length === 0)
+    items.push(messageItem(answer, itemIds.message(seed, items.length)));
+  for (const call of answer.toolCalls) items.push(itemOfCall(call, itemIds.call(seed, items.length), book));
+  return items;
+}
+
+/** A thought as a reasoning item; its proof travels in the member that clients send back untouched. */
+export function thoughtItem({ text, signature }: HubThought, id: string): JsonRecord {
+  return {
+    id,
+    type: "reasoning",
+    summary: text === "" ? [] : [{ type: "summary_text", text }],
+    ...(signature !== undefined && { encrypted_content: PROOF_PREFIX + signature }),
+  };
+}
+
+/** Text and refusal of an answer as a message item. */
+export function messageItem(
+  { text, refusal, annotations }: Pick<HubAnswer, "text" | "refusal" | "annotations">,
+  id: string,
+): JsonRecord {
+  const content = [
+    ...(text === "" && refusal !== "" ? [] : [textPart(text, annotations)]),
+    ...(refusal === "" ? [] : [{ type: "refusal", refusal }]),
+  ];
+  return { id, type: "message", status: "completed", role: "assistant", content };
+}
+
+export function textPart(text: string, annotations: readonly JsonRecord[]): JsonRecord {
+  return { type: "output_text", text, annotations: annotations.map(flat), logprobs: [] };
+}
+
+/** Chat nests what a citation says, Responses does not. */
+function flat(annotation: JsonRecord): JsonRecord {
+  const { url_citation: citation, ...rest } = annotation;
+  return typeof citation === "object" && citation !== null ? { ...rest, ...citation } : annotation;
+}

@@ -1,0 +1,189 @@
+// Tools of the Responses format → the hub, and their calls back (providers 18.5): functions are flat, custom tools take text, OpenAI's
+// shells and patches become functions with a fixed form, namespaces are flattened.
+import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import type { HubTool, HubToolCall, HubToolChoice } from "#server/upstream/hub-request.ts";
+import { Unmappable } from "#server/upstream/hub-request.ts";
+import { flagIn, objectsIn, textIn } from "./read.ts";
+
+/** A tool that OpenAI's models know by its type: as a function for others, and its calls as the client knows them. */
+interface BuiltIn {
+  readonly description: string;
+  readonly parameters: JsonRecord;
+  /** Type of its call items. */
+  readonly item: string;
+  /** Member of the item that holds what to do. */
+  readonly member: string;
+}
+
+const text = { type: "string" } as const;
+const texts = { type: "array", items: text } as const;
+
+const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
+  local_shell: {
+    description: "Runs a command on the user's machine and returns its output.",
+    parameters: {
+      type: "object",
+      properties: { command: texts, working_directory: text, timeout_ms: { type: "integer" } },
+      required: ["command"],
+    },
+    item: "local_shell_call",
+    member: "action",
+  },
+  shell: {
+    description: "Runs shell commands on the user's machine and returns their output.",
+    parameters: {
+      type: "object",
+      properties: {
+        commands: texts,
+        timeout_ms: { type: "integer" },
+        max_output_length: { type: "integer" },
+      },
+      required: ["commands"],
+    },
+    item: "shell_call",
+    member: "action",
+  },
+  apply_patch: {
+    description:
+      "Creates, updates or deletes one file. `diff` is in the V4A format; it is left out to delete.",
+    parameters: {
+      type: "object",
+      properties: {
+        type: { type: "string", enum: ["create_file", "update_file", "delete_file"] },
+        path: text,
+        diff: text,
+      },
+      required: ["type", "path"],
+    },
+    item: "apply_patch_call",
+    member: "operation",
+  },
+};
+
+/** What joins a namespace and the name of a tool in it. */
+const SEPARATOR = "__";
+
+/** The tools of a body, in the hub's words, and how calls of them are written back. */
+export interface ToolBook {
+  readonly tools: readonly HubTool[];
+  /** Tools that only OpenAI can run; they are left out. */
+  readonly dropped: readonly string[];
+  /** Flat names of tools in namespaces. */
+  readonly namespaced: ReadonlyMap<string, { readonly namespace: string; readonly name: string }>;
+  /** Names under which built-in tools were given. */
+  readonly builtIns: ReadonlySet<string>;
+}
+
+/** Reads the tools of a body. */
+export function toolBook(body: JsonRecord): ToolBook {
+  const tools: HubTool[] = [];
+  const dropped: string[] = [];
+  const namespaced = new Map<string, { namespace: string; name: string }>();
+  const builtIns = new Set<string>();
+  for (const tool of objectsIn(body, "tools")) {
+    const type = textIn(tool, "type") ?? "function";
+    const builtIn = BUILT_INS[type];
+    if (builtIn !== undefined) {
+      const { description, parameters } = builtIn;
+      builtIns.add(type);
+      tools.push({ kind: "function", name: type, description, parameters });
+    } else if (type === "namespace") tools.push(...innerTools(tool, namespaced));
+    else {
+      const plain = plainTool(tool, textIn(tool, "name") ?? "");
+      if (plain.length === 0) dropped.push(`tools[].${type}`);
+      tools.push(...plain);
+    }
+  }
+  return { tools, dropped, namespaced, builtIns };
+}
+
+/** The tools of a namespace under flat names, which are noted. */
+function innerTools(tool: JsonRecord, names: Map<string, { namespace: string; name: string }>): HubTool[] {
+  const namespace = textIn(tool, "name") ?? "";
+  return objectsIn(tool, "tools").flatMap((inner) => {
+    const name = textIn(inner, "name") ?? "";
+    const flat = namespace + SEPARATOR + name;
+    names.set(flat, { namespace, name });
+    return plainTool(inner, flat);
+  });
+}
+
+function plainTool(tool: JsonRecord, name: string): HubTool[] {
+  const type = textIn(tool, "type") ?? "function";
+  const description = textIn(tool, "description");
+  if (type === "function")
+    return [
+      {
+        kind: "function",
+        name,
+        description,
+        parameters: asObject(tool["parameters"]),
+        strict: flagIn(tool, "strict"),
+      },
+    ];
+  if (type === "custom") return [{ kind: "custom", name, description, format: asObject(tool["format"]) }];
+  if (!type.startsWith("web_search")) return [];
+  const { type: _, ...options } = tool;
+  return [{ kind: "web-search", options }];
+}
+
+/** Throws: Unmappable when a tool is demanded that only OpenAI can run. */
+export function toolChoice(body: JsonRecord): HubToolChoice | undefined {
+  const choice = body["tool_choice"];
+  if (choice === "auto" || choice === "none") return { kind: choice };
+  if (choice === "required") return { kind: "any" };
+  const object = asObject(choice);
+  if (object === undefined) return undefined;
+  const type = textIn(object, "type") ?? "";
+  if (type === "allowed_tools") {
+    const names = objectsIn(object, "tools").map(
+      (tool) => textIn(tool, "name") ?? textIn(tool, "type") ?? "",
+    );
+    return { kind: "subset", names, isRequired: object["mode"] === "required" };
+  }
+  const name = textIn(object, "name") ?? (type in BUILT_INS ? type : undefined);
+  if (name === undefined)
+    throw new Unmappable("tool_choice", `该渠道不支持强制使用工具 ${type.slice(0, 40)}`);
+  const namespace = textIn(object, "namespace");
+  return { kind: "tool", name: namespace === undefined ? name : namespace + SEPARATOR + name };
+}
+
+/** A call in a client's history; undefined = the item is none. */
+export function callOfItem(item: JsonRecord): HubToolCall | undefined {
+  const type = textIn(item, "type") ?? "";
+  const id = textIn(item, "call_id") ?? textIn(item, "id") ?? "";
+  const namespace = textIn(item, "namespace");
+  const plain = textIn(item, "name") ?? "";
+  const name = namespace === undefined ? plain : namespace + SEPARATOR + plain;
+  if (type === "function_call") return { id, name, arguments: textIn(item, "arguments") || "{}" };
+  if (type === "custom_tool_call")
+    return { id, name, arguments: textIn(item, "input") ?? "", isCustom: true };
+  for (const [tool, builtIn] of Object.entries(BUILT_INS)) {
+    if (builtIn.item !== type) continue;
+    const { type: kind, ...action } = asObject(item[builtIn.member]) ?? {};
+    const values = tool === "apply_patch" ? { type: kind, ...action } : action;
+    return { id, name: tool, arguments: JSON.stringify(values) };
+  }
+  return undefined;
+}
+
+/** A finished call as an output item of the client's kind. `id` is the item's. */
+export function itemOfCall(call: HubToolCall, id: string, book: ToolBook): JsonRecord {
+  const shared = { id, call_id: call.id, status: "completed" };
+  const builtIn = book.builtIns.has(call.name) ? BUILT_INS[call.name] : undefined;
+  if (builtIn !== undefined) {
+    const values = readJson(call.arguments) ?? {};
+    const action = call.name === "local_shell" ? { type: "exec", env: {}, ...values } : values;
+    return { type: builtIn.item, ...shared, [builtIn.member]: action };
+  }
+  const known = book.namespaced.get(call.name);
+  const named = known === undefined ? { name: call.name } : { name: known.name, namespace: known.namespace };
+  return call.isCustom === true
+    ? { type: "custom_tool_call", ...shared, ...named, input: call.arguments }
+    : { type: "function_call", ...shared, ...named, arguments: call.arguments };
+}
+
+/** Whether a call's arguments can be shown piece by piece. */
+export function isStreamed(name: string, book: ToolBook): boolean {
+  return !book.builtIns.has(name);
+}

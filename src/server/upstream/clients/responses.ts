@@ -1,0 +1,109 @@
+// OpenAI Responses as a client format, for upstreams that do not speak it: stateless only (providers 17.3, 18.5).
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import type { HubReply } from "#server/upstream/hub-reply.ts";
+import type { HubFormat, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
+import { effortOf } from "./chat-request.ts";
+import type { ClientDialect, ParseContext, RenderContext } from "./client.ts";
+import { flagIn, listIn, numberIn, textIn } from "./read.ts";
+import { parseInput } from "./responses-input.ts";
+import { itemsOf, responseOf } from "./responses-reply.ts";
+import { ResponsesRenderer } from "./responses-stream.ts";
+import { toolBook, toolChoice } from "./responses-tools.ts";
+
+/** Members that are read, or that say nothing about the answer. */
+const KNOWN = new Set([
+  "model",
+  "input",
+  "instructions",
+  "stream",
+  "stream_options",
+  "store",
+  "include",
+  "metadata",
+  "truncation",
+  "max_output_tokens",
+  "temperature",
+  "top_p",
+  "top_logprobs",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "text",
+  "reasoning",
+  "service_tier",
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "client_metadata",
+  "previous_response_id",
+  "conversation",
+  "background",
+]);
+
+export const responses: ClientDialect = {
+  parse(body: JsonRecord, { model, isStream }: ParseContext): HubRequest {
+    const book = toolBook(body);
+    const text = asObject(body["text"]);
+    const isLogged = listIn(body, "include").includes("message.output_text.logprobs");
+    const unknown = Object.entries(body).flatMap(([name, value]) =>
+      KNOWN.has(name) || value === null ? [] : [name],
+    );
+    const tier = textIn(body, "service_tier");
+    return {
+      model,
+      isStream,
+      messages: parseInput(body),
+      maxTokens: numberIn(body, "max_output_tokens"),
+      temperature: numberIn(body, "temperature"),
+      topP: numberIn(body, "top_p"),
+      logprobs: isLogged ? { top: numberIn(body, "top_logprobs") } : undefined,
+      tools: book.tools.length > 0 ? book.tools : undefined,
+      toolChoice: book.tools.length > 0 ? toolChoice(body) : undefined,
+      parallelToolCalls: book.tools.length > 0 ? flagIn(body, "parallel_tool_calls") : undefined,
+      format: formatOf(asObject(text?.["format"])),
+      reasoning: reasoningOf(asObject(body["reasoning"])),
+      verbosity: textIn(text, "verbosity"),
+      serviceTier: tier === "auto" ? undefined : tier,
+      user: textIn(body, "safety_identifier") ?? textIn(body, "user"),
+      cacheKey: textIn(body, "prompt_cache_key"),
+      dropped: [...book.dropped, ...unknown],
+    };
+  },
+
+  render(reply: HubReply, context: RenderContext): JsonRecord {
+    const [answer] = reply.answers;
+    const book = toolBook(context.body);
+    return responseOf(context, {
+      output: answer === undefined ? [] : itemsOf(answer, context.seed, book),
+      finish: answer?.finish,
+      usage: reply.usage,
+    });
+  },
+
+  renderer: (context) => new ResponsesRenderer(context),
+};
+
+function formatOf(format: JsonRecord | undefined): HubFormat | undefined {
+  switch (format?.["type"]) {
+    case "json_object":
+      return { kind: "json" };
+    case "json_schema":
+      return {
+        kind: "schema",
+        name: textIn(format, "name") ?? "answer",
+        schema: asObject(format["schema"]) ?? {},
+        strict: flagIn(format, "strict"),
+        description: textIn(format, "description"),
+      };
+    default:
+      return undefined;
+  }
+}
+
+function reasoningOf(reasoning: JsonRecord | undefined): HubReasoning | undefined {
+  const effort = effortOf(reasoning?.["effort"]);
+  const summary = textIn(reasoning, "summary");
+  if (effort === undefined && summary === undefined) return undefined;
+  return { effort, budgetTokens: undefined, isShown: summary === undefined ? undefined : summary !== "none" };
+}

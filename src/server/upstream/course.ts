@@ -1,0 +1,70 @@
+// How the answer of one call becomes the client's reply: three courses stand, bytes that pass (passing.ts, native.ts) and answers that
+// are translated (translate.ts). Types only.
+import type { Quirks } from "#contract/providers.ts";
+import type { RelayFault, UpstreamError } from "./fault.ts";
+import type { JsonRecord } from "./hub.ts";
+import type { SseEvent } from "./sse.ts";
+
+/** The generated text of a reply, as far as it has come. */
+export interface Heard {
+  /** Bytes of text seen. */
+  readonly textBytes: number;
+  /** Events or replies that brought text. Most upstreams send one token in each. */
+  readonly textPieces: number;
+  text(): string;
+}
+
+/** What to do with an event: hand its bytes on, withhold it, send other bytes instead, or stop at the end or at an error. */
+export type EventAction = "pass" | "drop" | "done" | Uint8Array | RelayFault;
+
+/** Follows one streamed answer. */
+export interface Meter {
+  readonly tap: Heard;
+  /** The last usage the upstream told, in OpenAI's shape; undefined = none. */
+  readonly usage: JsonRecord | undefined;
+  /** A finish reason came: the connection may end. */
+  readonly isFinished: boolean;
+  /** Events with a payload so far. */
+  readonly events: number;
+  take(event: SseEvent): EventAction;
+  /** The last bytes of a complete stream: they wait for the settlement (reliability M11). */
+  tail(): Uint8Array;
+  /** The whole reply that the stream made, for a client that wants no stream. */
+  whole?(): Whole;
+}
+
+/** A whole body that was found to be a reply, in the client's format. */
+export interface Whole {
+  readonly kind: "body";
+  readonly body: Buffer;
+  readonly usage: JsonRecord | undefined;
+  text(): string;
+}
+
+/** Cuts the bytes of a streamed answer into events. */
+export interface EventReader {
+  push(chunk: Uint8Array): SseEvent[];
+  /** What is left at the end, if it can be an event. */
+  end(): SseEvent | undefined;
+  /** An event was too large: nothing more comes out. */
+  readonly isOverflown: boolean;
+}
+
+export interface Course {
+  /** Usage is read by them. */
+  readonly quirks: Quirks | undefined;
+  /** The answer comes as a stream even if the client wants it whole. */
+  readonly onlyStreams: boolean;
+  /** Whether an answer of this media type is streamed. */
+  isStreamType(mediaType: string): boolean;
+  /** Whether an answer of this media type may be read whole, besides JSON. */
+  isWholeType?(mediaType: string): boolean;
+  reader(): EventReader;
+  meter(): Meter;
+  /** A whole 200 body for a client that wants it whole. */
+  whole(body: Buffer): Whole | RelayFault;
+  /** A whole 200 body for a client that wants a stream: all events but the tail, and the meter that tells the rest. */
+  wholeAsStream(body: Buffer): { readonly meter: Meter; readonly bytes: Uint8Array } | RelayFault;
+  /** An answer with an error status. */
+  fault(error: UpstreamError): RelayFault;
+}

@@ -1,0 +1,161 @@
+// The hub → a body of DashScope's own generation service (providers 10.3, 29.6): OpenAI's messages within `input`, settings within
+// `parameters`; models that see and hear take their content as parts of another form.
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { chatMessages } from "#server/upstream/hub-chat-body.ts";
+import { offerOf, ownExtras, within } from "#server/upstream/hub-plain.ts";
+import {
+  type Ability,
+  type HubPart,
+  type HubRequest,
+  hintsBeyond,
+  ToolNames,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import type { Encoded, Target } from "./dialect.ts";
+
+const ABILITIES: ReadonlySet<Ability> = new Set([
+  "n",
+  "logprobs",
+  "seed",
+  "penalties",
+  "top_k",
+  "parallel_tool_calls",
+]);
+/** Members of the wire itself, under their own names. */
+const OWN_MEMBERS = [
+  "enable_search",
+  "search_options",
+  "enable_thinking",
+  "thinking_budget",
+  "repetition_penalty",
+  "vl_high_resolution_images",
+];
+const NAME_LIMIT = 64;
+/** A name that asks for a search by its end. */
+const SEARCHING = /-internet$/;
+/** Models of the multimodal address. */
+const MULTIMODAL = /^(qwen[\w.]*-(vl|omni|audio)|qvq|qwen(3\.[5-9]|[4-9](\.\d+)?)-plus)/;
+/** They answer in streams only. Source: providers 10.2. */
+const STREAMING = /^(qwq|qvq|qwen[\w.]*-omni)/;
+/** Open models that think unless told not to, and can do so in streams only. */
+const THINKING = /^qwen3-\d[\w.-]*b(-a\d+b)?$/;
+/** Models that can be told whether to think. */
+const TAKES_THINKING = /^(qwen3|qwen-(plus|turbo|flash|max)|qwen[4-9]|deepseek|glm|kimi)/;
+
+/** Whether a model's answers come from the multimodal address. */
+export function isMultimodal(model: string): boolean {
+  return MULTIMODAL.test(model);
+}
+
+/** Throws: Unmappable. */
+export function encodeRequest(request: HubRequest, { other }: Target): Encoded {
+  const { own, rest } = ownExtras(request, OWN_MEMBERS);
+  const names = new ToolNames(NAME_LIMIT);
+  const model = request.model.replace(SEARCHING, "");
+  const dropped = hintsBeyond({ ...rest, frequencyPenalty: undefined }, ABILITIES);
+  if (request.frequencyPenalty) dropped.push("frequency_penalty");
+  const thinking = thinkingOf(request, model, dropped);
+  const streams =
+    request.isStream ||
+    STREAMING.test(model) ||
+    (THINKING.test(model) && thinking["enable_thinking"] === true);
+  const parameters = {
+    result_format: "message",
+    ...(streams && { incremental_output: true }),
+    ...(SEARCHING.test(request.model) && { enable_search: true }),
+    temperature: within(request.temperature, 0, 1.99),
+    top_p: within(request.topP, 0.0001, 0.9999),
+    top_k: request.topK,
+    max_tokens: request.maxTokens,
+    stop: request.stop,
+    seed: request.seed,
+    presence_penalty: request.presencePenalty,
+    n: request.n,
+    ...(request.logprobs !== undefined && { logprobs: true, top_logprobs: request.logprobs.top }),
+    response_format: formatOf(request),
+    ...toolsOf(request, names),
+    ...thinking,
+    ...own,
+  };
+  return {
+    body: { model, input: { messages: messagesOf(request, model, names) }, parameters },
+    headers: [
+      ...(streams ? ["x-dashscope-sse", "enable"] : []),
+      ...(other === "" ? [] : ["x-dashscope-plugin", other]),
+    ],
+    dropped,
+    toolNames: names.changed,
+  };
+}
+
+function thinkingOf({ reasoning, isStream }: HubRequest, model: string, dropped: string[]): JsonRecord {
+  if (reasoning === undefined) return THINKING.test(model) && !isStream ? { enable_thinking: false } : {};
+  const isOff = reasoning.effort === "none" || reasoning.budgetTokens === 0;
+  if (!TAKES_THINKING.test(model)) {
+    if (!isOff) dropped.push("reasoning_effort");
+    return {};
+  }
+  if (isOff) return { enable_thinking: false };
+  const budget = reasoning.budgetTokens ?? 0;
+  return { enable_thinking: true, ...(budget > 0 && { thinking_budget: budget }) };
+}
+
+function formatOf({ format }: HubRequest): JsonRecord | undefined {
+  if (format?.kind === "schema") {
+    const { name, schema, strict } = format;
+    return { type: "json_schema", json_schema: { name, schema, strict } };
+  }
+  return format?.kind === "json" ? { type: "json_object" } : undefined;
+}
+
+function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
+  const { functions, forced, searches } = offerOf(request, names);
+  return {
+    ...(searches && { enable_search: true }),
+    ...(functions.length > 0 && { tools: functions.map((item) => ({ type: "function", function: item })) }),
+    ...(forced !== undefined && { tool_choice: { type: "function", function: { name: forced.name } } }),
+  };
+}
+
+function messagesOf({ messages }: HubRequest, model: string, names: ToolNames): readonly JsonRecord[] {
+  const isMedia = isMultimodal(model);
+  for (const { role, parts } of messages) if (role === "user") refuse(parts, isMedia);
+  return chatMessages(messages, names, { keepsThoughts: false }).flatMap((message): JsonRecord[] => {
+    const parts = partsOf(message["content"]);
+    if (isMedia) return [{ ...message, content: parts }];
+    // What a tool showed cannot be shown to a model that reads only.
+    const texts = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+    return texts.length === 0 && parts.length > 0 ? [] : [{ ...message, content: texts.join("\n") }];
+  });
+}
+
+/** Throws: Unmappable, by the name that chat clients know. */
+function refuse(parts: readonly HubPart[], isMedia: boolean): void {
+  for (const { kind } of parts) {
+    if (kind === "text" || kind === "refusal") continue;
+    if (kind === "file" || !isMedia)
+      throw new Unmappable(`messages[].content[].${kind}`, "该模型不支持此类内容");
+  }
+}
+
+/** The content of a chat message in DashScope's words. */
+function partsOf(content: unknown): JsonRecord[] {
+  if (typeof content === "string") return content === "" ? [] : [{ text: content }];
+  return asList(content).flatMap((item): JsonRecord[] => {
+    const part = asObject(item);
+    switch (part?.["type"]) {
+      case "text":
+        return [{ text: part["text"] }];
+      case "image_url":
+        return [{ image: asObject(part["image_url"])?.["url"] }];
+      case "video_url":
+        return [{ video: asObject(part["video_url"])?.["url"] }];
+      case "input_audio": {
+        const { data, format } = asObject(part["input_audio"]) ?? {};
+        return [{ audio: `data:audio/${format};base64,${data}` }];
+      }
+      default:
+        return [];
+    }
+  });
+}

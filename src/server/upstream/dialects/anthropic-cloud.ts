@@ -1,0 +1,71 @@
+// Claude at a cloud's own address: Anthropic's wire, but the model stands in the path, the version in the body, and Bedrock frames its
+// streams in its own way. Source: providers 23.1, 23.2.
+import type { EndpointName, Wire } from "#contract/providers.ts";
+import { asText, readJson } from "#server/upstream/hub.ts";
+import { awsException } from "#server/upstream/hub-aws.ts";
+import type { HubChunk } from "#server/upstream/hub-reply.ts";
+import { anthropic } from "./anthropic.ts";
+import { MessageDecoder } from "./anthropic-reply.ts";
+import type { Dialect, Encoded, StreamDecoder, Target, WireError, WireEvent } from "./dialect.ts";
+
+const NOTHING: readonly HubChunk[] = [];
+const BEDROCK_VERSION = "bedrock-2023-05-31";
+const VERTEX_VERSION = "vertex-2023-10-16";
+
+/** AWS Bedrock's `invoke`. Anything but Claude speaks converse.ts. */
+export const bedrock: Dialect = {
+  native: undefined,
+  frames: "aws",
+  inlinesMedia: true,
+
+  address(endpoint, wire, target) {
+    const url = placed(endpoint, wire, target);
+    return target.isStream ? url.replace(/\/invoke$/, "/invoke-with-response-stream") : url;
+  },
+
+  encode(request, context) {
+    const { body, ...rest } = inCloud(anthropic.encode(request, context), BEDROCK_VERSION);
+    const { stream: _, ...message } = body;
+    return { ...rest, body: message };
+  },
+
+  decode: anthropic.decode,
+  decoder: () => new BedrockDecoder(),
+};
+
+/** Vertex AI's `rawPredict`. */
+export const vertexClaude: Dialect = {
+  native: undefined,
+  inlinesMedia: true,
+
+  address(endpoint, wire, target) {
+    const url = placed(endpoint, wire, target);
+    return target.isStream ? url.replace(/:rawPredict$/, ":streamRawPredict") : url;
+  },
+
+  encode: (request, context) => inCloud(anthropic.encode(request, context), VERTEX_VERSION),
+  decode: anthropic.decode,
+  decoder: anthropic.decoder,
+};
+
+function placed(endpoint: EndpointName, wire: Wire, { baseUrl, model }: Target): string {
+  return baseUrl + (wire.paths[endpoint] ?? "").replace("{model}", encodeURIComponent(model));
+}
+
+function inCloud({ headers: _, ...encoded }: Encoded, version: string): Encoded {
+  const { model: _model, ...message } = encoded.body;
+  return { ...encoded, body: { anthropic_version: version, ...message } };
+}
+
+/** Each event wraps one of Claude's in base64. */
+class BedrockDecoder implements StreamDecoder {
+  readonly #inner = new MessageDecoder();
+
+  take(event: WireEvent): readonly HubChunk[] | WireError {
+    const exception = event.field("exception");
+    if (exception !== "") return awsException(exception, event.data);
+    const bytes = asText(readJson(event.data)?.["bytes"]);
+    if (bytes === undefined) return NOTHING;
+    return this.#inner.take({ data: Buffer.from(bytes, "base64").toString(), field: () => "" });
+  }
+}

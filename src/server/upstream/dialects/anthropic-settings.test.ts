@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { providerOf } from "#contract/providers.ts";
+import type { HubMessage, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
+import { anthropic } from "./anthropic.ts";
+
+const question: HubMessage = { role: "user", parts: [{ kind: "text", text: "hi" }] };
+
+function encode(request: Partial<HubRequest>) {
+  const whole: HubRequest = { model: "claude-sonnet-4-6", isStream: false, messages: [question], ...request };
+  const target = { baseUrl: "", other: "", model: whole.model, apiVersion: "", isStream: false };
+  return anthropic.encode(whole, { wire: providerOf(14) ?? fail(), target });
+}
+
+function fail(): never {
+  throw new Error("no row for Anthropic");
+}
+
+function budget(tokens: number) {
+  return { type: "enabled", budget_tokens: tokens };
+}
+
+describe("settings", () => {
+  it.each<[model: string, reasoning: Partial<HubReasoning>, maxTokens: number | undefined, body: object]>([
+    ["claude-3-5-haiku-20241022", { effort: "high" }, 500, { max_tokens: 500 }],
+    ["claude-sonnet-4-20250514", { effort: "low" }, 8000, { max_tokens: 8000, thinking: budget(1280) }],
+    ["claude-opus-4-5", { effort: "high" }, undefined, { max_tokens: 32_000, thinking: budget(4096) }],
+    ["claude-haiku-4-5", { effort: "high" }, 2000, { max_tokens: 2000, thinking: budget(1600) }],
+    ["claude-haiku-4-5", { effort: "high" }, 100, { max_tokens: 100 }],
+    ["claude-haiku-4-5", { effort: "minimal" }, 100, { max_tokens: 100, thinking: { type: "disabled" } }],
+    [
+      "claude-sonnet-4-6",
+      { effort: "max" },
+      9,
+      { max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "high" } },
+    ],
+    ["claude-sonnet-4-6", { budgetTokens: 3000 }, 9000, { max_tokens: 9000, thinking: budget(3000) }],
+    [
+      "claude-opus-4-6",
+      { effort: "max" },
+      9,
+      { max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "max" } },
+    ],
+    [
+      "us.anthropic.claude-opus-4-8",
+      { budgetTokens: 3000, isShown: true },
+      9,
+      {
+        max_tokens: 9,
+        thinking: { type: "adaptive", display: "summarized" },
+        output_config: { effort: "medium" },
+      },
+    ],
+    ["claude-opus-5", { budgetTokens: -1 }, 9, { max_tokens: 9, thinking: { type: "adaptive" } }],
+    ["glm-4.7", { effort: "medium" }, 9000, { max_tokens: 9000, thinking: budget(2048) }],
+  ])("%s thinks as its generation can: %j of %s", (model, reasoning, maxTokens, expected) => {
+    const { body } = encode({
+      model,
+      maxTokens,
+      reasoning: { effort: undefined, budgetTokens: undefined, isShown: undefined, ...reasoning },
+    });
+    const { model: _, messages: __, ...rest } = body;
+    expect(rest).toEqual(expected);
+  });
+
+  it("reads an effort off the model's name", () => {
+    const { body } = encode({ model: "claude-opus-4-7-xhigh" });
+    expect(body).toMatchObject({ model: "claude-opus-4-7", output_config: { effort: "xhigh" } });
+  });
+
+  it("sends new models no sampling, and none that thinking forbids", () => {
+    const sampling = { temperature: 0.5, topP: 0.9, topK: 5 };
+    expect(encode({ ...sampling, model: "claude-opus-4-7" }).dropped).toEqual([
+      "temperature",
+      "top_p",
+      "top_k",
+    ]);
+    expect(encode({ ...sampling, model: "claude-3-opus-20240229" }).body).toMatchObject({
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 5,
+      max_tokens: 4096,
+    });
+    const reasoning = { effort: "low", budgetTokens: undefined, isShown: undefined } as const;
+    expect(encode({ ...sampling, reasoning }).dropped).toEqual(["temperature", "top_p", "top_k"]);
+  });
+
+  it("does not think by a budget in a tool's turn whose thinking the client did not keep", () => {
+    const reasoning = { effort: "low", budgetTokens: undefined, isShown: undefined } as const;
+    const turn = (signature: string | undefined): HubMessage[] => [
+      question,
+      {
+        role: "assistant",
+        parts: [],
+        thoughts: [{ text: "T", signature }],
+        toolCalls: [{ id: "c", name: "f", arguments: "{}" }],
+      },
+      { role: "tool", callId: "c", name: "f", parts: [], isError: false },
+    ];
+    const ask = (model: string, signature?: string) =>
+      encode({ model, reasoning, messages: turn(signature) }).body["thinking"];
+    expect(ask("claude-haiku-4-5")).toBeUndefined();
+    expect(ask("claude-haiku-4-5", "S")).toEqual(budget(1280));
+    expect(ask("claude-opus-5")).toEqual({ type: "adaptive" });
+  });
+});

@@ -1,0 +1,198 @@
+// How much to think, how freely to choose and how long to write, in the words the model's generation understands (providers 6.1, 6.4).
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { Effort, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
+import { type ModelTraits, splitSuffix, traitsOf } from "./anthropic-model.ts";
+
+/** Members of the body, and the hints that found no place in it. */
+export interface Settings {
+  readonly model: string;
+  readonly traits: ModelTraits;
+  readonly maxTokens: number;
+  readonly thinking: JsonRecord | undefined;
+  readonly effort: string | undefined;
+  readonly sampling: JsonRecord;
+  readonly dropped: readonly string[];
+}
+
+/** The least the wire accepts. Unit: tokens. */
+const MIN_BUDGET = 1024;
+/** Budgets by effort. Source: providers 6.4 (New API's numbers), continued upwards. Unit: tokens. */
+const BUDGETS: Readonly<Record<string, number>> = {
+  low: 1280,
+  medium: 2048,
+  high: 4096,
+  xhigh: 8192,
+  max: 16_384,
+};
+/** The part of the limit that thinking may take. */
+const BUDGET_SHARE = 0.8;
+/** The limit of a client that names none and thinks. Source: providers 17.1.1. Unit: tokens. */
+const THINKING_OUTPUT = 32_000;
+
+/** Thinking as far as it is decided before the limit is known. */
+type Plan =
+  | { readonly kind: "none"; readonly isDropped: boolean }
+  | { readonly kind: "off" }
+  | { readonly kind: "budget"; readonly tokens: number }
+  | { readonly kind: "word"; readonly word: string | undefined };
+
+/** Decides on thinking, limit and sampling together: each bounds the others. */
+export function settingsOf(request: HubRequest): Settings {
+  const { model, suffix } = splitSuffix(request.model);
+  const traits = traitsOf(model);
+  const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? traits.defaultOutput);
+  const wanted = planOf(reasoning, traits, isForced(request));
+  const maxTokens = limitOf(request.maxTokens, traits, isThinking(wanted));
+  const plan = lacksProof(request.messages) ? unproven(wanted) : fitted(wanted, maxTokens);
+  const sampling = samplingOf(request, traits, isThinking(plan));
+  return {
+    model,
+    traits,
+    maxTokens,
+    thinking: thinkingOf(plan, reasoning?.isShown),
+    effort: plan.kind === "word" ? plan.word : undefined,
+    sampling: sampling.values,
+    dropped: [...(plan.kind === "none" && plan.isDropped ? ["reasoning_effort"] : []), ...sampling.dropped],
+  };
+}
+
+/** A tool's result is being answered, and the turn that called it has lost its thinking: most clients do not send it back. */
+function lacksProof(messages: HubRequest["messages"]): boolean {
+  const last = messages.findLast(({ role }) => role === "assistant");
+  if (last?.role !== "assistant" || last.toolCalls.length === 0) return false;
+  return !last.thoughts.some(({ signature, redacted }) => Boolean(signature ?? redacted));
+}
+
+/** Thinking by a budget demands the thinking of such a turn; thinking by a word does not (vendor docs, checked 2026-11). */
+function unproven(plan: Plan): Plan {
+  return plan.kind === "budget" ? { kind: "none", isDropped: true } : plan;
+}
+
+function isThinking(plan: Plan): boolean {
+  return plan.kind === "budget" || plan.kind === "word";
+}
+
+/** The client's own words win over the model name's. */
+function withSuffix(
+  reasoning: HubReasoning | undefined,
+  suffix: string | undefined,
+  maxTokens: number,
+): HubReasoning | undefined {
+  if (reasoning !== undefined || suffix === undefined) return reasoning;
+  if (suffix === "thinking")
+    return { effort: undefined, budgetTokens: Math.floor(maxTokens * BUDGET_SHARE), isShown: undefined };
+  // The other suffixes are words of Effort.
+  return { effort: suffix as Effort, budgetTokens: undefined, isShown: undefined };
+}
+
+/** Thinking and a forced tool exclude each other; the tool is what the client asked for. */
+function isForced({ toolChoice }: HubRequest): boolean {
+  if (toolChoice === undefined) return false;
+  return (
+    toolChoice.kind === "any" ||
+    toolChoice.kind === "tool" ||
+    (toolChoice.kind === "subset" && toolChoice.isRequired)
+  );
+}
+
+function planOf(reasoning: HubReasoning | undefined, traits: ModelTraits, isForcedTool: boolean): Plan {
+  const wish = wishOf(reasoning);
+  const canThink = traits.thinking !== "none";
+  if (wish === undefined) return { kind: "none", isDropped: false };
+  if (wish === "off") return canThink ? { kind: "off" } : { kind: "none", isDropped: false };
+  if (!canThink || isForcedTool) return { kind: "none", isDropped: true };
+  const { effort, tokens } = wish;
+  const isCounted = traits.thinking === "budget" || (traits.thinking === "either" && effort === undefined);
+  if (isCounted && (traits.thinking === "budget" || tokens !== undefined))
+    return { kind: "budget", tokens: tokens ?? BUDGETS[effort ?? "medium"] ?? MIN_BUDGET };
+  return {
+    kind: "word",
+    word: wordOf(effort ?? (tokens === undefined ? undefined : effortFor(tokens)), traits),
+  };
+}
+
+/** What the client said: nothing, no thinking, or how much; neither word nor number = as the model likes. */
+function wishOf(
+  reasoning: HubReasoning | undefined,
+): undefined | "off" | { readonly effort: Effort | undefined; readonly tokens: number | undefined } {
+  const effort = reasoning?.effort;
+  const budget = reasoning?.budgetTokens;
+  if (effort === undefined && budget === undefined) return undefined;
+  if (effort === "none" || effort === "minimal" || budget === 0) return "off";
+  return { effort, tokens: budget === undefined || budget < 0 ? undefined : budget };
+}
+
+/** Source: providers 18.2. */
+function effortFor(budgetTokens: number): Effort {
+  if (budgetTokens <= 2048) return "low";
+  return budgetTokens <= 16_384 ? "medium" : "high";
+}
+
+/** The nearest word the model knows: xhigh is max where there is one, else high. */
+function wordOf(effort: Effort | undefined, { efforts }: ModelTraits): string | undefined {
+  if (effort === undefined || efforts.includes(effort)) return effort;
+  return efforts.at(-1);
+}
+
+/** The client's limit within the model's. Thinking counts as output: a client that names none gets room for both. */
+function limitOf(wanted: number | undefined, traits: ModelTraits, thinks: boolean): number {
+  const open = thinks ? Math.max(THINKING_OUTPUT, traits.defaultOutput) : traits.defaultOutput;
+  return Math.min(Math.max(1, wanted ?? open), traits.maxOutput);
+}
+
+/**
+ * Fits a budget under the limit (providers 6.4). The limit is never raised for it, as some relays do: it bounds what the client can
+ * be charged. Where no budget fits there is no thinking.
+ */
+function fitted(plan: Plan, maxTokens: number): Plan {
+  if (plan.kind !== "budget") return plan;
+  const tokens = Math.max(MIN_BUDGET, plan.tokens);
+  if (tokens < maxTokens) return { kind: "budget", tokens };
+  const share = Math.floor(maxTokens * BUDGET_SHARE);
+  return share >= MIN_BUDGET ? { kind: "budget", tokens: share } : { kind: "none", isDropped: true };
+}
+
+function thinkingOf(plan: Plan, isShown: boolean | undefined): JsonRecord | undefined {
+  switch (plan.kind) {
+    case "none":
+      return undefined;
+    case "off":
+      return { type: "disabled" };
+    case "budget":
+      return { type: "enabled", budget_tokens: plan.tokens };
+    case "word":
+      return {
+        type: "adaptive",
+        ...(isShown !== undefined && { display: isShown ? "summarized" : "omitted" }),
+      };
+    default:
+      throw new Error(`unknown plan ${JSON.stringify(plan satisfies never)}`);
+  }
+}
+
+/** Temperature is at most 1 here; with thinking on only values that change nothing are accepted (providers 6.1, 6.4). */
+function samplingOf(
+  { temperature, topP, topK }: HubRequest,
+  { sampling }: ModelTraits,
+  thinks: boolean,
+): { readonly values: JsonRecord; readonly dropped: readonly string[] } {
+  const given = [
+    ["temperature", temperature === undefined ? undefined : Math.min(Math.max(temperature, 0), 1)],
+    ["top_p", topP],
+    ["top_k", topK],
+  ] as const;
+  const takes = (name: string, value: number): boolean => {
+    if (sampling === "none") return false;
+    if (name === "top_p" && sampling === "one" && temperature !== undefined) return false;
+    if (!thinks) return true;
+    return (name === "temperature" && value === 1) || (name === "top_p" && value >= 0.95);
+  };
+  const values: Record<string, number> = {};
+  const dropped: string[] = [];
+  for (const [name, value] of given) {
+    if (value === undefined) continue;
+    if (takes(name, value)) values[name] = value;
+    else dropped.push(name);
+  }
+  return { values, dropped };
+}

@@ -1,0 +1,184 @@
+// The history as Anthropic wants it: turns of user and assistant that alternate, tool results first and together (providers 6.1,
+// 17.1.2).
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import {
+  argumentsOf,
+  type CacheMark,
+  type HubMessage,
+  type HubPart,
+  systemText,
+  textOf,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+
+export interface Turns {
+  readonly system: string | readonly JsonRecord[] | undefined;
+  readonly messages: readonly JsonRecord[];
+  /** Hints that found no place. */
+  readonly dropped: readonly string[];
+}
+
+interface Turn {
+  readonly role: "user" | "assistant";
+  /** Stand first in a user's turn. */
+  readonly results: JsonRecord[];
+  readonly blocks: JsonRecord[];
+}
+
+/** Empty turns are refused; this says nothing. Source: providers 6.1. */
+const PLACEHOLDER = { type: "text", text: "..." } as const;
+const PDF = "application/pdf";
+
+/** `nameOf` gives a tool's name on the wire. `hint` is added to the system texts. Throws: Unmappable. */
+export function turnsOf(
+  messages: readonly HubMessage[],
+  nameOf: (name: string) => string,
+  hint: string | undefined,
+): Turns {
+  const turns: Turn[] = [];
+  const dropped = new Set<string>();
+  const turnOf = (role: Turn["role"]): Turn => {
+    const last = turns.at(-1);
+    if (last?.role === role) return last;
+    const turn: Turn = { role, results: [], blocks: [] };
+    turns.push(turn);
+    return turn;
+  };
+  for (const message of messages) {
+    if (message.role !== "tool" && message.name !== undefined) dropped.add("messages[].name");
+    switch (message.role) {
+      case "system":
+      case "developer":
+        break;
+      case "user":
+        turnOf("user").blocks.push(...message.parts.flatMap(blockOf));
+        break;
+      case "tool":
+        turnOf("user").results.push(resultOf(message));
+        break;
+      case "assistant":
+        addAssistant(turnOf("assistant").blocks, message, nameOf);
+        if (message.thoughts.some(({ signature, redacted }) => (signature || redacted) === undefined))
+          dropped.add("messages[].reasoning_content");
+        break;
+      default:
+        throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`);
+    }
+  }
+  trimLast(turns.at(-1));
+  return { system: systemOf(messages, hint), messages: alternating(turns), dropped: [...dropped] };
+}
+
+/** Empty turns go, equal neighbours become one, and the user begins. */
+function alternating(turns: readonly Turn[]): readonly JsonRecord[] {
+  const messages: { role: string; content: JsonRecord[] }[] = [];
+  for (const { role, results, blocks } of turns) {
+    const content = [...results, ...blocks];
+    if (content.length === 0) continue;
+    const last = messages.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else messages.push({ role, content });
+  }
+  if (messages[0]?.role !== "user") messages.unshift({ role: "user", content: [PLACEHOLDER] });
+  return messages;
+}
+
+/** Blanks at the end of a begun answer are refused. Source: providers 6.1. */
+function trimLast(turn: Turn | undefined): void {
+  const last = turn?.role === "assistant" ? turn.blocks.at(-1) : undefined;
+  if (last?.["type"] !== "text") return;
+  turn?.blocks.pop();
+  const text = String(last["text"]).trimEnd();
+  if (text !== "") turn?.blocks.push({ ...last, text });
+}
+
+function systemOf(messages: readonly HubMessage[], hint: string | undefined): Turns["system"] {
+  const parts = messages.flatMap((message) =>
+    message.role === "system" || message.role === "developer" ? message.parts : [],
+  );
+  if (parts.some(({ kind }) => kind !== "text" && kind !== "refusal"))
+    throw new Unmappable("messages[].content", "系统消息只能是文本");
+  const hints = hint === undefined ? [] : [hint];
+  if (parts.some((part) => part.kind === "text" && part.cache !== undefined))
+    return [...parts.flatMap(blockOf), ...hints.map((text) => ({ type: "text", text }))];
+  const texts = [systemText(messages) ?? "", ...hints].filter((text) => text !== "");
+  return texts.length === 0 ? undefined : texts.join("\n\n");
+}
+
+function addAssistant(
+  blocks: JsonRecord[],
+  message: HubMessage & { role: "assistant" },
+  nameOf: (name: string) => string,
+): void {
+  // Thinking without a proof of its origin is refused (providers 6.1).
+  for (const { text, signature, redacted } of message.thoughts) {
+    if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });
+    else if (signature !== undefined && signature !== "")
+      blocks.push({ type: "thinking", thinking: text, signature });
+  }
+  blocks.push(...message.parts.flatMap(blockOf));
+  for (const call of message.toolCalls)
+    blocks.push({ type: "tool_use", id: toolId(call.id), name: nameOf(call.name), input: argumentsOf(call) });
+}
+
+function resultOf({ callId, parts, isError, cache }: HubMessage & { role: "tool" }): JsonRecord {
+  const isText = parts.every((part) => part.kind === "text" && part.cache === undefined);
+  return {
+    type: "tool_result",
+    tool_use_id: toolId(callId),
+    content: isText ? textOf(parts) : parts.flatMap(blockOf),
+    ...(isError && { is_error: true }),
+    ...cacheControl(cache),
+  };
+}
+
+/** Ids of other vendors may hold signs that are refused here; the same id stays the same. */
+function toolId(id: string): string {
+  return id === "" ? "toolu_0" : id.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+/** A part as a block; empty texts are refused, so they go. Throws: Unmappable. */
+function blockOf(part: HubPart): JsonRecord[] {
+  switch (part.kind) {
+    case "text":
+      return part.text === "" ? [] : [{ type: "text", text: part.text, ...cacheControl(part.cache) }];
+    case "refusal":
+      return part.text === "" ? [] : [{ type: "text", text: part.text }];
+    case "image":
+      return [{ type: "image", source: sourceOf(part.source), ...cacheControl(part.cache) }];
+    case "file":
+      return [fileOf(part)];
+    case "audio":
+      throw new Unmappable("messages[].content[].input_audio", "该渠道不支持音频输入");
+    case "video":
+      throw new Unmappable("messages[].content[].video_url", "该渠道不支持视频输入");
+    default:
+      throw new Error(`unknown part ${JSON.stringify(part satisfies never)}`);
+  }
+}
+
+function sourceOf(source: (HubPart & { kind: "image" })["source"]): JsonRecord {
+  return source.kind === "url"
+    ? { type: "url", url: source.url }
+    : { type: "base64", media_type: source.mime, data: source.base64 };
+}
+
+function fileOf({ source, filename, cache }: HubPart & { kind: "file" }): JsonRecord {
+  if (source.kind === "id")
+    throw new Unmappable("messages[].content[].file.file_id", "文件编号只在原厂商有效，请直接发送文件内容");
+  const more = { ...(filename !== undefined && { title: filename }), ...cacheControl(cache) };
+  if (source.kind === "url") return { type: "document", source: { type: "url", url: source.url }, ...more };
+  if (source.mime.startsWith("image/"))
+    return { type: "image", source: sourceOf(source), ...cacheControl(cache) };
+  if (source.mime === PDF) return { type: "document", source: sourceOf(source), ...more };
+  if (!source.mime.startsWith("text/"))
+    throw new Unmappable("messages[].content[].file", "该渠道只支持 PDF 和文本文件");
+  const data = Buffer.from(source.base64, "base64").toString();
+  return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...more };
+}
+
+/** The member that marks a block for the prompt cache. */
+export function cacheControl(cache: CacheMark | undefined): JsonRecord {
+  if (cache === undefined) return {};
+  return { cache_control: { type: "ephemeral", ...(cache.ttl !== undefined && { ttl: cache.ttl }) } };
+}

@@ -1,0 +1,91 @@
+// Anthropic Messages, and the vendors with an address that speaks it (providers 6, 17.1). The wire's own reading and writing; what a
+// model's generation accepts is told in anthropic-model.ts.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import {
+  type Ability,
+  type HubFormat,
+  type HubRequest,
+  hintsBeyond,
+  ToolNames,
+} from "#server/upstream/hub-request.ts";
+import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
+import { type Settings, settingsOf } from "./anthropic-settings.ts";
+import { toolsOf } from "./anthropic-tools.ts";
+import { turnsOf } from "./anthropic-turns.ts";
+import type { Dialect, Encoded } from "./dialect.ts";
+
+/** Source: providers 6. */
+const VERSION = "2023-06-01";
+/** Source: providers 17.1.2; longer ones get a name of their own for the call. */
+const TOOL_NAME_LIMIT = 128;
+const ABILITIES: ReadonlySet<Ability> = new Set(["top_k", "service_tier", "user", "parallel_tool_calls"]);
+
+export const anthropic: Dialect = {
+  native: "messages",
+
+  address(endpoint, wire, { baseUrl }) {
+    const path = wire.paths[endpoint] ?? "";
+    // A base that ends in its version already holds the path's first segment (providers 1.2).
+    return baseUrl + (/\/v\d+$/.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
+  },
+
+  encode: encodeMessages,
+  decode: decodeMessage,
+  decoder: () => new MessageDecoder(),
+  readError: (status, body) => errorIn(body, status),
+};
+
+/** The request in Anthropic's words. Throws: Unmappable. */
+function encodeMessages(request: HubRequest): Encoded {
+  const hints = hintsBeyond(request, ABILITIES);
+  const names = new ToolNames(TOOL_NAME_LIMIT);
+  const nameOf = (name: string) => names.wireName(name);
+  const settings = settingsOf(request);
+  const format = formatOf(request.format, settings);
+  const turns = turnsOf(request.messages, nameOf, format.hint);
+  const stops = request.stop?.filter((stop) => stop.trim() !== "") ?? [];
+  const output = {
+    ...(settings.effort !== undefined && { effort: settings.effort }),
+    ...(format.schema !== undefined && { format: { type: "json_schema", schema: format.schema } }),
+  };
+  const tier = tierOf(request.serviceTier);
+  const isTierLost =
+    request.serviceTier !== undefined && request.serviceTier !== "auto" && tier === undefined;
+  const body: JsonRecord = {
+    model: settings.model,
+    max_tokens: settings.maxTokens,
+    ...settings.sampling,
+    ...(stops.length > 0 && { stop_sequences: stops }),
+    ...(turns.system !== undefined && { system: turns.system }),
+    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    messages: turns.messages,
+    ...toolsOf(request, nameOf),
+    ...(settings.thinking !== undefined && { thinking: settings.thinking }),
+    ...(Object.keys(output).length > 0 && { output_config: output }),
+    ...(tier !== undefined && { service_tier: tier }),
+    ...(request.isStream && { stream: true }),
+  };
+  return {
+    body,
+    headers: ["anthropic-version", VERSION],
+    dropped: [...settings.dropped, ...turns.dropped, ...hints, ...(isTierLost ? ["service_tier"] : [])],
+    toolNames: names.changed,
+  };
+}
+
+/** Schemas are enforced by models that can; others, and plain JSON, are asked for (providers 6.1). */
+function formatOf(
+  format: HubFormat | undefined,
+  { traits }: Settings,
+): { readonly schema?: JsonRecord; readonly hint?: string } {
+  if (format === undefined || format.kind === "text") return {};
+  if (format.kind !== "schema") return { hint: "Respond with one valid JSON object and nothing else." };
+  if (traits.hasSchemas) return { schema: format.schema };
+  const schema = JSON.stringify(format.schema);
+  return { hint: `Respond with one JSON object that matches this JSON schema, and nothing else:\n${schema}` };
+}
+
+/** undefined = the wire has no such tier, or needs no word for it: `auto` is what it does by itself. */
+function tierOf(tier: string | undefined): string | undefined {
+  return tier === "default" || tier === "standard_only" ? "standard_only" : undefined;
+}

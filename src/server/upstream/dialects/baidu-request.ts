@@ -1,0 +1,166 @@
+// The hub → a body of Qianfan's classic service (providers 8.4, 29.5): texts only, strict turns, functions one at a time.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import { toolText } from "#server/upstream/hub-chat-body.ts";
+import {
+  alternated,
+  type Joined,
+  offerOf,
+  ownExtras,
+  plainSchema,
+  within,
+} from "#server/upstream/hub-plain.ts";
+import {
+  type Ability,
+  argumentsOf,
+  type HubMessage,
+  type HubPart,
+  type HubRequest,
+  hintsBeyond,
+  systemText,
+  ToolNames,
+  textOf,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import type { Encoded } from "./dialect.ts";
+
+const ABILITIES: ReadonlySet<Ability> = new Set(["user", "parallel_tool_calls"]);
+/** Members of the wire itself, under their own names. */
+const OWN_MEMBERS = ["disable_search", "enable_citation", "enable_trace", "penalty_score"];
+const NAME_LIMIT = 64;
+const STOPS = { count: 4, chars: 20 };
+const MAX_TOKENS = { low: 2, high: 2048 };
+/** Baidu's own models; those of other makers have no word for a system text. */
+const OWN_MODELS = /^(ernie|eb-|completions|ai_apaas)/;
+
+interface Turn {
+  readonly role: "user" | "assistant" | "function";
+  readonly content: string;
+  readonly name?: string;
+  readonly function_call?: JsonRecord;
+}
+
+/** Throws: Unmappable. */
+export function encodeRequest(request: HubRequest): Encoded {
+  const { own, rest } = ownExtras(request, OWN_MEMBERS);
+  const names = new ToolNames(NAME_LIMIT);
+  const system = systemText(request.messages);
+  const isOwn = OWN_MODELS.test(request.model.toLowerCase());
+  const { stops, penalty, dropped } = fitting(request, hintsBeyond(rest, ABILITIES));
+  const turns = turnsOf(request.messages, names);
+  const greeting: Turn[] =
+    system === undefined || isOwn
+      ? []
+      : [
+          { role: "user", content: system },
+          { role: "assistant", content: "Okay" },
+        ];
+  const body = {
+    messages: alternated([...greeting, ...turns], {
+      isAnswer: ({ role }) => role === "assistant",
+      join: joined,
+      say: (role, content) => ({ role, content }),
+    }),
+    ...(isOwn && system !== "" && { system }),
+    temperature: within(request.temperature, 0.01, 1),
+    top_p: within(request.topP, 0.01, 1),
+    max_output_tokens: within(request.maxTokens, MAX_TOKENS.low, MAX_TOKENS.high),
+    stop: stops.length > 0 ? stops : undefined,
+    penalty_score: penalty,
+    stream: request.isStream,
+    user_id: request.user,
+    response_format: formatOf(request),
+    ...functionsOf(request, names, dropped),
+    ...own,
+  };
+  return { body, dropped, toolNames: names.changed };
+}
+
+/** What the wire takes of settings it has narrower limits for; what does not fit joins the dropped ones. */
+function fitting(
+  { stop = [], maxTokens, frequencyPenalty, reasoning }: HubRequest,
+  hints: readonly string[],
+) {
+  const stops = stop.filter((text) => text.length <= STOPS.chars).slice(0, STOPS.count);
+  // 1 … 2 is all it knows of penalties.
+  const penalty =
+    frequencyPenalty !== undefined && frequencyPenalty > 0
+      ? Math.min(1 + frequencyPenalty / 2, 2)
+      : undefined;
+  const dropped = hints.filter((name) => name !== "frequency_penalty" || penalty === undefined);
+  if (stops.length < stop.length) dropped.push("stop");
+  if (maxTokens !== undefined && maxTokens > MAX_TOKENS.high) dropped.push("max_tokens");
+  if (reasoning !== undefined) dropped.push("reasoning_effort");
+  return { stops, penalty, dropped };
+}
+
+function formatOf({ format }: HubRequest): string | undefined {
+  if (format?.kind === "schema") throw new Unmappable("response_format", "该渠道不支持 JSON Schema 输出");
+  return format?.kind === "json" ? "json_object" : undefined;
+}
+
+function functionsOf(request: HubRequest, names: ToolNames, dropped: string[]): JsonRecord {
+  const { functions, forced, searches } = offerOf(request, names);
+  if (searches) dropped.push("web_search_options");
+  if (functions.length === 0) return {};
+  return {
+    functions: functions.map(({ name, description, parameters }) => ({
+      name,
+      description: description ?? name,
+      parameters: plainSchema(parameters),
+    })),
+    ...(forced !== undefined && { tool_choice: { type: "function", function: { name: forced.name } } }),
+  };
+}
+
+/** A turn calls one function; calls made at once are told one after the other, each with its result. */
+function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
+  const results = new Map<string, HubMessage & { role: "tool" }>();
+  for (const message of messages) if (message.role === "tool") results.set(message.callId, message);
+  return messages.flatMap((message): Turn[] => {
+    switch (message.role) {
+      case "user":
+        return [{ role: "user", content: plainText(message.parts) }];
+      case "assistant":
+        return answerTurns(message, results, names);
+      case "tool":
+        // Results stand behind their calls; one without a call is told as text.
+        return results.delete(message.callId) ? [{ role: "user", content: toolText(message) }] : [];
+      default:
+        return [];
+    }
+  });
+}
+
+function answerTurns(
+  { parts, toolCalls }: HubMessage & { role: "assistant" },
+  results: Map<string, HubMessage & { role: "tool" }>,
+  names: ToolNames,
+): Turn[] {
+  const text = textOf(parts);
+  if (toolCalls.length === 0) return text === "" ? [] : [{ role: "assistant", content: text }];
+  return toolCalls.flatMap((call, at): Turn[] => {
+    const name = names.wireName(call.name);
+    const function_call = {
+      name,
+      arguments: call.isCustom ? JSON.stringify(argumentsOf(call)) : call.arguments,
+    };
+    const result = results.get(call.id);
+    results.delete(call.id);
+    return [
+      { role: "assistant", content: at === 0 ? text : "", function_call },
+      ...(result === undefined ? [] : [{ role: "function", name, content: toolText(result) } as const]),
+    ];
+  });
+}
+
+function plainText(parts: readonly HubPart[]): string {
+  const other = parts.find(({ kind }) => kind !== "text" && kind !== "refusal");
+  if (other !== undefined) throw new Unmappable(`messages[].content[].${other.kind}`, "该渠道只支持文本内容");
+  return textOf(parts, "\n");
+}
+
+function joined(one: Turn, other: Turn): Joined<Turn> {
+  const isPlain = one.role !== "function" && other.role !== "function" && one.function_call === undefined;
+  if (!isPlain) return undefined;
+  return { ...other, content: [one.content, other.content].filter((text) => text !== "").join("\n") };
+}

@@ -1,0 +1,61 @@
+// Parts of messages → Converse's content blocks (providers 23.1; AWS API reference, ContentBlock). Pure.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import { type HubPart, type MediaSource, Unmappable } from "#server/upstream/hub-request.ts";
+
+/** Media types → Converse's names of formats. */
+const IMAGES: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpeg",
+  "image/jpg": "jpeg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+};
+const DOCUMENTS: Readonly<Record<string, string>> = {
+  "application/pdf": "pdf",
+  "text/csv": "csv",
+  "text/html": "html",
+  "text/plain": "txt",
+  "text/markdown": "md",
+};
+
+/** None for a blank text, which is refused. Throws: Unmappable. */
+export function blockOf(part: HubPart): JsonRecord[] {
+  switch (part.kind) {
+    case "text":
+    case "refusal":
+      return part.text.trim() === "" ? [] : [{ text: part.text }];
+    case "image":
+      return [{ image: mediumOf("image_url", part.source, IMAGES) }];
+    case "file": {
+      const { source, filename } = part;
+      if (source.kind === "id")
+        throw new Unmappable("messages[].content[].file", "该渠道不支持以编号引用文件");
+      return [{ document: { name: nameOf(filename), ...mediumOf("file", source, DOCUMENTS) } }];
+    }
+    case "audio":
+    case "video":
+      throw new Unmappable(`messages[].content[].${part.kind}`, "该渠道只支持文本、图片与文档");
+    default:
+      throw new Error(`unknown part ${JSON.stringify(part satisfies never)}`);
+  }
+}
+
+function mediumOf(
+  what: string,
+  source: MediaSource,
+  formats: Readonly<Record<string, string>>,
+): { readonly format: string; readonly source: JsonRecord } {
+  const format = source.kind === "data" ? formats[source.mime.toLowerCase()] : undefined;
+  if (source.kind !== "data" || format === undefined)
+    throw new Unmappable(`messages[].content[].${what}`, "该渠道不支持此媒体格式");
+  return { format, source: { bytes: source.base64 } };
+}
+
+/** A document's name may hold letters, digits, single blanks, hyphens and brackets only. */
+function nameOf(filename: string | undefined): string {
+  const name = (filename ?? "")
+    .replace(/\.\w+$/, "")
+    .replace(/[^A-Za-z0-9\-()[\]]+/g, " ")
+    .trim();
+  return name.slice(0, 200) || "document";
+}

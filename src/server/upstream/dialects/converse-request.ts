@@ -1,0 +1,137 @@
+// The hub → a Converse body (providers 23.1). Pure.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import { functionOf } from "#server/upstream/hub-chat-body.ts";
+import {
+  argumentsOf,
+  type HubMessage,
+  type HubRequest,
+  type HubThought,
+  type HubToolCall,
+  hintsBeyond,
+  shortName,
+  systemText,
+  ToolNames,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import { blockOf } from "./converse-media.ts";
+import type { Encoded } from "./dialect.ts";
+
+const TOOL_NAME_LIMIT = 64;
+/** What it calls a call may hold no other signs. */
+const CALL_ID_LIMIT = 64;
+
+/** Throws: Unmappable. */
+export function encodeRequest(request: HubRequest): Encoded {
+  const { format, maxTokens, temperature, topP, stop = [] } = request;
+  if (format !== undefined && format.kind !== "text") throw new Unmappable("response_format");
+  const names = new ToolNames(TOOL_NAME_LIMIT);
+  const system = systemText(request.messages) ?? "";
+  const settings = {
+    maxTokens,
+    temperature,
+    topP,
+    ...(stop.length > 0 && { stopSequences: stop }),
+  };
+  const body = {
+    ...(system !== "" && { system: [{ text: system }] }),
+    messages: turnsOf(request.messages, names),
+    ...(Object.values(settings).some((value) => value !== undefined) && { inferenceConfig: settings }),
+    toolConfig: toolConfigOf(request, names),
+  };
+  return { body, dropped: droppedOf(request), toolNames: names.changed };
+}
+
+function droppedOf(request: HubRequest): string[] {
+  const searches = request.tools?.some(({ kind }) => kind === "web-search") === true;
+  return [
+    ...hintsBeyond(request, new Set()),
+    // Each family has a word of its own for it.
+    ...(request.reasoning === undefined ? [] : ["reasoning_effort"]),
+    ...(searches ? ["web_search_options"] : []),
+  ];
+}
+
+interface Turn {
+  readonly role: "user" | "assistant";
+  readonly content: JsonRecord[];
+}
+
+/** Sides take turns: neighbours of one side are one turn, and the user begins. Throws: Unmappable. */
+function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const role = message.role === "assistant" ? "assistant" : "user";
+    const content = contentOf(message, names);
+    if (content.length === 0) continue;
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [{ text: "…" }] });
+  return turns;
+}
+
+/** None for system texts, which stand elsewhere. Throws: Unmappable. */
+function contentOf(message: HubMessage, names: ToolNames): JsonRecord[] {
+  const said = message.parts.flatMap(blockOf);
+  switch (message.role) {
+    case "system":
+    case "developer":
+      return [];
+    case "user":
+      return said;
+    case "assistant":
+      return [
+        ...thoughtsOf(message.thoughts),
+        ...said,
+        ...message.toolCalls.map((call) => callOf(call, names)),
+      ];
+    case "tool": {
+      const toolUseId = shortName(message.callId, CALL_ID_LIMIT);
+      return [{ toolResult: { toolUseId, content: said, ...(message.isError && { status: "error" }) } }];
+    }
+    default:
+      throw new Error(`unknown role ${JSON.stringify(message satisfies never)}`);
+  }
+}
+
+/** Thinking without its proof is refused. */
+function thoughtsOf(thoughts: readonly HubThought[]): JsonRecord[] {
+  return thoughts.flatMap(({ text, signature }) =>
+    signature === undefined ? [] : [{ reasoningContent: { reasoningText: { text, signature } } }],
+  );
+}
+
+function callOf(call: HubToolCall, names: ToolNames): JsonRecord {
+  const toolUseId = shortName(call.id, CALL_ID_LIMIT);
+  return { toolUse: { toolUseId, name: names.wireName(call.name), input: argumentsOf(call) } };
+}
+
+/** Throws: Unmappable. */
+function toolConfigOf(request: HubRequest, names: ToolNames): JsonRecord | undefined {
+  const { tools = [], toolChoice, messages } = request;
+  const called = messages.flatMap((message) =>
+    message.role === "assistant" ? message.toolCalls.map(({ name }) => name) : [],
+  );
+  const wanted = toolChoice?.kind === "subset" ? new Set(toolChoice.names) : undefined;
+  const offered = tools.flatMap((tool) =>
+    tool.kind === "web-search" || wanted?.has(tool.name) === false ? [] : [functionOf(tool, names)],
+  );
+  if (toolChoice?.kind === "none" || offered.length === 0) {
+    // A history of calls is refused where no tools are offered, and offered tools may be called.
+    if (called.length > 0) throw new Unmappable("tool_choice", "该渠道的工具调用历史必须附带可用的工具");
+    return undefined;
+  }
+  return {
+    tools: offered.map(({ name, description, parameters }) => ({
+      toolSpec: { name, ...(description && { description }), inputSchema: { json: parameters } },
+    })),
+    toolChoice: choiceOf(toolChoice, names),
+  };
+}
+
+function choiceOf(choice: HubRequest["toolChoice"], names: ToolNames): JsonRecord | undefined {
+  if (choice?.kind === "tool") return { tool: { name: names.wireName(choice.name) } };
+  if (choice?.kind === "any" || (choice?.kind === "subset" && choice.isRequired)) return { any: {} };
+  return undefined;
+}

@@ -1,0 +1,165 @@
+// A conversation as Gemini's `contents` and `systemInstruction` (providers 7.2, 7.5). Pure.
+import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import {
+  argumentsOf,
+  type HubMessage,
+  type HubPart,
+  type HubToolCall,
+  type MediaSource,
+  systemText,
+  textOf,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import { generationOf } from "./gemini-thinking.ts";
+
+type Assistant = HubMessage & { role: "assistant" };
+type ToolResult = HubMessage & { role: "tool" };
+
+/** Stands where a call's signature is not known, so that Gemini 3 does not ask for it. Source: providers 7.5. */
+const NO_SIGNATURE = "skip_thought_signature_validator";
+
+export interface Conversation {
+  readonly contents: readonly JsonRecord[];
+  readonly systemInstruction: JsonRecord | undefined;
+}
+
+interface Turn {
+  readonly role: "user" | "model";
+  readonly parts: JsonRecord[];
+}
+
+export interface Speaker {
+  /** Upstream name. */
+  readonly model: string;
+  /** The API in use knows `systemInstruction`: v1 does not. */
+  readonly takesSystem: boolean;
+  wireName(name: string): string;
+}
+
+/** The messages in Gemini's words. Throws: Unmappable. */
+export function conversation(messages: readonly HubMessage[], speaker: Speaker): Conversation {
+  const system = systemText(messages) ?? "";
+  const turns = new Turns();
+  const calls = new Map<string, HubToolCall>();
+  for (const message of messages) {
+    switch (message.role) {
+      case "system":
+      case "developer":
+        for (const part of message.parts)
+          if (part.kind !== "text") throw new Unmappable(PART_NAMES[part.kind]);
+        break;
+      case "user":
+        turns.add("user", partsOf(message.parts));
+        break;
+      case "assistant":
+        for (const call of message.toolCalls) calls.set(call.id, call);
+        turns.add("model", [...partsOf(message.parts), ...callsOf(message, speaker)]);
+        break;
+      case "tool":
+        turns.add("user", resultOf(message, calls.get(message.callId), speaker));
+        break;
+    }
+  }
+  return placed(system, turns.list, speaker);
+}
+
+/** Neighbours of one role are one turn; Gemini wants them in alternation, results of parallel calls together. */
+class Turns {
+  readonly list: Turn[] = [];
+
+  add(role: Turn["role"], parts: readonly JsonRecord[]): void {
+    if (parts.length === 0) return;
+    const last = this.list.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else this.list.push({ role, parts: [...parts] });
+  }
+}
+
+/** Puts the system's text where this model reads it. Old models: a turn of its own, and a nod (One API's way). */
+function placed(system: string, turns: readonly Turn[], speaker: Speaker): Conversation {
+  const contents = turns.map(({ role, parts }) => ({ role, parts }));
+  if (system === "") return { contents, systemInstruction: undefined };
+  const instruction = { parts: [{ text: system }] };
+  if (contents.length === 0)
+    return { contents: [{ role: "user", ...instruction }], systemInstruction: undefined };
+  if (speaker.takesSystem) return { contents, systemInstruction: instruction };
+  const nod = { role: "model", parts: [{ text: "Okay" }] };
+  return { contents: [{ role: "user", ...instruction }, nod, ...contents], systemInstruction: undefined };
+}
+
+const PART_NAMES: Readonly<Record<HubPart["kind"], string>> = {
+  text: "messages[].content[].text",
+  image: "messages[].content[].image_url",
+  audio: "messages[].content[].input_audio",
+  video: "messages[].content[].video_url",
+  file: "messages[].content[].file",
+  refusal: "messages[].content[].refusal",
+};
+
+function partsOf(parts: readonly HubPart[]): JsonRecord[] {
+  return parts.filter((part) => !("text" in part && part.text === "")).map(partOf);
+}
+
+function partOf(part: HubPart): JsonRecord {
+  switch (part.kind) {
+    case "text":
+    case "refusal":
+      return { text: part.text };
+    case "image":
+    case "video":
+      return mediaPart(part.source, PART_NAMES[part.kind]);
+    case "audio":
+      return { inlineData: { mimeType: `audio/${part.format}`, data: part.base64 } };
+    case "file":
+      if (part.source.kind !== "id") return mediaPart(part.source, PART_NAMES.file);
+      throw new Unmappable(`${PART_NAMES.file}.file_id`, "上游渠道无法读取其他服务中的文件");
+  }
+}
+
+/** Addresses that Gemini opens itself: its Files API, Cloud Storage, YouTube. */
+const OPENED_BY_GEMINI =
+  /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/((www|m)\.)?youtube\.com\/|https:\/\/youtu\.be\/)/;
+
+export function isOpenedByGemini(url: string): boolean {
+  return OPENED_BY_GEMINI.test(url);
+}
+
+function mediaPart(source: MediaSource, name: string): JsonRecord {
+  if (source.kind === "data") return { inlineData: { mimeType: source.mime, data: source.base64 } };
+  if (isOpenedByGemini(source.url)) return { fileData: { fileUri: source.url } };
+  throw new Unmappable(name, "上游渠道无法打开该地址，请改用 base64 内容");
+}
+
+function callsOf({ toolCalls }: Assistant, { model, wireName }: Speaker): JsonRecord[] {
+  const isThird = generationOf(model) >= 3;
+  return toolCalls.map((call, at) => {
+    // Only the first call of a step is signed.
+    const signature = call.signature ?? (isThird && at === 0 ? NO_SIGNATURE : undefined);
+    return {
+      functionCall: { ...(isThird && { id: call.id }), name: wireName(call.name), args: argumentsOf(call) },
+      ...(signature !== undefined && { thoughtSignature: signature }),
+    };
+  });
+}
+
+/** A tool's answer, and its media beside it: they belong to the same turn. */
+function resultOf(message: ToolResult, call: HubToolCall | undefined, speaker: Speaker): JsonRecord[] {
+  const name = message.name ?? call?.name;
+  if (name === undefined) throw new Unmappable("messages[].tool_call_id", "找不到与之对应的工具调用");
+  const isThird = generationOf(speaker.model) >= 3;
+  const response = {
+    functionResponse: {
+      ...(isThird && { id: message.callId }),
+      name: speaker.wireName(name),
+      response: responseOf(textOf(message.parts, "\n"), message.isError),
+    },
+  };
+  const media = message.parts.filter(({ kind }) => kind !== "text" && kind !== "refusal");
+  return [response, ...partsOf(media)];
+}
+
+function responseOf(text: string, isError: boolean): JsonRecord {
+  if (isError) return { error: text };
+  const object = text.startsWith("{") ? asObject(readJson(text)) : undefined;
+  return object ?? { content: text };
+}

@@ -1,0 +1,104 @@
+// A generation request as Gemini's generateContent body (providers 7.2, 29.3). Pure.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import { type HubFormat, type HubRequest, ToolNames, Unmappable } from "#server/upstream/hub-request.ts";
+import type { EncodeContext, Encoded } from "./dialect.ts";
+import { conversation } from "./gemini-contents.ts";
+import { extrasOf } from "./gemini-extras.ts";
+import { cleanSchema } from "./gemini-schema.ts";
+import { thinkingConfig } from "./gemini-thinking.ts";
+import { toolBox } from "./gemini-tools.ts";
+
+/** One API's five categories; the operator of an upstream key answers for what is asked with it. */
+const SAFETY_SETTINGS = [
+  "HARM_CATEGORY_HARASSMENT",
+  "HARM_CATEGORY_HATE_SPEECH",
+  "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+  "HARM_CATEGORY_DANGEROUS_CONTENT",
+  "HARM_CATEGORY_CIVIC_INTEGRITY",
+].map((category) => ({ category, threshold: "BLOCK_NONE" }));
+
+/** Models from before there was a `systemInstruction`. */
+const WITHOUT_SYSTEM = /^gemini-(1\.0-)?pro(-vision)?(-\d+)?$/;
+
+/** Unit: characters of a function name. */
+const LONGEST_NAME = 64;
+const MOST_STOPS = 5;
+const MOST_ANSWERS = 8;
+const INT32 = 2 ** 31;
+
+/** Throws: Unmappable. */
+export function encodeRequest(request: HubRequest, { target }: EncodeContext): Encoded {
+  const names = new ToolNames(LONGEST_NAME);
+  const wireName = (name: string) => names.wireName(name);
+  const takesSystem = target.other !== "v1" && !WITHOUT_SYSTEM.test(request.model);
+  const { contents, systemInstruction } = conversation(request.messages, {
+    model: request.model,
+    takesSystem,
+    wireName,
+  });
+  if (contents.length === 0) throw new Unmappable("messages", "对话内容不能为空");
+  const { tools, toolConfig } = toolBox(request, wireName);
+  const dropped: string[] = [];
+  const extras = extrasOf(request, dropped);
+  const generationConfig = { ...settingsOf(request, dropped), ...extras.generationConfig };
+  const body = {
+    ...(systemInstruction !== undefined && { systemInstruction }),
+    contents,
+    ...(tools !== undefined && { tools }),
+    ...(toolConfig !== undefined && { toolConfig }),
+    ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+    safetySettings: SAFETY_SETTINGS,
+    ...extras.body,
+  };
+  return { body, dropped, toolNames: names.changed };
+}
+
+function settingsOf(request: HubRequest, dropped: string[]): JsonRecord {
+  const { temperature, topP, topK, maxTokens, stop = [], seed, n, logprobs } = request;
+  if (stop.length > MOST_STOPS) throw new Unmappable("stop", `最多支持 ${MOST_STOPS} 个停止序列`);
+  if (n !== undefined && n > MOST_ANSWERS) throw new Unmappable("n", `最多支持 ${MOST_ANSWERS} 个回答`);
+  // Seeds are 32 bits wide here.
+  const isSeed = seed !== undefined && Number.isInteger(seed) && seed >= -INT32 && seed < INT32;
+  if (seed !== undefined && !isSeed) dropped.push("seed");
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(topK !== undefined && { topK }),
+    ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    ...(stop.length > 0 && { stopSequences: stop }),
+    ...(isSeed && { seed }),
+    ...penaltiesOf(request),
+    ...(n !== undefined && n > 1 && { candidateCount: n }),
+    ...(logprobs !== undefined && { responseLogprobs: true }),
+    ...(logprobs?.top !== undefined && { logprobs: logprobs.top }),
+    ...formatOf(request.format),
+    ...thinkingOf(request, dropped),
+  };
+}
+
+/** Penalties of 0 are none; some models refuse the very field. */
+function penaltiesOf({ presencePenalty, frequencyPenalty }: HubRequest): JsonRecord {
+  return {
+    ...(presencePenalty !== undefined && presencePenalty !== 0 && { presencePenalty }),
+    ...(frequencyPenalty !== undefined && frequencyPenalty !== 0 && { frequencyPenalty }),
+  };
+}
+
+function formatOf(format: HubFormat | undefined): JsonRecord {
+  switch (format?.kind) {
+    case undefined:
+    case "text":
+      return {};
+    case "json":
+      return { responseMimeType: "application/json" };
+    case "schema":
+      return { responseMimeType: "application/json", responseSchema: cleanSchema(format.schema) };
+  }
+}
+
+function thinkingOf({ model, reasoning }: HubRequest, dropped: string[]): JsonRecord {
+  if (reasoning === undefined) return {};
+  const config = thinkingConfig(model, reasoning);
+  if (config === undefined) dropped.push("reasoning_effort");
+  return config === undefined || Object.keys(config).length === 0 ? {} : { thinkingConfig: config };
+}

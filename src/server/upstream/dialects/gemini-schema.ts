@@ -1,0 +1,219 @@
+// Cleans a JSON schema down to what Gemini's Schema knows (providers 7.4): references resolved, unknown words left out, types as it
+// writes them. What is left out only loosens the schema. Pure.
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+
+/** Words that are taken over as they are. `example` and `default` may hold anything. */
+const KEPT = [
+  "title",
+  "description",
+  "nullable",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minimum",
+  "maximum",
+  "propertyOrdering",
+  "example",
+  "default",
+] as const;
+
+const FORMATS: Readonly<Record<string, readonly string[]>> = {
+  string: ["enum", "date-time"],
+  number: ["float", "double"],
+  integer: ["int32", "int64"],
+};
+
+/** A schema may contain itself this often, then it is an object without details. Source: providers 7.4. */
+const RECURSION_DEPTH = 5;
+/** No honest schema is deeper or larger; what lies beyond is an object without details. */
+const NESTING_DEPTH = 40;
+const MOST_NODES = 10_000;
+
+interface Place {
+  readonly root: JsonRecord;
+  /** References that led here. */
+  readonly trail: readonly string[];
+  readonly depth: number;
+  readonly budget: { nodes: number };
+}
+
+/** The schema in Gemini's words. */
+export function cleanSchema(schema: JsonRecord): JsonRecord {
+  return clean(schema, { root: schema, trail: [], depth: 0, budget: { nodes: MOST_NODES } });
+}
+
+/** The parameters of a function; undefined = it takes none (an object without properties is refused by older models). */
+export function cleanParameters(schema: JsonRecord | undefined): JsonRecord | undefined {
+  if (schema === undefined) return undefined;
+  const cleaned = cleanSchema(schema);
+  const isEmpty = cleaned["properties"] === undefined && cleaned["anyOf"] === undefined;
+  return isEmpty ? undefined : { type: "object", ...cleaned };
+}
+
+function clean(schema: unknown, place: Place): JsonRecord {
+  const given = asObject(schema);
+  place.budget.nodes -= 1;
+  // `true` allows anything, `false` nothing; neither can be said.
+  if (given === undefined || place.depth > NESTING_DEPTH || place.budget.nodes < 0) return { type: "object" };
+  const reference = given["$ref"];
+  if (typeof reference === "string") return followed(given, reference, place);
+  if (given["allOf"] !== undefined) return clean(merged(given, place), place);
+  const below = { ...place, depth: place.depth + 1 };
+  const { types, isNullable } = typesOf(given);
+  const kept = keptOf(given);
+  if (isNullable) kept["nullable"] = true;
+  const choices = choicesOf(given, types, below);
+  if (choices !== undefined) return withChoices(kept, choices);
+  const type = types[0] ?? implied(given);
+  return {
+    ...(type !== undefined && { type }),
+    ...kept,
+    ...formatOf(given, type),
+    ...enumOf(given, type),
+    ...(type === "object" && propertiesOf(given, below)),
+    ...(type === "array" && { items: itemsOf(given, below) }),
+  };
+}
+
+function keptOf(given: JsonRecord): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const word of KEPT) if (given[word] !== undefined) kept[word] = given[word];
+  return kept;
+}
+
+/** Follows `#/$defs/…`; words beside the reference stay. */
+function followed(given: JsonRecord, reference: string, place: Place): JsonRecord {
+  const { $ref: _, ...beside } = given;
+  const target = asObject(lookUp(place.root, reference));
+  if (target === undefined || isCircle(place, reference)) return { type: "object", ...keptOf(beside) };
+  return clean({ ...target, ...beside }, { ...place, trail: [...place.trail, reference] });
+}
+
+function isCircle({ trail }: Place, reference: string): boolean {
+  return trail.filter((earlier) => earlier === reference).length >= RECURSION_DEPTH;
+}
+
+function lookUp(root: JsonRecord, reference: string): unknown {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let current: unknown = root;
+  for (const step of reference.slice(2).split("/")) {
+    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    const object = asObject(current);
+    if (object === undefined || !Object.hasOwn(object, name)) return undefined;
+    current = object[name];
+  }
+  return current;
+}
+
+/** All parts of `allOf` in one schema: properties and required add up, of other words the last counts. */
+function merged(given: JsonRecord, place: Place): JsonRecord {
+  const { allOf, ...own } = given;
+  let properties: JsonRecord = {};
+  let required: readonly unknown[] = [];
+  let all: JsonRecord = {};
+  for (const part of [...asList(allOf), own]) {
+    const plain = resolved(asObject(part) ?? {}, place);
+    properties = { ...properties, ...asObject(plain["properties"]) };
+    required = [...required, ...asList(plain["required"])];
+    all = { ...all, ...plain };
+  }
+  const { allOf: _, ...rest } = all;
+  return {
+    ...rest,
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required: [...new Set(required)] }),
+  };
+}
+
+/** A part of `allOf` without its own reference or `allOf`. */
+function resolved(part: JsonRecord, place: Place): JsonRecord {
+  const below = { ...place, depth: place.depth + 1 };
+  place.budget.nodes -= 1;
+  if (below.depth > NESTING_DEPTH || place.budget.nodes < 0) return {};
+  const reference = part["$ref"];
+  const { $ref: _, ...beside } = part;
+  const plain =
+    typeof reference === "string" ? { ...asObject(lookUp(place.root, reference)), ...beside } : part;
+  if (typeof plain["$ref"] === "string") return resolved(plain, below);
+  return plain["allOf"] === undefined ? plain : merged(plain, below);
+}
+
+function typesOf(given: JsonRecord): { types: string[]; isNullable: boolean } {
+  const named = Array.isArray(given["type"]) ? given["type"] : [given["type"]];
+  const types = named.flatMap((name) => (typeof name === "string" ? [name.toLowerCase()] : []));
+  return { types: types.filter((name) => name !== "null"), isNullable: types.includes("null") };
+}
+
+function implied(given: JsonRecord): string | undefined {
+  if (given["properties"] !== undefined) return "object";
+  if (given["items"] !== undefined) return "array";
+  return given["enum"] !== undefined || given["const"] !== undefined ? "string" : undefined;
+}
+
+/**
+ * The schemas of which one must hold; undefined = there is no choice. `null` among them is told by "nullable". Beside properties a
+ * choice only says which of them belong together: it is left out.
+ */
+function choicesOf(given: JsonRecord, types: readonly string[], place: Place): JsonRecord[] | undefined {
+  const listed = given["anyOf"] ?? given["oneOf"];
+  if (Array.isArray(listed) && given["properties"] === undefined) {
+    const isNull = (choice: unknown) => asObject(choice)?.["type"] === "null";
+    const some = listed.filter((choice) => !isNull(choice)).map((choice) => clean(choice, place));
+    if (some.length === 0) return undefined;
+    const nullable = some.length < listed.length;
+    return nullable ? some.map((choice) => ({ ...choice, nullable: true })) : some;
+  }
+  if (types.length < 2) return undefined;
+  const { type: _, ...rest } = given;
+  return types.map((type) => clean({ ...rest, type }, place));
+}
+
+function withChoices(kept: JsonRecord, choices: readonly JsonRecord[]): JsonRecord {
+  const [only] = choices;
+  if (choices.length === 1 && only !== undefined) return { ...only, ...kept };
+  const { title, description, nullable } = kept;
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(nullable !== undefined && { nullable }),
+    anyOf: choices,
+  };
+}
+
+function formatOf(given: JsonRecord, type: string | undefined): JsonRecord {
+  const { format } = given;
+  return typeof format === "string" && FORMATS[type ?? ""]?.includes(format) === true ? { format } : {};
+}
+
+/** Gemini's enums are texts: those of other types are dropped, for numbers as texts would be another answer. */
+function enumOf(given: JsonRecord, type: string | undefined): JsonRecord {
+  const values = given["const"] === undefined ? given["enum"] : [given["const"]];
+  if (!Array.isArray(values) || type !== "string") return {};
+  const texts = values.filter((value) => value !== null).map(String);
+  return texts.length === 0 ? {} : { enum: texts };
+}
+
+function propertiesOf(given: JsonRecord, place: Place): JsonRecord {
+  const properties = asObject(given["properties"]) ?? {};
+  const names = Object.keys(properties);
+  if (names.length === 0) return {};
+  const required = asList(given["required"]).filter(
+    (name) => typeof name === "string" && Object.hasOwn(properties, name),
+  );
+  return {
+    properties: Object.fromEntries(names.map((name) => [name, clean(properties[name], place)])),
+    ...(required.length > 0 && { required }),
+  };
+}
+
+/** A list must say what it holds; one schema per place cannot be said, so the first counts. */
+function itemsOf(given: JsonRecord, place: Place): JsonRecord {
+  const items = Array.isArray(given["items"]) ? given["items"][0] : given["items"];
+  const named = items ?? asList(given["prefixItems"])[0];
+  return named === undefined ? { type: "string" } : clean(named, place);
+}

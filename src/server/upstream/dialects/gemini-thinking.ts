@@ -1,0 +1,111 @@
+// How much a Gemini model is asked to think, by its generation (providers 7.5). Facts about model names; pure.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { Effort, HubReasoning } from "#server/upstream/hub-request.ts";
+
+interface Family {
+  /** 2.5 counts tokens, 3 knows words; others do not think or cannot be told how much. */
+  readonly speaks: "budget" | "level" | "nothing";
+  readonly isPro: boolean;
+  /** Unit: tokens; the least that is not "off". */
+  readonly least: number;
+  readonly most: number;
+  readonly hasMedium: boolean;
+}
+
+const NAME = /^gemini-(\d+)(?:\.(\d+))?-(pro|flash-lite|flash)/;
+/** They draw or speak; how long they think about it is theirs. */
+const NOT_TOLD = /-(image|tts|native-audio|live)\b/;
+/** Moving names: read as the oldest model they may still stand for. */
+const LATEST = /^gemini-(pro|flash|flash-lite)-latest$/;
+
+const BUDGETS: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  pro: [128, 32_768],
+  flash: [1, 24_576],
+  "flash-lite": [512, 24_576],
+};
+
+/** The generation of a model: 2.5, 3, 3.1 …; 0 = not a Gemini name that says it. */
+export function generationOf(model: string): number {
+  if (LATEST.test(model)) return 2.5;
+  const match = /^gemini-(\d+(?:\.\d+)?)/.exec(model);
+  return match === null ? 0 : Number(match[1]);
+}
+
+/** Gemini's `thinkingConfig`. undefined = the model cannot be told; the wish is then a hint that was dropped. */
+export function thinkingConfig(model: string, wish: HubReasoning): JsonRecord | undefined {
+  const family = familyOf(model);
+  const isOff = wish.effort === "none" || wish.budgetTokens === 0;
+  const shown = wish.isShown ?? !isOff;
+  const thoughts = shown ? { includeThoughts: true } : {};
+  switch (family.speaks) {
+    case "budget":
+      return { ...budgetOf(family, wish), ...thoughts };
+    case "level":
+      return { ...levelOf(family, wish), ...thoughts };
+    case "nothing":
+      return isOff ? {} : undefined;
+  }
+}
+
+function familyOf(model: string): Family {
+  const kind = NAME.exec(model)?.[3] ?? LATEST.exec(model)?.[1];
+  const generation = generationOf(model);
+  const [least, most] = BUDGETS[kind ?? ""] ?? [0, 0];
+  const isPro = kind === "pro";
+  const common = { isPro, least, most, hasMedium: !isPro || generation >= 3.1 };
+  if (kind === undefined || NOT_TOLD.test(model) || generation < 2.5) return { ...common, speaks: "nothing" };
+  return { ...common, speaks: generation < 3 ? "budget" : "level" };
+}
+
+function budgetOf(family: Family, { effort, budgetTokens }: HubReasoning): JsonRecord {
+  const wanted = budgetTokens ?? (effort && budgetFor(effort, family.most));
+  if (wanted === undefined) return {};
+  if (wanted < 0) return { thinkingBudget: -1 };
+  if (wanted === 0 && !family.isPro) return { thinkingBudget: 0 };
+  return { thinkingBudget: Math.min(Math.max(Math.trunc(wanted), family.least), family.most) };
+}
+
+function budgetFor(effort: Effort, most: number): number {
+  switch (effort) {
+    case "none":
+      return 0;
+    case "minimal":
+      return 512;
+    case "low":
+      return 1_024;
+    case "medium":
+      return 8_192;
+    case "high":
+    case "xhigh":
+    case "max":
+      return most;
+  }
+}
+
+function levelOf(family: Family, { effort, budgetTokens }: HubReasoning): JsonRecord {
+  const wanted = effort ?? effortFor(budgetTokens);
+  switch (wanted) {
+    case undefined:
+      return {};
+    case "none":
+    case "minimal":
+      return { thinkingLevel: family.isPro ? "LOW" : "MINIMAL" };
+    case "low":
+      return { thinkingLevel: "LOW" };
+    case "medium":
+      return { thinkingLevel: family.hasMedium ? "MEDIUM" : "HIGH" };
+    case "high":
+    case "xhigh":
+    case "max":
+      return { thinkingLevel: "HIGH" };
+  }
+}
+
+/** Source: providers 18.2. */
+function effortFor(budgetTokens: number | undefined): Effort | undefined {
+  if (budgetTokens === undefined || budgetTokens < 0) return undefined;
+  if (budgetTokens === 0) return "none";
+  if (budgetTokens <= 512) return "minimal";
+  if (budgetTokens <= 2_048) return "low";
+  return budgetTokens <= 16_384 ? "medium" : "high";
+}

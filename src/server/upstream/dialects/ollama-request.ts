@@ -1,0 +1,145 @@
+// The hub → an Ollama chat body (providers 14.1, 29.10). Pure.
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { resultText, toolsOf } from "#server/upstream/hub-chat-body.ts";
+import {
+  type Ability,
+  argumentsOf,
+  effortWord,
+  type HubMessage,
+  type HubPart,
+  type HubRequest,
+  hintsBeyond,
+  ToolNames,
+  textOf,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import type { Encoded } from "./dialect.ts";
+
+const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k"]);
+const TOOL_NAME_LIMIT = 64;
+/** Ollama's own settings that a client may say beside OpenAI's: they go among the options. */
+const OPTION_EXTRAS = ["min_p", "repeat_penalty", "num_ctx"] as const;
+/** And those with a place of their own. */
+const BODY_EXTRAS = ["keep_alive"] as const;
+/** More options, as Ollama writes them. */
+const OPTIONS = "options";
+/** Models that think at a level; the others just think or do not. */
+const LEVELLED = /gpt-oss/;
+
+/** Throws: Unmappable. */
+export function encodeRequest(request: HubRequest): Encoded {
+  const { toolChoice, model, isStream } = request;
+  if (toolChoice?.kind === "any" || toolChoice?.kind === "tool" || isRequired(request))
+    throw new Unmappable("tool_choice", "该渠道不能强制模型调用工具");
+  const names = new ToolNames(TOOL_NAME_LIMIT);
+  const { own, others } = sorted(request.extras ?? {});
+  const { tools } = toolChoice?.kind === "none" ? {} : toolsOf(request, names);
+  const body = {
+    model,
+    stream: isStream,
+    options: optionsOf(request, own),
+    think: thinkOf(request),
+    format: formatOf(request),
+    ...Object.fromEntries(BODY_EXTRAS.map((name) => [name, own[name]])),
+    messages: request.messages.map((message) => messageOf(message, names)),
+    tools,
+  };
+  const searches = request.tools?.some(({ kind }) => kind === "web-search") === true;
+  const dropped = [
+    ...hintsBeyond({ ...request, extras: others }, ABILITIES),
+    ...(searches ? ["web_search_options"] : []),
+  ];
+  return { body, dropped, toolNames: names.changed };
+}
+
+function isRequired({ toolChoice }: HubRequest): boolean {
+  return toolChoice?.kind === "subset" && toolChoice.isRequired;
+}
+
+/** What of the extras is Ollama's own. */
+function sorted(extras: JsonRecord): { own: JsonRecord; others: JsonRecord } {
+  const known: ReadonlySet<string> = new Set([...OPTION_EXTRAS, ...BODY_EXTRAS, OPTIONS]);
+  const entries = Object.entries(extras);
+  return {
+    own: Object.fromEntries(entries.filter(([name]) => known.has(name))),
+    others: Object.fromEntries(entries.filter(([name]) => !known.has(name))),
+  };
+}
+
+/** undefined = Ollama's and the model's own settings hold. */
+function optionsOf(request: HubRequest, own: JsonRecord): JsonRecord | undefined {
+  const options = {
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: request.topK,
+    num_predict: request.maxTokens,
+    stop: request.stop,
+    seed: request.seed,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
+    ...Object.fromEntries(OPTION_EXTRAS.map((name) => [name, own[name]])),
+  };
+  const said = Object.entries(options).filter(([, value]) => value !== undefined);
+  const all = { ...asObject(own[OPTIONS]), ...Object.fromEntries(said) };
+  return Object.keys(all).length > 0 ? all : undefined;
+}
+
+function thinkOf({ reasoning, model }: HubRequest): boolean | string | undefined {
+  const effort = reasoning && effortWord(reasoning);
+  if (effort === undefined) return undefined;
+  if (effort === "none") return false;
+  if (!LEVELLED.test(model)) return true;
+  if (effort === "minimal") return "low";
+  return effort === "xhigh" ? "high" : effort;
+}
+
+function formatOf({ format }: HubRequest): string | JsonRecord | undefined {
+  if (format?.kind === "schema") return format.schema;
+  return format?.kind === "json" ? "json" : undefined;
+}
+
+function messageOf(message: HubMessage, names: ToolNames): JsonRecord {
+  const { role, parts } = message;
+  switch (role) {
+    case "system":
+    case "developer":
+      return { role: "system", content: textOf(parts, "\n") };
+    case "user":
+      return { role, content: textOf(parts, "\n"), images: imagesOf(parts) };
+    case "assistant": {
+      const thinking = message.thoughts.map(({ text }) => text).join("");
+      const calls = message.toolCalls.map((call) => ({
+        function: { name: names.wireName(call.name), arguments: argumentsOf(call) },
+      }));
+      return {
+        role,
+        content: textOf(parts),
+        ...(thinking !== "" && { thinking }),
+        ...(calls.length > 0 && { tool_calls: calls }),
+      };
+    }
+    case "tool": {
+      const { name, isError } = message;
+      const text = resultText(parts);
+      return {
+        role,
+        ...(name !== undefined && { tool_name: names.wireName(name) }),
+        content: isError ? `Error: ${text}` : text,
+        images: imagesOf(parts.filter(({ kind }) => kind === "image")),
+      };
+    }
+    default:
+      throw new Error(`unknown role ${JSON.stringify(message satisfies never)}`);
+  }
+}
+
+/** Pictures as base64 without a data URL's head. Throws: Unmappable for any other medium. */
+function imagesOf(parts: readonly HubPart[]): readonly string[] | undefined {
+  const images = parts.flatMap((part) => {
+    if (part.kind === "text" || part.kind === "refusal") return [];
+    if (part.kind !== "image" || part.source.kind !== "data")
+      throw new Unmappable(`messages[].content[].${part.kind}`, "该渠道只支持文本与图片");
+    return [part.source.base64];
+  });
+  return images.length === 0 ? undefined : images;
+}

@@ -1,0 +1,179 @@
+// The hub → a Responses body (providers 18.5): stateless, so that any channel can serve the next turn.
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import {
+  type Ability,
+  effortWord,
+  type HubMessage,
+  type HubPart,
+  type HubRequest,
+  type HubTool,
+  type HubToolChoice,
+  hintsBeyond,
+  mediaUrl,
+  ToolNames,
+  textOf,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
+import type { Encoded } from "./dialect.ts";
+
+const ABILITIES: ReadonlySet<Ability> = new Set([
+  "logprobs",
+  "verbosity",
+  "service_tier",
+  "user",
+  "prompt_cache_key",
+  "parallel_tool_calls",
+]);
+/** Source: providers 17.3.2, 18.3. */
+const LEAST_OUTPUT = 16;
+const TOOL_NAME_LIMIT = 64;
+
+/** Throws: Unmappable for sound and video. */
+export function responsesBody(request: HubRequest): Encoded {
+  const names = new ToolNames(TOOL_NAME_LIMIT);
+  const { logprobs, maxTokens, reasoning, tools } = request;
+  const dropped = hintsBeyond(request, ABILITIES);
+  if (request.stop !== undefined && request.stop.length > 0) dropped.push("stop");
+  const include = [
+    ...(logprobs === undefined ? [] : ["message.output_text.logprobs"]),
+    ...(tools === undefined ? [] : ["reasoning.encrypted_content"]),
+  ];
+  const body: JsonRecord = {
+    model: request.model,
+    input: request.messages.flatMap((message) => itemsOf(message, names)),
+    store: false,
+    ...(request.isStream && { stream: true }),
+    ...(maxTokens !== undefined && { max_output_tokens: Math.max(maxTokens, LEAST_OUTPUT) }),
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_logprobs: logprobs?.top,
+    ...(include.length > 0 && { include }),
+    ...toolsOf(request, names),
+    ...textMember(request),
+    ...(reasoning !== undefined && { reasoning: reasoningOf(reasoning) }),
+    service_tier: request.serviceTier,
+    safety_identifier: request.user,
+    prompt_cache_key: request.cacheKey,
+  };
+  return { body, dropped, toolNames: names.changed };
+}
+
+function itemsOf(message: HubMessage, names: ToolNames): JsonRecord[] {
+  switch (message.role) {
+    case "system":
+    case "developer":
+      return [{ role: "developer", content: textOf(message.parts, "\n") }];
+    case "user":
+      return [{ role: "user", content: message.parts.map(inputPart) }];
+    case "assistant": {
+      const content = message.parts.flatMap(outputPart);
+      const calls = message.toolCalls.map(({ id, name, arguments: text, isCustom }) =>
+        isCustom === true
+          ? { type: "custom_tool_call", call_id: id, name: names.wireName(name), input: text }
+          : { type: "function_call", call_id: id, name: names.wireName(name), arguments: text },
+      );
+      return content.length === 0 ? calls : [{ role: "assistant", content }, ...calls];
+    }
+    case "tool":
+      return [{ type: "function_call_output", call_id: message.callId, output: outputOf(message) }];
+    default:
+      throw new Error(`unknown role ${JSON.stringify(message satisfies never)}`);
+  }
+}
+
+function outputOf({ parts, isError }: HubMessage & { role: "tool" }): string | JsonRecord[] {
+  const isText = parts.every(({ kind }) => kind === "text" || kind === "refusal");
+  if (!isText) return parts.map(inputPart);
+  const text = textOf(parts, "\n");
+  return isError ? `Error: ${text}` : text;
+}
+
+function inputPart(part: HubPart): JsonRecord {
+  switch (part.kind) {
+    case "text":
+    case "refusal":
+      return { type: "input_text", text: part.text };
+    case "image":
+      return { type: "input_image", image_url: mediaUrl(part.source), detail: part.detail ?? "auto" };
+    case "file": {
+      const { source, filename } = part;
+      if (source.kind === "id") return { type: "input_file", file_id: source.id };
+      if (source.kind === "url") return { type: "input_file", file_url: source.url };
+      return { type: "input_file", filename: filename ?? "file", file_data: mediaUrl(source) };
+    }
+    case "audio":
+    case "video":
+      throw new Unmappable(`messages[].content[].${part.kind}`, "该模型的接口不支持音频或视频输入");
+    default:
+      throw new Error(`unknown part ${JSON.stringify(part satisfies never)}`);
+  }
+}
+
+function outputPart(part: HubPart): JsonRecord[] {
+  if (part.kind === "text") return [{ type: "output_text", text: part.text }];
+  return part.kind === "refusal" ? [{ type: "refusal", refusal: part.text }] : [];
+}
+
+function toolsOf({ tools, toolChoice, parallelToolCalls }: HubRequest, names: ToolNames): JsonRecord {
+  if (tools === undefined || tools.length === 0) return {};
+  return {
+    tools: tools.map((tool) => toolOf(tool, names)),
+    tool_choice: choiceOf(toolChoice, tools, names),
+    parallel_tool_calls: parallelToolCalls,
+  };
+}
+
+function toolOf(tool: HubTool, names: ToolNames): JsonRecord {
+  if (tool.kind === "web-search") return { type: "web_search", ...tool.options };
+  const { name, description } = tool;
+  if (tool.kind === "custom")
+    return { type: "custom", name: names.wireName(name), description, format: tool.format };
+  const parameters = tool.parameters ?? { type: "object", properties: {} };
+  // Responses makes schemas strict unless told otherwise; chat does not.
+  return {
+    type: "function",
+    name: names.wireName(name),
+    description,
+    parameters,
+    strict: tool.strict ?? false,
+  };
+}
+
+function choiceOf(choice: HubToolChoice | undefined, tools: readonly HubTool[], names: ToolNames): unknown {
+  const named = (name: string) => {
+    const isCustom = tools.some((tool) => tool.kind === "custom" && tool.name === name);
+    return { type: isCustom ? "custom" : "function", name: names.wireName(name) };
+  };
+  switch (choice?.kind) {
+    case undefined:
+      return undefined;
+    case "any":
+      return "required";
+    case "tool":
+      return named(choice.name);
+    case "subset":
+      return {
+        type: "allowed_tools",
+        mode: choice.isRequired ? "required" : "auto",
+        tools: choice.names.map(named),
+      };
+    default:
+      return choice?.kind;
+  }
+}
+
+function textMember({ format, verbosity }: HubRequest): JsonRecord {
+  if (format === undefined && verbosity === undefined) return {};
+  const text: JsonRecord = { ...(format !== undefined && { format: formatOf(format) }), verbosity };
+  return { text };
+}
+
+function formatOf(format: NonNullable<HubRequest["format"]>): JsonRecord {
+  if (format.kind !== "schema") return { type: format.kind === "json" ? "json_object" : "text" };
+  const { name, schema, strict, description } = format;
+  return { type: "json_schema", name, schema, strict: strict ?? false, description };
+}
+
+function reasoningOf(reasoning: NonNullable<HubRequest["reasoning"]>): JsonRecord {
+  return { effort: effortWord(reasoning), ...(reasoning.isShown !== false && { summary: "auto" }) };
+}

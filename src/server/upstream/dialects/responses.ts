@@ -1,0 +1,216 @@
+// OpenAI Responses as an upstream's wire: models that answer nowhere else are reached by clients of every format (providers 4.6, 18.5).
+import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+import { usageFromResponses } from "#server/upstream/hub-responses.ts";
+import type { Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
+import { responsesBody } from "./responses-request.ts";
+
+export const responses: Dialect = {
+  native: "responses",
+
+  address(endpoint, wire, { baseUrl }) {
+    const path = wire.paths[endpoint] ?? "";
+    return baseUrl + (/\/v\d+\w*$/.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
+  },
+
+  encode: (request) => responsesBody(request),
+
+  decode(body) {
+    const error = failureOf(body);
+    if (error !== undefined) return error;
+    const out: HubChunk[] = [headOf(body)];
+    let calls = 0;
+    for (const item of objects(body["output"])) {
+      if (isCall(item)) {
+        out.push(
+          callStart(item, calls),
+          callPiece(calls, textOf(item["arguments"]) ?? textOf(item["input"]) ?? ""),
+        );
+        calls += 1;
+      } else out.push(...itemChunks(item));
+    }
+    return [...out, ...endOf(body, calls > 0)];
+  },
+
+  decoder: () => new ResponsesDecoder(),
+};
+
+class ResponsesDecoder implements StreamDecoder {
+  /** Items that are calls: id or position → what is known of them. */
+  readonly #calls = new Map<string, { readonly at: number; hasArguments: boolean }>();
+  /** Items whose text has been told already. */
+  readonly #told = new Set<string>();
+
+  take({ data }: WireEvent): readonly HubChunk[] | WireError {
+    const event = readJson(data);
+    const type = event === undefined ? undefined : textOf(event["type"]);
+    if (event === undefined || type === undefined) return [];
+    switch (type) {
+      case "response.created":
+        return [headOf(asObject(event["response"]) ?? {})];
+      case "response.output_text.delta":
+        return this.#text("text", event);
+      case "response.refusal.delta":
+        return this.#text("refusal", event);
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        return this.#text("thought", event);
+      case "response.output_item.added":
+        return this.#start(event);
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        return this.#piece(event, textOf(event["delta"]) ?? "");
+      case "response.output_item.done":
+        return this.#done(event);
+      case "response.completed":
+      case "response.incomplete":
+        return this.#end(asObject(event["response"]) ?? {});
+      case "response.failed":
+        return failureOf(asObject(event["response"]) ?? {}) ?? errorOf(undefined);
+      case "error":
+        return errorOf(asObject(event["error"]) ?? event);
+      default:
+        return [];
+    }
+  }
+
+  #text(kind: "text" | "refusal" | "thought", event: JsonRecord): readonly HubChunk[] {
+    this.#told.add(keyOf(event));
+    return [{ kind, index: 0, text: textOf(event["delta"]) ?? "" }];
+  }
+
+  #start(event: JsonRecord): readonly HubChunk[] {
+    const item = asObject(event["item"]) ?? {};
+    if (!isCall(item)) return [];
+    const at = this.#calls.size;
+    this.#calls.set(keyOf(event), { at, hasArguments: false });
+    return [callStart(item, at)];
+  }
+
+  #piece(event: JsonRecord, text: string): readonly HubChunk[] {
+    const call = this.#calls.get(keyOf(event));
+    if (call === undefined || text === "") return [];
+    call.hasArguments = true;
+    return [callPiece(call.at, text)];
+  }
+
+  /** What came only with the end of its item is told now. */
+  #done(event: JsonRecord): readonly HubChunk[] {
+    const item = asObject(event["item"]) ?? {};
+    if (!isCall(item)) return this.#told.has(keyOf(event)) ? citations(item) : itemChunks(item);
+    const started = this.#calls.has(keyOf(event)) ? [] : this.#start(event);
+    const call = this.#calls.get(keyOf(event));
+    if (call?.hasArguments !== false) return started;
+    return [...started, ...this.#piece(event, textOf(item["arguments"]) ?? textOf(item["input"]) ?? "")];
+  }
+
+  #end(response: JsonRecord): readonly HubChunk[] {
+    return [...endOf(response, this.#calls.size > 0), { kind: "end" }];
+  }
+}
+
+/** Which item an event speaks of: by position, which every event has. */
+function keyOf(event: JsonRecord): string {
+  return String(event["output_index"] ?? event["item_id"] ?? "");
+}
+
+function headOf(response: JsonRecord): HubChunk {
+  const created = response["created_at"];
+  return {
+    kind: "head",
+    id: textOf(response["id"]),
+    model: textOf(response["model"]),
+    created: typeof created === "number" ? Math.trunc(created) : undefined,
+  };
+}
+
+function isCall(item: JsonRecord): boolean {
+  return item["type"] === "function_call" || item["type"] === "custom_tool_call";
+}
+
+function callStart(item: JsonRecord, at: number): HubChunk {
+  const id = textOf(item["call_id"]) ?? textOf(item["id"]) ?? `call_${at}`;
+  const isCustom = item["type"] === "custom_tool_call";
+  return {
+    kind: "tool",
+    index: 0,
+    at,
+    id,
+    name: textOf(item["name"]) ?? "",
+    arguments: "",
+    ...(isCustom && { isCustom }),
+  };
+}
+
+function callPiece(at: number, text: string): HubChunk {
+  return { kind: "tool", index: 0, at, arguments: text };
+}
+
+/** The pieces of a whole message or thought. */
+function itemChunks(item: JsonRecord): HubChunk[] {
+  if (item["type"] === "reasoning") {
+    return [...objects(item["summary"]), ...objects(item["content"])].flatMap((part): HubChunk[] => {
+      const text = textOf(part["text"]) ?? "";
+      return text === "" ? [] : [{ kind: "thought", index: 0, text }];
+    });
+  }
+  if (item["type"] !== "message") return [];
+  const texts = objects(item["content"]).flatMap((part): HubChunk[] => {
+    const refusal = textOf(part["refusal"]);
+    if (refusal !== undefined) return [{ kind: "refusal", index: 0, text: refusal }];
+    const text = textOf(part["text"]) ?? "";
+    return text === "" ? [] : [{ kind: "text", index: 0, text }];
+  });
+  return [...texts, ...citations(item)];
+}
+
+/** Citations of a message, in the form chat clients know. */
+function citations(item: JsonRecord): HubChunk[] {
+  return objects(item["content"]).flatMap((part) =>
+    objects(part["annotations"]).flatMap((annotation): HubChunk[] => {
+      const { type, ...citation } = annotation;
+      if (type !== "url_citation") return [];
+      return [{ kind: "annotation", index: 0, annotation: { type, url_citation: citation } }];
+    }),
+  );
+}
+
+function endOf(response: JsonRecord, hasCalls: boolean): HubChunk[] {
+  const usage = asObject(response["usage"]);
+  return [
+    { kind: "finish", index: 0, reason: reasonOf(response, hasCalls) },
+    ...(usage === undefined ? [] : [{ kind: "usage", usage: usageFromResponses(usage) } as const]),
+  ];
+}
+
+function reasonOf(response: JsonRecord, hasCalls: boolean): FinishReason {
+  const reason = asObject(response["incomplete_details"])?.["reason"];
+  if (reason === "max_output_tokens") return "length";
+  if (reason === "content_filter") return "content_filter";
+  return hasCalls ? "tool_calls" : "stop";
+}
+
+/** A response that failed, whatever status it came with. */
+function failureOf(response: JsonRecord): WireError | undefined {
+  const error = asObject(response["error"]);
+  return error === undefined && response["status"] !== "failed" ? undefined : errorOf(error);
+}
+
+function errorOf(error: JsonRecord | undefined): WireError {
+  const code = textOf(error?.["code"]) ?? null;
+  const status = code?.includes("rate_limit") === true ? 429 : code === "invalid_prompt" ? 400 : 502;
+  const message = textOf(error?.["message"]) ?? "the response failed";
+  return { kind: "error", status, message, code, type: textOf(error?.["type"]) ?? "upstream_error" };
+}
+
+function objects(value: unknown): JsonRecord[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item: unknown) => {
+    const object = asObject(item);
+    return object === undefined ? [] : [object];
+  });
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

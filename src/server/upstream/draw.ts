@@ -1,0 +1,50 @@
+// Pictures on wires that are not OpenAI's: a text in, pictures out. The client always speaks OpenAI (providers 4.9).
+import type { Drawn, ImageRequest } from "./dialects/dialect.ts";
+import { asNumber, asText, type JsonRecord } from "./hub.ts";
+import { Unmappable } from "./hub-request.ts";
+
+/** Members that a wire reads, or that are settled here. */
+const READ: ReadonlySet<string> = new Set(["model", "prompt", "n", "size", "response_format", "stream"]);
+
+export interface ImageAsked {
+  readonly request: ImageRequest;
+  /** Hints that no wire but OpenAI's has a word for. */
+  readonly dropped: readonly string[];
+}
+
+/** Reads an OpenAI images body. Throws: Unmappable: pictures come inline and whole. */
+export function imageRequest(body: JsonRecord, model: string): ImageAsked {
+  if (body["response_format"] === "url")
+    throw new Unmappable("response_format", "该渠道只支持 b64_json 格式的图片");
+  if (body["stream"] === true) throw new Unmappable("stream", "该渠道不支持流式返回图片");
+  const size = asText(body["size"]) ?? "";
+  return {
+    request: {
+      model,
+      prompt: asText(body["prompt"]) ?? "",
+      n: asNumber(body["n"]) ?? 1,
+      size: size === "" || size === "auto" ? undefined : size,
+    },
+    dropped: Object.keys(body).filter((name) => !READ.has(name) && body[name] !== null),
+  };
+}
+
+/** Pictures as OpenAI lists them. `created` in seconds since 1970. */
+export function imageList({ images, usage }: Drawn, created: number): JsonRecord {
+  return {
+    created,
+    data: images.map((base64) => ({ b64_json: base64 })),
+    ...(usage !== undefined && { usage: tokensOf(usage) }),
+  };
+}
+
+/** Pictures tell their usage by other names than chats (providers 4.9). */
+function tokensOf(usage: JsonRecord): JsonRecord {
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
+  return {
+    input_tokens: prompt_tokens,
+    output_tokens: completion_tokens,
+    total_tokens,
+    ...(prompt_tokens_details !== undefined && { input_tokens_details: prompt_tokens_details }),
+  };
+}

@@ -1,0 +1,35 @@
+// What the Responses format shares between its client side and its upstream side: usage in both directions (providers 17.3.3). Pure.
+import { asObject, type JsonRecord } from "./hub.ts";
+
+/** Usage of a Responses object in OpenAI's chat shape. */
+export function usageFromResponses(usage: JsonRecord): JsonRecord {
+  const { input_tokens, output_tokens, total_tokens } = usage;
+  const input = asObject(usage["input_tokens_details"]);
+  const output = asObject(usage["output_tokens_details"]);
+  return {
+    prompt_tokens: input_tokens,
+    completion_tokens: output_tokens,
+    total_tokens,
+    ...(input !== undefined && { prompt_tokens_details: input }),
+    ...(output !== undefined && { completion_tokens_details: output }),
+  };
+}
+
+/** Usage in OpenAI's chat shape as a Responses object tells it. */
+export function usageToResponses(usage: JsonRecord): JsonRecord {
+  const prompt = numberOf(usage["prompt_tokens"]);
+  const completion = numberOf(usage["completion_tokens"]);
+  const input = asObject(usage["prompt_tokens_details"]);
+  const output = asObject(usage["completion_tokens_details"]);
+  return {
+    input_tokens: prompt,
+    input_tokens_details: { ...input, cached_tokens: numberOf(input?.["cached_tokens"]) },
+    output_tokens: completion,
+    output_tokens_details: { ...output, reasoning_tokens: numberOf(output?.["reasoning_tokens"]) },
+    total_tokens: prompt + completion,
+  };
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}

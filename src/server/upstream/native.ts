@@ -1,0 +1,169 @@
+// The course of a foreign format that client and upstream share: Anthropic Messages, Gemini, Responses. Bytes pass as they came; usage,
+// errors and the end are read on the way.
+import type { Quirks } from "#contract/providers.ts";
+import type { NativeFormat } from "./clients/client.ts";
+import type { Course, EventAction, EventReader, Meter, Whole } from "./course.ts";
+import type { Dialect } from "./dialects/dialect.ts";
+import { nativeFault, type RelayFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
+import { asObject, type JsonRecord } from "./hub.ts";
+import { JsonEvents } from "./passing.ts";
+import type { SseEvent } from "./sse.ts";
+import { type KeyTable, keyTable, ReplyTap, Seen } from "./tap.ts";
+import { parseObject } from "./verdict.ts";
+
+export interface NativeOptions {
+  readonly format: NativeFormat;
+  readonly quirks: Quirks | undefined;
+  readonly secrets: readonly string[];
+  /** The stream goes out as one JSON array (Gemini without `alt=sse`). */
+  readonly isArray: boolean;
+  /** What the wire's errors really stand for. */
+  readonly readError?: Dialect["readError"] | undefined;
+  /** Makes a stream of a whole reply, for upstreams that do not stream when asked. */
+  readonly translated: () => Course;
+}
+
+export class NativeCourse implements Course {
+  readonly onlyStreams = false;
+  readonly #options: NativeOptions;
+
+  constructor(options: NativeOptions) {
+    this.#options = options;
+  }
+
+  get quirks(): Quirks | undefined {
+    return this.#options.quirks;
+  }
+
+  isStreamType(mediaType: string): boolean {
+    return mediaType === "text/event-stream";
+  }
+
+  reader(): EventReader {
+    return new JsonEvents();
+  }
+
+  meter(): Meter {
+    return new NativeMeter(this.#options);
+  }
+
+  whole(body: Buffer): Whole | RelayFault {
+    const { format, secrets } = this.#options;
+    const reply = parseObject(body);
+    if (reply === undefined) return unreadableFault("no JSON object", 200);
+    const { usage, error } = format.news(reply);
+    if (error !== undefined) return wireFault(error, secrets);
+    if (!format.isReply(reply)) return unreadableFault("no reply of this format", 200);
+    return {
+      kind: "body",
+      body,
+      usage: usage && format.usage(usage),
+      text() {
+        const tap = new ReplyTap(keysOf(format));
+        tap.scan(body, 0, body.length);
+        return tap.text();
+      },
+    };
+  }
+
+  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+    const whole = this.whole(body);
+    return whole.kind === "fault" ? whole : this.#options.translated().wholeAsStream(body);
+  }
+
+  /** The dialect knows what a status really stands for; where it stands for itself the words stay as they are. */
+  fault(error: UpstreamError): RelayFault {
+    const { secrets, readError } = this.#options;
+    const body = asObject(error.body);
+    const found = body && readError?.(error.status, body);
+    if (found === undefined) return nativeFault(error);
+    if (found.status !== error.status) return wireFault(found, secrets, error.retryAfterMs);
+    return nativeFault({ ...error, retryAfterMs: found.retryAfterMs ?? error.retryAfterMs });
+  }
+}
+
+const tables = new WeakMap<NativeFormat, KeyTable>();
+
+function keysOf(format: NativeFormat): KeyTable {
+  const table = tables.get(format) ?? keyTable(format.keys);
+  tables.set(format, table);
+  return table;
+}
+
+const EMPTY = new Uint8Array(0);
+const CR = 0x0d;
+const LF = Buffer.from("\n");
+
+class NativeMeter implements Meter {
+  readonly tap: ReplyTap;
+  isFinished = false;
+  events = 0;
+  readonly #options: NativeOptions;
+  #raw: JsonRecord | undefined;
+  /** Events that wait for the settlement. */
+  #held: Uint8Array = EMPTY;
+  #isFirst = true;
+
+  constructor(options: NativeOptions) {
+    this.#options = options;
+    this.tap = new ReplyTap(keysOf(options.format));
+  }
+
+  get usage(): JsonRecord | undefined {
+    return this.#raw && this.#options.format.usage(this.#raw);
+  }
+
+  take(event: SseEvent): EventAction {
+    const { data, dataStart, dataEnd } = event;
+    const { format, isArray } = this.#options;
+    if (dataStart < 0 || dataStart === dataEnd) return isArray ? "drop" : "pass";
+    this.events += 1;
+    const seen = this.tap.scan(data, dataStart, dataEnd);
+    const isCurious = (seen & (Seen.usage | Seen.finish | Seen.error)) !== 0;
+    if (!isCurious && dataEnd - dataStart > format.shortBytes) return this.#next(event);
+    const told = parseObject(data.subarray(dataStart, dataEnd));
+    if (told === undefined) return unreadableFault("a stream event is no JSON object", 200);
+    const { usage, isFinish, isEnd, error } = format.news(told);
+    if (error !== undefined) return wireFault(error, this.#options.secrets);
+    if (usage !== undefined) this.#raw = { ...this.#raw, ...withoutNulls(usage) };
+    if (isFinish === true) this.isFinished = true;
+    if (isEnd === true) {
+      this.isFinished = true;
+      this.#held = Buffer.concat([this.#held, this.#framed(event)]);
+      return "done";
+    }
+    return isFinish === true && format.holdsFinish ? this.#hold(event) : this.#next(event);
+  }
+
+  tail(): Uint8Array {
+    // The blank line's LF may still have been on its way when its CR ended the event.
+    if (!this.#options.isArray)
+      return this.#held.at(-1) === CR ? Buffer.concat([this.#held, LF]) : this.#held;
+    return Buffer.concat([this.#held, Buffer.from(this.#isFirst ? "[]" : "]")]);
+  }
+
+  /** Withholds an event; one that was held before goes on. */
+  #hold(event: SseEvent): EventAction {
+    const before = this.#held;
+    this.#held = Uint8Array.from(this.#framed(event));
+    return before.length === 0 ? "drop" : before;
+  }
+
+  #next(event: SseEvent): EventAction {
+    if (this.#held.length === 0) return this.#options.isArray ? this.#framed(event) : "pass";
+    const bytes = Buffer.concat([this.#held, this.#framed(event)]);
+    this.#held = EMPTY;
+    return bytes;
+  }
+
+  #framed({ bytes, start, end, data, dataStart, dataEnd }: SseEvent): Uint8Array {
+    if (!this.#options.isArray) return bytes.subarray(start, end);
+    const before = Buffer.from(this.#isFirst ? "[" : ",\r\n");
+    this.#isFirst = false;
+    return Buffer.concat([before, data.subarray(dataStart, dataEnd)]);
+  }
+}
+
+function withoutNulls(usage: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,80 @@
+// The course of OpenAI's own wire: bodies and events pass as they came, after a look.
+import type { Quirks } from "#contract/providers.ts";
+import type { Course, EventReader, Meter, Whole } from "./course.ts";
+import { type RelayFault, statusFault, type UpstreamError, unreadableFault } from "./fault.ts";
+import { type MeterOptions, StreamMeter, wholeAsEvents } from "./meter.ts";
+import { dataText, type SseEvent, SseReader } from "./sse.ts";
+import { ReplyTap } from "./tap.ts";
+import { findUsage } from "./usage.ts";
+import { judgeReply, parseObject, readReply } from "./verdict.ts";
+
+export class PassingCourse implements Course {
+  readonly onlyStreams = false;
+  readonly #options: MeterOptions;
+
+  constructor(options: MeterOptions) {
+    this.#options = options;
+  }
+
+  get quirks(): Quirks | undefined {
+    return this.#options.quirks;
+  }
+
+  isStreamType(mediaType: string): boolean {
+    return mediaType === "text/event-stream";
+  }
+
+  reader(): EventReader {
+    return new JsonEvents();
+  }
+
+  meter(): Meter {
+    return new StreamMeter(this.#options);
+  }
+
+  whole(body: Buffer): Whole | RelayFault {
+    const { quirks } = this.#options;
+    // Usage among the choices: only then is all of it parsed.
+    const reply = quirks?.usageIn === "choices[0].usage" ? parseObject(body) : readReply(body);
+    const fault = judgeReply(reply, this.#options);
+    if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
+    return { kind: "body", body, usage: findUsage(reply, quirks), text: () => textIn(body) };
+  }
+
+  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+    const reply = parseObject(body);
+    const fault = judgeReply(reply, this.#options);
+    if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
+    const meter = new StreamMeter(this.#options);
+    meter.usage = findUsage(reply, this.#options.quirks);
+    meter.tap.scan(body, 0, body.length);
+    return { meter, bytes: wholeAsEvents(reply, !this.#options.hidesUsage) };
+  }
+
+  fault(error: UpstreamError): RelayFault {
+    return statusFault(error);
+  }
+}
+
+/** Events with JSON in them: one that was cut off in the middle is none. */
+export class JsonEvents extends SseReader {
+  override end(): SseEvent | undefined {
+    const last = super.end();
+    if (last === undefined) return undefined;
+    const payload = dataText(last).trim();
+    if (payload === "[DONE]") return last;
+    try {
+      JSON.parse(payload);
+      return last;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The generated text of a whole reply on OpenAI's wire. */
+function textIn(body: Buffer): string {
+  const tap = new ReplyTap();
+  tap.scan(body, 0, body.length);
+  return tap.text();
+}

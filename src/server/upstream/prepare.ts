@@ -1,0 +1,283 @@
+// Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
+// media that a wire wants inline.
+import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
+import type { Call } from "./call.ts";
+import type { NativeFormat, RenderContext } from "./clients/client.ts";
+import { generateCount } from "./clients/generate-native.ts";
+import { clients, natives } from "./clients/index.ts";
+import { messagesCount } from "./clients/messages-native.ts";
+import type { Course } from "./course.ts";
+import { dialects } from "./dialects/index.ts";
+import { imageList, imageRequest } from "./draw.ts";
+import { embeddingList, embeddingRequest } from "./embed.ts";
+import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
+import { encodeForm } from "./form.ts";
+import { type HubRequest, Unmappable } from "./hub-request.ts";
+import { editObject, wholeObject } from "./json.ts";
+import { NativeCourse } from "./native.ts";
+import { PassingCourse } from "./passing.ts";
+import { isGeneration, type Plan } from "./plan.ts";
+import { isTask, TaskCourse, type TaskEndpoint } from "./tasks.ts";
+import { TranslatingCourse } from "./translate.ts";
+import { WholeCourse } from "./whole.ts";
+
+/** What goes out, and what becomes of what comes back. */
+export interface Prepared {
+  readonly kind: "prepared";
+  readonly bytes: Uint8Array;
+  /** Beyond the plan's, names and values in turn. */
+  readonly headers: readonly string[];
+  /** Stands instead of the plan's; undefined = JSON. */
+  readonly contentType?: string;
+  readonly course: Course;
+  readonly dropped: readonly string[];
+}
+
+export interface PrepareTools {
+  /** Unit: ms since 1970. */
+  now(): number;
+  /** Brings media that stand at an address inline, but for those that the upstream opens itself. Throws: Unmappable. */
+  inline(request: HubRequest, opens: ((url: string) => boolean) | undefined): Promise<HubRequest>;
+}
+
+const NOTHING: readonly string[] = [];
+
+/** Prepares a call. A promise only where media have to be fetched first. */
+export function prepare(
+  tools: PrepareTools,
+  call: Call,
+  plan: Plan,
+): Prepared | RelayFault | Promise<Prepared | RelayFault> {
+  try {
+    switch (plan.way) {
+      case "pass":
+        return isTask(call.endpoint) ? taskPassed(call, plan, call.endpoint) : passed(call, plan);
+      case "native":
+        return nativelyPassed(tools, call, plan);
+      case "embed":
+        return embedded(call, plan);
+      case "draw":
+        return drawn(tools, call, plan);
+      case "translate":
+        return translated(tools, call, plan);
+      default:
+        throw new Error(`unknown way ${plan.way satisfies never}`);
+    }
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+function faultOf(error: unknown): RelayFault {
+  if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
+  throw error;
+}
+
+/** Endpoints whose streams tell usage only when asked (providers 4.5). */
+const ASKS_USAGE: ReadonlySet<string> = new Set(["chat", "completions"]);
+
+function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): Prepared {
+  const canAsk = isStream && ASKS_USAGE.has(endpoint);
+  const { quirks, secrets, takesStreamOptions } = plan;
+  const bytes = encodeBody(body, {
+    model,
+    asksUsage: canAsk && takesStreamOptions,
+    dropsStreamOptions: !takesStreamOptions,
+    edits: plan.edits,
+    toolIdLength: quirks?.toolIdLength,
+  });
+  const hidesUsage = isStream && !wantsUsage(body);
+  const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
+  const dropped = hints === undefined ? NOTHING : Object.keys(hints);
+  return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
+}
+
+/** Pictures and sound: JSON or a form, with the model's upstream name. */
+async function taskPassed(
+  { body, form, model }: Call,
+  { quirks, secrets, edits }: Plan,
+  endpoint: TaskEndpoint,
+): Promise<Prepared> {
+  const course = new TaskCourse({ endpoint, quirks, secrets });
+  const shared = { kind: "prepared", headers: NOTHING, dropped: NOTHING, course } as const;
+  if (form !== undefined) return { ...shared, ...(await encodeForm(form, model)) };
+  const order = { model, asksUsage: false, dropsStreamOptions: false, edits, toolIdLength: undefined };
+  return { ...shared, bytes: encodeBody(body, order) };
+}
+
+/** Source: providers 6. */
+const ANTHROPIC_VERSION = "2023-06-01";
+
+function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared | RelayFault {
+  const { endpoint, body, passHeaders } = call;
+  const format =
+    endpoint === "count-tokens" ? countFormat(plan) : isGeneration(endpoint) && natives[endpoint];
+  const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
+  if (!format) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
+  const edits = new Map<string, string>();
+  // Gemini names its model in the path.
+  if (endpoint !== "generate" && format !== generateCount && body.model !== call.model)
+    edits.set("model", JSON.stringify(call.model));
+  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
+  if (endpoint === "responses") edits.set("store", "false");
+  const bytes = edits.size === 0 ? body.bytes : editObject(body.bytes, body.object, { set: edits });
+  const isMessages = endpoint === "messages" || format === messagesCount;
+  const hasVersion = !isMessages || passHeaders.includes("anthropic-version");
+  return {
+    kind: "prepared",
+    bytes,
+    headers: hasVersion ? passHeaders : [...passHeaders, "anthropic-version", ANTHROPIC_VERSION],
+    dropped: NOTHING,
+    course: new NativeCourse({
+      format,
+      quirks: plan.quirks,
+      secrets: plan.secrets,
+      isArray: call.isArray,
+      readError: dialect.readError?.bind(dialect),
+      translated: () =>
+        courseOf(tools, call, { ...plan, dialect }, { request: parsed(call), toolNames: undefined }),
+    }),
+  };
+}
+
+/** Token counts belong to their format. */
+function countFormat({ dialect }: Plan): NativeFormat {
+  return dialect.native === "generate" ? generateCount : messagesCount;
+}
+
+function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
+  const client = isGeneration(endpoint) ? clients[endpoint] : undefined;
+  if (client === undefined) throw new Unmappable(endpoint, "该渠道不支持此接口");
+  return client.parse(valuesOf(body), { model, isStream });
+}
+
+function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
+  const request = parsed(call);
+  if (plan.dialect.inlinesMedia !== true || !hasAddresses(request))
+    return encoded(tools, call, plan, request);
+  return tools
+    .inline(request, plan.dialect.opens)
+    .then((inlined) => encoded(tools, call, plan, inlined))
+    .catch(faultOf);
+}
+
+function hasAddresses({ messages }: HubRequest): boolean {
+  return messages.some(({ parts }) => parts.some((part) => "source" in part && part.source.kind === "url"));
+}
+
+function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubRequest): Prepared {
+  const { wire, target } = plan;
+  const {
+    body,
+    headers = NOTHING,
+    dropped = NOTHING,
+    toolNames,
+  } = plan.dialect.encode(request, { wire, target });
+  const bytes = Buffer.from(JSON.stringify(body));
+  return {
+    kind: "prepared",
+    bytes: plan.dialect.native === "chat" ? edited(bytes, plan) : bytes,
+    headers,
+    dropped: [...(request.dropped ?? NOTHING), ...dropped],
+    course: courseOf(tools, call, plan, { request, toolNames }),
+  };
+}
+
+/** A chat body that was written here gets the row's edits like any other. */
+function edited(bytes: Buffer, { edits, quirks, takesStreamOptions, target }: Plan): Uint8Array {
+  const object = wholeObject(bytes);
+  if (object === undefined) throw new Error("JSON.stringify did not make an object");
+  return encodeBody(
+    { bytes, object, model: target.model },
+    {
+      model: target.model,
+      asksUsage: false,
+      dropsStreamOptions: !takesStreamOptions,
+      edits,
+      toolIdLength: quirks?.toolIdLength,
+    },
+  );
+}
+
+function courseOf(
+  { now }: PrepareTools,
+  call: Call,
+  { dialect, wire, secrets }: Plan,
+  { request, toolNames }: { request: HubRequest; toolNames: ReadonlyMap<string, string> | undefined },
+): Course {
+  const { endpoint, body, model, seed } = call;
+  const client = isGeneration(endpoint) ? clients[endpoint] : undefined;
+  if (client === undefined) throw new Unmappable(endpoint, "该渠道不支持此接口");
+  const render: RenderContext = {
+    model: call.originModel,
+    seed,
+    created: Math.trunc(now() / 1000),
+    wantsUsage: wantsUsage(body),
+    isArray: call.isArray,
+    request,
+    body: valuesOf(body),
+  };
+  return new TranslatingCourse({
+    dialect,
+    client,
+    decode: { wire, model, seed },
+    render,
+    toolNames,
+    secrets,
+  });
+}
+
+function embedded(call: Call, plan: Plan): Prepared {
+  const { dialect, wire, target, quirks, secrets } = plan;
+  const embeddings = dialect.embeddings;
+  if (embeddings === undefined) throw new Error("planned without an embedding wire");
+  const values = valuesOf(call.body);
+  const { hints = {} } = call;
+  const request = { ...embeddingRequest(values, call.model), hints };
+  const { body, headers = NOTHING, dropped = NOTHING } = embeddings.encode(request, { wire, target });
+  const left = Object.keys(hints).filter((name) => embeddings.hints?.includes(name) !== true);
+  return {
+    kind: "prepared",
+    bytes: Buffer.from(JSON.stringify(body)),
+    headers,
+    dropped: [...dropped, ...left],
+    course: new WholeCourse({
+      dialect,
+      quirks,
+      secrets,
+      read(reply) {
+        const found = embeddings.decode(reply);
+        if (found.kind === "error") return found;
+        if (found.vectors.length === 0) return undefined;
+        const isBase64 = values["encoding_format"] === "base64";
+        const body = embeddingList(found, call.originModel, isBase64);
+        return { kind: "told", body, usage: found.usage };
+      },
+    }),
+  };
+}
+
+function drawn({ now }: PrepareTools, { body, model, seed }: Call, plan: Plan): Prepared {
+  const { dialect, wire, target, quirks, secrets } = plan;
+  const { images } = dialect;
+  if (images === undefined) throw new Error("planned without a wire for pictures");
+  const asked = imageRequest(valuesOf(body), model);
+  const encoded = images.encode(asked.request, { wire, target });
+  return {
+    kind: "prepared",
+    bytes: Buffer.from(JSON.stringify(encoded.body)),
+    headers: encoded.headers ?? NOTHING,
+    dropped: [...asked.dropped, ...(encoded.dropped ?? NOTHING)],
+    course: new WholeCourse({
+      dialect,
+      quirks,
+      secrets,
+      read(reply) {
+        const found = images.decode(reply, { wire, model, seed });
+        if (found.kind === "error") return found;
+        if (found.images.length === 0) return undefined;
+        return { kind: "told", body: imageList(found, Math.trunc(now() / 1000)), usage: found.usage };
+      },
+    }),
+  };
+}

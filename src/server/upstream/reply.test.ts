@@ -1,0 +1,72 @@
+// A mistake of ours while an answer is read ends the call at once, and says so to nobody but the operator.
+import { describe, expect, it } from "vitest";
+import type { Result } from "./call.ts";
+import type { Course, Meter } from "./course.ts";
+import { Receiver } from "./reply.ts";
+import { SseReader } from "./sse.ts";
+import { ReplyTap } from "./tap.ts";
+
+const broken = (): never => {
+  throw new TypeError("cannot read x of undefined");
+};
+
+function receive(course: Partial<Course>): { receiver: Receiver; results: Result[]; aborts: number[] } {
+  const results: Result[] = [];
+  const aborts: number[] = [];
+  const receiver = new Receiver({
+    course: {
+      quirks: undefined,
+      onlyStreams: false,
+      isStreamType: (type) => type === "text/event-stream",
+      reader: () => new SseReader(),
+      meter: broken,
+      whole: broken,
+      wholeAsStream: broken,
+      fault: broken,
+      ...course,
+    },
+    dropped: [],
+    secrets: [],
+    credentials: [],
+    isStream: true,
+    totalMs: 0,
+    now: () => 0,
+    trace: { firstByteMs: 0, isSent: false },
+    settle: (result) => void results.push(result),
+  });
+  receiver.attach({
+    isSent: true,
+    pause: () => undefined,
+    resume: () => undefined,
+    abort: () => void aborts.push(1),
+  });
+  return { receiver, results, aborts };
+}
+
+const FAULT = { kind: "fault", status: 500, code: "internal_error", retry: false, blame: "none" };
+
+describe("mistakes of ours", () => {
+  it("end a call whose events cannot be read", () => {
+    const meter: Meter = {
+      tap: new ReplyTap(),
+      usage: undefined,
+      isFinished: false,
+      events: 0,
+      take: broken,
+      tail: () => new Uint8Array(0),
+    };
+    const { receiver, results, aborts } = receive({ meter: () => meter });
+    receiver.onStart(200, { "content-type": "text/event-stream" });
+    receiver.onData(Buffer.from("data: {}\n\n"));
+    expect(results).toMatchObject([FAULT]);
+    expect(aborts.length).toBe(1);
+  });
+
+  it.each([200, 400])("end a call whose whole answer with status %i cannot be read", (status) => {
+    const { receiver, results } = receive({});
+    receiver.onStart(status, { "content-type": "application/json" });
+    receiver.onData(Buffer.from("{}"));
+    receiver.onEnd();
+    expect(results).toMatchObject([FAULT]);
+  });
+});

@@ -1,0 +1,39 @@
+// How a channel's key becomes a credential: one signer per kind, named in the catalogue. Knows no channel, no storage.
+import type { EndpointName, SignerName } from "#contract/providers.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import { awsSigv4 } from "./aws.ts";
+import { baiduToken } from "./baidu.ts";
+import { invalidKey } from "./invalid-key.ts";
+import { azureKey, bearer, bearerAndXApiKey, bearerAppId, googKey, xApiKey, xunfeiPair } from "./plain.ts";
+import type { Signer } from "./signer.ts";
+import { tencentTc3 } from "./tencent.ts";
+import { vertex } from "./vertex.ts";
+import { xunfeiUrl } from "./xunfei.ts";
+import { zhipuJwt } from "./zhipu.ts";
+
+export const signers: Readonly<Record<SignerName, Signer>> = {
+  bearer,
+  "azure-key": azureKey,
+  "x-api-key": xApiKey,
+  "bearer-x-api-key": bearerAndXApiKey,
+  "bearer-app-id": bearerAppId,
+  "goog-key": googKey,
+  "baidu-token": baiduToken,
+  "zhipu-jwt": zhipuJwt,
+  "xunfei-url": xunfeiUrl,
+  "xunfei-pair": xunfeiPair,
+  "tencent-tc3": tencentTc3,
+  "aws-sigv4": awsSigv4,
+  vertex,
+};
+
+/** Vendors of OpenAI's wire know either name at their Anthropic-compatible address, so both are sent (providers 17.1.6). */
+export function signerFor(name: SignerName, endpoint: EndpointName): Signer {
+  const isMessages = endpoint === "messages" || endpoint === "count-tokens";
+  return isMessages && name === "bearer" ? bearerAndXApiKey : signers[name];
+}
+
+/** A key without the form its kind needs: the fault `invalid_channel_key`; undefined = fine (providers 2.4). */
+export function keyFault(name: SignerName, key: string): RelayFault | undefined {
+  return signers[name].check(key) === undefined ? undefined : invalidKey(name);
+}

@@ -1,0 +1,12 @@
+// The fault of a key that has not the form its kind needs. It never holds the key.
+import type { SignerName } from "#contract/providers.ts";
+import { channelFault, type RelayFault } from "#server/upstream/fault.ts";
+
+/** Another channel may serve; nothing is sent and nobody's health suffers, the log tells (providers 2.4). */
+export function invalidKey(name: SignerName): RelayFault {
+  return channelFault(
+    "invalid_channel_key",
+    "渠道密钥格式有误，请联系管理员",
+    `signer ${name}: the key has a wrong form`,
+  );
+}

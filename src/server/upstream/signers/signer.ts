@@ -1,0 +1,77 @@
+// What a signer is: how a channel's key becomes the credential of a call. Knows no channel, no storage, no user.
+import { cleanKey, isAwsRegion, serviceAccountOf } from "#contract/provider-key.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
+import type { TokenCache } from "./token-cache.ts";
+
+/** The request as it will be sent, but for the credential. */
+export interface SignRequest {
+  readonly method: "POST" | "GET";
+  readonly url: string;
+  readonly body: Uint8Array;
+  /** Unit: ms since 1970. */
+  readonly nowMs: number;
+  /** The channel's field `other`, for schemes that need it. */
+  readonly other: string;
+}
+
+/** What a signer adds to a request. */
+export interface Signed {
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  /** Stands instead of the plain URL where the credential is part of it. */
+  readonly url?: string;
+  /** Strings made of the key (an exchanged token, a signature) that no caller may read in a reply or an error. */
+  readonly secrets?: readonly string[];
+}
+
+/** Whether a key has the form its kind needs; undefined = fine, else Chinese text for the form. Never echoes the key. */
+export type KeyCheck = (key: string) => string | undefined;
+
+/** The same for every call with this key: remembered in the channel's plan. */
+export interface FixedSigner {
+  readonly kind: "fixed";
+  readonly check: KeyCheck;
+  sign(key: string): Signed;
+}
+
+/** Depends on the time or the request: made for each call. Tokens that must be exchanged first come from `tools.tokens`. */
+export interface CallSigner {
+  readonly kind: "call";
+  readonly check: KeyCheck;
+  /** Never throws and never rejects: a credential that cannot be made is a fault. */
+  sign(key: string, request: SignRequest, tools: SignTools): SignResult | Promise<SignResult>;
+  /**
+   * The upstream said that the credential of the call `used` is no longer valid: forgets what was exchanged. true = worth one
+   * silent retry.
+   */
+  forget?(used: Signed, tools: SignTools): boolean;
+}
+
+export type SignResult = Signed | RelayFault;
+
+export type Signer = FixedSigner | CallSigner;
+
+export interface SignTools {
+  readonly tokens: TokenCache;
+}
+
+/** Tells a fault from a credential. */
+export function isFault(result: SignResult): result is RelayFault {
+  return "kind" in result;
+}
+
+/** `forget` of the kinds that exchange: the token of that call is used no more; one that replaced it meanwhile stays. */
+export function forgetTokens({ secrets }: Signed, { tokens }: SignTools): boolean {
+  for (const token of secrets ?? []) tokens.forget(token);
+  return true;
+}
+
+/** Strings that would give the credential away if an upstream echoed them. */
+export function secretsOf(key: string): string[] {
+  const credential = cleanKey(key);
+  if (credential === "") return [];
+  const account = serviceAccountOf(credential);
+  if (account !== undefined) return [credential, account.privateKey, account.clientEmail];
+  const parts = credential.split("|").filter((part) => part.length >= 8 && !isAwsRegion(part));
+  return parts.length === 1 && parts[0] === credential ? [credential] : [credential, ...parts];
+}

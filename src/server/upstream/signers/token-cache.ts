@@ -1,0 +1,209 @@
+// Credentials that are made of a key and live for a while: exchanged at a provider or signed here. One exchange per key however
+// many calls wait for it, refreshed ahead of its end, bounded. A cache of this process: losing it costs one exchange.
+import type { Egress } from "#server/egress/dispatcher.ts";
+import { fetchJson, type JsonResult } from "#server/egress/fetch-json.ts";
+import { sha256Hex } from "#server/secrets.ts";
+import { networkFault, type RelayFault, statusFault, unreadableFault } from "#server/upstream/fault.ts";
+
+/** A credential that lives for a while. */
+export interface Token {
+  readonly text: string;
+  /** From now; unit: ms. */
+  readonly lifetimeMs: number;
+}
+
+/** How a token is come by. */
+export interface TokenSource {
+  /** Kind and key (and address, where it matters); only its hash is kept. */
+  readonly id: string;
+  /** A token is renewed when less than this is left of it, at most half of its life. Unit: ms. */
+  readonly aheadMs: number;
+}
+
+export interface ExchangedSource extends TokenSource {
+  /** Builds the small call that answers with the token; asked only when there is to be one. A fault = it cannot be built. */
+  request(): ExchangeRequest | RelayFault;
+}
+
+export interface ExchangeRequest {
+  readonly url: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string;
+  /** Strings that must not reach a log when the provider echoes them. */
+  readonly secrets: readonly string[];
+}
+
+export interface MadeSource extends TokenSource {
+  make(nowMs: number): Token;
+}
+
+export interface TokenCache {
+  /**
+   * An access token of an OAuth provider (`access_token`, `expires_in` in seconds). One exchange at a time per key; a token that
+   * nears its end is renewed in the background. A refusal is a fault that blames the credential, a network failure the channel.
+   */
+  exchanged(source: ExchangedSource): string | Promise<string | RelayFault>;
+  /** A token that is made here. */
+  made(source: MadeSource): string;
+  /** A provider refused this token: it is not used again. */
+  forget(token: string): void;
+}
+
+export interface TokenCacheParts {
+  readonly egress: Pick<Egress, "send">;
+  /** Unit: ms since 1970. */
+  readonly now: () => number;
+}
+
+interface Entry {
+  token: string;
+  /** Unit: ms since 1970; 0 = no token. */
+  expiresAtMs: number;
+  renewAtMs: number;
+  /** The exchange under way, shared by everybody who waits. */
+  pending: Promise<string | RelayFault> | undefined;
+  /** The last refusal: for a moment it answers for the provider, so that a bad key is no hammer. */
+  refusal: RelayFault | undefined;
+  refusedUntilMs: number;
+}
+
+/** Source: providers 2.6. */
+const EXCHANGE_TIMEOUT_MS = 10_000;
+const MAX_ENTRIES = 1_000;
+/** After a renewal that failed, while the old token still stands. */
+const RENEW_AGAIN_MS = 30_000;
+const REFUSAL_MS = 2_000;
+/** What a provider that tells no lifetime is trusted for. */
+const UNTOLD_LIFETIME_SEC = 600;
+
+/** Builds the memory of one process. */
+export function createTokenCache(parts: TokenCacheParts): TokenCache {
+  return new Tokens(parts);
+}
+
+class Tokens implements TokenCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #parts: TokenCacheParts;
+
+  constructor(parts: TokenCacheParts) {
+    this.#parts = parts;
+  }
+
+  exchanged(source: ExchangedSource): string | Promise<string | RelayFault> {
+    const nowMs = this.#parts.now();
+    const entry = this.#entry(source.id);
+    if (nowMs < entry.expiresAtMs) {
+      if (nowMs >= entry.renewAtMs && entry.pending === undefined) void this.#exchange(entry, source);
+      return entry.token;
+    }
+    if (entry.refusal !== undefined && nowMs < entry.refusedUntilMs) return Promise.resolve(entry.refusal);
+    return entry.pending ?? this.#exchange(entry, source);
+  }
+
+  made(source: MadeSource): string {
+    const nowMs = this.#parts.now();
+    const entry = this.#entry(source.id);
+    if (nowMs >= entry.renewAtMs || nowMs >= entry.expiresAtMs)
+      store(entry, source.make(nowMs), source, nowMs);
+    return entry.token;
+  }
+
+  forget(token: string): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.token === token) entry.expiresAtMs = 0;
+    }
+  }
+
+  #entry(id: string): Entry {
+    const hash = sha256Hex(id);
+    const known = this.#entries.get(hash);
+    if (known !== undefined) return known;
+    if (this.#entries.size >= MAX_ENTRIES) {
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined) this.#entries.delete(oldest);
+    }
+    const entry: Entry = {
+      token: "",
+      expiresAtMs: 0,
+      renewAtMs: 0,
+      pending: undefined,
+      refusal: undefined,
+      refusedUntilMs: 0,
+    };
+    this.#entries.set(hash, entry);
+    return entry;
+  }
+
+  #exchange(entry: Entry, source: ExchangedSource): Promise<string | RelayFault> {
+    const pending = this.#ask(entry, source);
+    entry.pending = pending;
+    return pending;
+  }
+
+  async #ask(entry: Entry, source: ExchangedSource): Promise<string | RelayFault> {
+    const { egress, now } = this.#parts;
+    const result = await exchange(egress, source.request());
+    entry.pending = undefined;
+    const nowMs = now();
+    if ("kind" in result) {
+      entry.renewAtMs = nowMs + RENEW_AGAIN_MS;
+      const isRefused = result.blame === "credential";
+      entry.refusal = isRefused ? result : undefined;
+      entry.refusedUntilMs = isRefused ? nowMs + REFUSAL_MS : 0;
+      return result;
+    }
+    store(entry, result, source, nowMs);
+    return entry.token;
+  }
+}
+
+function store(entry: Entry, token: Token, { aheadMs }: TokenSource, nowMs: number): void {
+  entry.token = token.text;
+  entry.expiresAtMs = nowMs + token.lifetimeMs;
+  entry.renewAtMs = entry.expiresAtMs - Math.min(aheadMs, token.lifetimeMs / 2);
+  entry.refusal = undefined;
+}
+
+async function exchange(
+  egress: Pick<Egress, "send">,
+  request: ExchangeRequest | RelayFault,
+): Promise<Token | RelayFault> {
+  if ("kind" in request) return request;
+  const { secrets, ...call } = request;
+  const answer = await fetchJson(egress, { ...call, method: "POST", timeoutMs: EXCHANGE_TIMEOUT_MS });
+  return tokenIn(answer, secrets);
+}
+
+function tokenIn(answer: JsonResult, secrets: readonly string[]): Token | RelayFault {
+  if (answer.kind === "fault") return withDetail(networkFault(answer), "token exchange");
+  const { status } = answer;
+  // Any JSON object may be read by name; what is found is checked.
+  const body = (typeof answer.body === "object" && answer.body !== null ? answer.body : {}) as Record<
+    string,
+    unknown
+  >;
+  const { access_token: text, expires_in: lifetime, error } = body;
+  const isRefused =
+    (status >= 400 && status < 500 && status !== 408 && status !== 429) || typeof error === "string";
+  if (isRefused || status !== 200) {
+    const upstream = {
+      status: isRefused ? 401 : status,
+      body: answer.body,
+      text: "",
+      retryAfterMs: 0,
+      secrets,
+    };
+    return withDetail(statusFault(upstream), `token exchange, status ${status}`);
+  }
+  if (typeof text !== "string" || !/^[\x21-\x7e]{1,8192}$/.test(text)) {
+    return unreadableFault("token exchange: no access_token in the answer", status);
+  }
+  const seconds = Number(lifetime);
+  const isTold = Number.isFinite(seconds) && seconds > 0;
+  return { text, lifetimeMs: (isTold ? seconds : UNTOLD_LIFETIME_SEC) * 1_000 };
+}
+
+function withDetail(fault: RelayFault, about: string): RelayFault {
+  return { ...fault, detail: `${about}: ${fault.detail}` };
+}

@@ -1,0 +1,82 @@
+// docs/providers.md: which client format reaches which channel type in which way, and what is lost on the way.
+import type { GenerationEndpoint } from "#contract/provider.ts";
+import { FORMATS, type Kind, type Spoken } from "./matrix.ts";
+
+/** What a cell came to: bytes pass, or are translated; the format cannot say it; it is refused by name; an error is told as one. */
+export type Cell = "passed" | "translated" | "unsayable" | "refused" | "fault";
+
+const TITLES: Readonly<Record<GenerationEndpoint, string>> = {
+  chat: "OpenAI 对话",
+  completions: "OpenAI 补全",
+  messages: "Anthropic Messages",
+  generate: "Gemini generateContent",
+  responses: "OpenAI Responses",
+};
+
+const SIGNS: readonly (readonly [kind: Kind, sign: string])[] = [
+  ["plain", "文"],
+  ["stream", "流"],
+  ["tools", "具"],
+  ["image", "图"],
+  ["fault", "错"],
+];
+
+const INTRO = `# 渠道类型与客户端格式
+
+<!-- Printed by \`npx vitest run src/server/upstream/matrix.test.ts -u\` from what the test saw; do not edit. -->
+
+每一格都由 src/server/upstream/matrix.test.ts 用该线路录制的应答实际走过一遍。**直通**：请求与应答的字节原样经过，仅改写模型名；
+**转换**：经中间形式逐事件翻译。其后列出走通的种类：文（普通应答）、流（流式应答）、具（工具调用，含流式）、图（图片输入）、错（上游错误以客户端
+自己的格式告知）；括号内的种类会以 \`unsupported_parameter\` 明确拒绝，不会被悄悄丢弃。
+`;
+
+/** Source: providers 18.7. */
+const LOSSES = `## 转换时的取舍
+
+同格式直通没有任何损失。跨格式转换时：
+
+- **会改变答案而对方没有对应物的参数**（如对 Claude 使用 \`n > 1\`、\`logprobs\`、音频输入，对 Responses 使用音频）：返回 400，\`code\` 为
+  \`unsupported_parameter\`，\`param\` 指明是哪一个；有其他渠道能够满足时自动换渠道。
+- **只是提示的参数**（如对 Claude 的 \`seed\`、\`logit_bias\`、频率与存在惩罚，对 Responses 的 \`stop\`，跨厂商的 \`service_tier\`、\`user\`、
+  提示缓存标记）：不发给上游，并在应答头 \`x-tollgate-dropped\` 中逐一列出。
+- 思考签名只对签发它的厂商有效，跨厂商时只保留思考的文字；Anthropic 的服务器工具、MCP 连接器与容器，Responses 的托管工具与服务端会话状态，
+  Gemini 的安全评级不转换；引用只保留网页引用（url_citation）。
+- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
+`;
+
+/** Prints the page. Throws: when a cell was not played. */
+export function printMatrix(
+  ways: readonly Spoken[],
+  cell: (way: Spoken, format: GenerationEndpoint, kind: Kind) => Cell | undefined,
+): string {
+  const head = ["类型", "渠道", "线路", ...FORMATS.map((format) => TITLES[format])];
+  const rows = ways.map((way) => [
+    String(way.provider.type),
+    way.provider.label,
+    way.when === "" ? way.wire.dialect : `${way.wire.dialect}（${way.when}）`,
+    ...FORMATS.map((format) => textOf(way, format, cell)),
+  ]);
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+  const table = [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  return `${INTRO}\n## 矩阵\n\n${table}\n\n${LOSSES}`;
+}
+
+function textOf(
+  way: Spoken,
+  format: GenerationEndpoint,
+  cell: (way: Spoken, format: GenerationEndpoint, kind: Kind) => Cell | undefined,
+): string {
+  const cells = SIGNS.map(([kind, sign]) => {
+    const seen = cell(way, format, kind);
+    if (seen === undefined) throw new Error(`not played: ${way.provider.slug} ${format} ${kind}`);
+    return { sign, seen };
+  });
+  const served = cells.filter(({ seen }) => seen === "passed" || seen === "translated" || seen === "fault");
+  const refused = cells.filter(({ seen }) => seen === "refused");
+  const manner = cells[0]?.seen === "passed" ? "直通" : "转换";
+  const signs = served.map(({ sign }) => sign).join("");
+  return refused.length === 0
+    ? `${manner} ${signs}`
+    : `${manner} ${signs}（${refused.map(({ sign }) => sign).join("")}）`;
+}
