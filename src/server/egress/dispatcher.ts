@@ -1,6 +1,6 @@
 // The one door out: undici agents whose every connection is judged by the address policy when the name is resolved, and
 // pinned to the address that was judged. Never caps connections (design 4.7); admissions are capped instead.
-import { lookup as resolve } from "node:dns";
+import { type LookupAddress, type LookupAllOptions, lookup as resolve } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
 import type { EgressRule } from "#server/config.ts";
@@ -93,10 +93,17 @@ function isAllowed(policy: Policy, address: string, port: number): boolean {
   return verdict === "public" || verdict === "allowed";
 }
 
+/** How a name becomes addresses; another one than the system's only in tests. */
+export type Resolver = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /** Resolves a name and passes on the addresses that may be reached; the socket connects to one of exactly these. */
-export function guardedLookup(policy: Policy, port: number): LookupFunction {
+export function guardedLookup(policy: Policy, port: number, find: Resolver = resolve): LookupFunction {
   return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    find(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) {
         callback(error, "", 0);
         return;
