@@ -123,10 +123,10 @@ describe("every option", () => {
     expect((await pay()).charged).toBe(30);
   };
   const completionRatio = async () => {
-    upstream.script(json(chatReply("hi", usage(0, 10))));
-    expect((await pay()).charged).toBe(300);
+    upstream.script(json(chatReply("hi", usage(1, 10))));
+    expect((await pay()).charged).toBe(315);
     await put("CompletionRatio", JSON.stringify({ [MODEL]: 5 }));
-    expect((await pay()).charged).toBe(750);
+    expect((await pay()).charged).toBe(765);
   };
   const cacheRatio = async () => {
     upstream.script(json(chatReply("hi", usage(10, 0, 10))));
@@ -135,7 +135,7 @@ describe("every option", () => {
   };
   /** Ten tokens of one kind, in or out, at three times the price of plain input. */
   const partRatio = (name: OptionKey, { prompt, completion }: { prompt?: object; completion?: object }) => {
-    const [input, output] = prompt === undefined ? [0, 10] : [10, 0];
+    const [input, output, charged] = prompt === undefined ? [1, 10, 465] : [10, 0, 450];
     return async () => {
       const told = {
         ...usage(input, output),
@@ -144,7 +144,7 @@ describe("every option", () => {
       };
       upstream.script(json(chatReply("hi", told)));
       await put(name, JSON.stringify({ [MODEL]: 3 }));
-      expect((await pay()).charged).toBe(450);
+      expect((await pay()).charged).toBe(charged);
     };
   };
   const groupRatio = async () => {

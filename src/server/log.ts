@@ -53,8 +53,12 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Forms of secrets that may stand inside a text: relay and provider keys, bearer headers. */
-const SECRET_PATTERNS = /\b(?:[srp]k-[\w-]{12,}|AIza[\w-]{30,}|(?:Bearer|Basic)\s+[\w.~+/=-]{8,})/g;
+/**
+ * Forms of secrets that may stand inside a text: relay and provider keys, bearer headers. A key begins where a word does, or
+ * after an escape such as the `\n` of a JSON line; that is looked for behind the match, which costs nothing elsewhere.
+ */
+const SECRET_PATTERNS =
+  /[srp]k-(?<=(?:(?<!\w)|\\(?:[bfnrt]|u[\da-f]{4}))[srp]k-)[\w-]{12,}|AIza[\w-]{30,}|(?:Bearer|Basic)(?:\s|\\[tnr])+[\w.~+/=-]{8,}/g;
 /** Passwords in addresses. Looking behind is dear, so it is only done where an address stands. */
 const URL_PASSWORD = /(?<=:\/\/[^\s:/@]{0,64}:)[^\s/@]+(?=@)/g;
 

@@ -86,7 +86,6 @@ function bodyOf(values: Readonly<Record<string, unknown>>): ClientBody {
 
 /** Admins are told the redacted words of the upstream where there are any (reliability S07). */
 function describe(fault: RelayFault): string {
-  return fault.detail === ""
-    ? fault.publicMessage
-    : `${fault.publicMessage}（${fault.detail}）`.slice(0, 400);
+  const more = fault.words || fault.detail;
+  return more === "" ? fault.publicMessage : `${fault.publicMessage}（${more}）`.slice(0, 400);
 }

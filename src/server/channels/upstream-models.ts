@@ -27,7 +27,13 @@ export async function listUpstreamModels(
     const isMissing = plan.code === "unsupported_relay_mode";
     return { ok: false, message: isMissing ? "该渠道类型不提供模型列表" : plan.publicMessage };
   }
-  const order = { method: "GET", url: plan.url, body: NOTHING, nowMs: clock.now(), other: target.other } as const;
+  const order = {
+    method: "GET",
+    url: plan.url,
+    body: NOTHING,
+    nowMs: clock.now(),
+    other: target.other,
+  } as const;
   const signed = await plan.signer?.sign(target.key, order, { tokens: credentials });
   if (signed !== undefined && isFault(signed)) return { ok: false, message: signed.publicMessage };
   const answer = await fetchJson(egress, {

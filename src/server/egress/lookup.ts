@@ -1,5 +1,5 @@
 // Names become addresses here, and only those that the policy lets through come out.
-import { lookup as resolve } from "node:dns";
+import { type LookupAddress, type LookupAllOptions, lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Policy } from "./policy.ts";
 import { BlockedError } from "./send.ts";
@@ -10,10 +10,17 @@ export function isAllowed(policy: Policy, address: string, port: number): boolea
   return verdict === "public" || verdict === "allowed";
 }
 
+/** How a name becomes addresses; another one than the system's only in tests. */
+export type Resolver = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /** Resolves a name and passes on the addresses that may be reached; the socket connects to one of exactly these. */
-export function guardedLookup(policy: Policy, port: number): LookupFunction {
+export function guardedLookup(policy: Policy, port: number, find: Resolver = resolve): LookupFunction {
   return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    find(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) {
         callback(error, "", 0);
         return;

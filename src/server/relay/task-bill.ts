@@ -72,7 +72,10 @@ export class TaskAccount extends Account {
     const task = this.#task;
     if (task.kind === "images" && unit === "image") {
       const { size, quality } = task;
-      return { counted: { unit, images: Math.min(imagesIn(reply) ?? task.images, task.images), size, quality }, isEstimated: false };
+      return {
+        counted: { unit, images: Math.min(imagesIn(reply) ?? task.images, task.images), size, quality },
+        isEstimated: false,
+      };
     }
     if (task.kind === "speech" && unit === "character")
       return { counted: { unit, characters: [...task.text].length }, isEstimated: false };

@@ -39,7 +39,10 @@ export class CustomTools {
   #keep(chunk: ToolChunk): ToolChunk[] {
     const key = `${chunk.index} ${chunk.at}`;
     const known = this.#calls.get(key);
-    this.#calls.set(key, known === undefined ? chunk : { ...known, arguments: known.arguments + chunk.arguments });
+    this.#calls.set(
+      key,
+      known === undefined ? chunk : { ...known, arguments: known.arguments + chunk.arguments },
+    );
     return known === undefined ? [{ ...chunk, isCustom: true, arguments: "" }] : [];
   }
 

@@ -25,8 +25,10 @@ export interface RelayFault {
   /** Another channel may succeed. */
   readonly retry: boolean;
   readonly blame: Blame;
-  /** For the logger only: short, redacted, never a body. */
+  /** For the logger only: short and typed, never an upstream's own words, which may repeat what was asked (reliability P01). */
   readonly detail: string;
+  /** The upstream's own words, redacted; for whoever tests a channel with a question of ours, and for nobody else. */
+  readonly words: string;
   /** Status of the upstream; 0 = it gave none. */
   readonly upstreamStatus: number;
   /** Words of the upstream's error by which a channel can be found unusable (contract 9.5). */
@@ -42,6 +44,7 @@ const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
   retry: false,
   blame: "none",
   detail: "",
+  words: "",
   upstreamStatus: 0,
   signals: [],
   retryAfterMs: 0,
@@ -121,11 +124,15 @@ export interface UpstreamError {
   readonly secrets: readonly string[];
 }
 
+/** A number or a word as providers name their errors; nobody's prose. */
+const WORD = /^(\d{1,9}|[A-Za-z][A-Za-z_.]{1,47})$/;
+
 /** An error reply (contract 8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
 export function statusFault(error: UpstreamError): RelayFault {
   const { status, secrets } = error;
   const found = messageOf(error.body) ?? titleOf(error.text) ?? `bad response status code ${status}`;
   const message = redact(found, secrets);
+  const signals = signalsOf(error.body);
   const shared: RelayFault = {
     ...FAULT,
     status,
@@ -135,9 +142,10 @@ export function statusFault(error: UpstreamError): RelayFault {
     publicMessage: message,
     retry: status < 400 || RETRYABLE.has(status) || isServerError(status),
     blame: blameFor(status),
-    detail: `${status}: ${message.slice(0, 300)}`,
+    detail: [`status ${status}`, ...new Set(signals.filter((signal) => WORD.test(signal)))].join(" "),
+    words: `${status}: ${message.slice(0, 300)}`,
     upstreamStatus: status,
-    signals: signalsOf(error.body),
+    signals,
     retryAfterMs: error.retryAfterMs,
   };
   if (CREDENTIAL.has(status)) {

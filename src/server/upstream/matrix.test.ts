@@ -55,7 +55,11 @@ async function cellOf(way: Spoken, format: GenerationEndpoint, kind: Kind): Prom
   if (kind === "fault") {
     // Each format has its own words for it; what became of it is the same.
     const { status, retry } = answer.about.expect.fault ?? {};
-    expect(result).toMatchObject({ kind: "fault", ...(status !== undefined && { status }), ...(retry !== undefined && { retry }) });
+    expect(result).toMatchObject({
+      kind: "fault",
+      ...(status !== undefined && { status }),
+      ...(retry !== undefined && { retry }),
+    });
     return "fault";
   }
   if (result.kind === "fault" && result.code === "unsupported_parameter") return "refused";

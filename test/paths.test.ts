@@ -1,0 +1,151 @@
+// The listener as a stranger sees it: whatever a path, a Host or an Authorization header looks like, nobody gets further with it
+// (reliability Z11, Z12, D09). Real sockets, since a URL parser in between would tidy paths up.
+import { request } from "node:http";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Endpoint } from "#contract/endpoint.ts";
+import { api } from "#contract/index.ts";
+import { createTestApp, type TestApp, type Who } from "./app.ts";
+import { type SeededUser, seedUser } from "./seed.ts";
+
+const MUTATIONS = Number(process.env["PATH_MUTATIONS"] ?? 2_000);
+
+let app: TestApp;
+let port = 0;
+let alice: SeededUser;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  alice = await seedUser(app.ctx, "alice");
+  port = Number(new URL(await app.listen()).port);
+});
+afterAll(() => app.close());
+
+/** Sends a path exactly as it is. */
+function send(method: string, path: string, headers: Who): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request({ host: "127.0.0.1", port, method, path, headers }, (response) => {
+      let text = "";
+      response.on("data", (data) => {
+        text += String(data);
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    call.on("error", reject);
+    call.end(method === "GET" || method === "DELETE" ? undefined : "{}");
+  });
+}
+
+const isDone = ({ status, text }: { status: number; text: string }) =>
+  status === 200 && text.startsWith('{"success":true');
+
+/** Everything that only administrators may call. */
+const guarded = Object.values(api)
+  .flatMap((resource) => Object.values<Endpoint>(resource))
+  .filter(({ level }) => level === "admin" || level === "root")
+  .map(({ method, path }) => ({ method, path: path.replace(":id", "1") }));
+
+const PIECES = [
+  "%2f",
+  "%2F",
+  "%2e%2e",
+  "%2e",
+  ";x",
+  ".",
+  "..",
+  "/",
+  "//",
+  "\\",
+  "%5c",
+  "%00",
+  "%20",
+  "%252f",
+  "?",
+  "#",
+  "%ff",
+  "%c0%af",
+];
+
+/** A path with a few things put in, upper case here and there. */
+const mutated = fc
+  .tuple(
+    fc.constantFrom(...guarded),
+    fc.array(fc.tuple(fc.nat(40), fc.constantFrom(...PIECES)), { maxLength: 3 }),
+    fc.option(fc.nat(40), { nil: undefined }),
+  )
+  .map(([{ method, path }, pieces, upper]) => {
+    let text = path;
+    for (const [at, piece] of pieces) {
+      const place = at % (text.length + 1);
+      text = text.slice(0, place) + piece + text.slice(place);
+    }
+    if (upper !== undefined) {
+      const place = upper % text.length;
+      text = text.slice(0, place) + (text[place] ?? "").toUpperCase() + text.slice(place + 1);
+    }
+    return { method, path: text.startsWith("/") ? text : `/${text}` };
+  });
+
+test(`${MUTATIONS} odd spellings of guarded paths lead neither guests nor users in`, {
+  timeout: 120_000,
+}, async () => {
+  const who: readonly Who[] = [{}, alice.who];
+  for (const one of who)
+    for (const { method, path } of guarded) expect(isDone(await send(method, path, one))).toBe(false);
+  await fc.assert(
+    fc.asyncProperty(mutated, fc.constantFrom(...who), async ({ method, path }, headers) => {
+      const answer = await send(method, path, headers);
+      expect(answer.status, `${method} ${path}`).toBeLessThan(500);
+      // The console's pages answer any path below the root; only the API could answer with success.
+      expect(isDone(answer), `${method} ${path} → ${answer.text.slice(0, 200)}`).toBe(false);
+    }),
+    { numRuns: MUTATIONS, seed: 20_261_120 },
+  );
+});
+
+const FORGED = ["evil.example", "localhost:1", "127.0.0.1", "admin", "[::1]:80"];
+
+test("a forged Host, or one that a stranger forwards, decides nothing", async () => {
+  for (const host of FORGED) {
+    for (const headers of [
+      { host },
+      { "x-forwarded-host": host, "x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "https" },
+      {
+        forwarded: `host=${host};for=127.0.0.1`,
+        "x-original-url": "/api/status",
+        "x-rewrite-url": "/api/status",
+      },
+    ] as Who[]) {
+      for (const { method, path } of guarded) {
+        expect((await send(method, path, headers)).status).toBe(401);
+        expect(isDone(await send(method, path, { ...headers, ...alice.who }))).toBe(false);
+      }
+      // Cookies do not change with it: nobody is told that the connection is https by a stranger.
+      const { text } = await send("GET", "/api/status", headers);
+      expect(text).not.toContain("evil.example");
+    }
+  }
+});
+
+const INJECTIONS = [
+  "' OR '1'='1",
+  '" OR ""="',
+  "'; DROP TABLE users; --",
+  "x' UNION SELECT access_token_hash FROM users --",
+  "%27%20OR%201=1",
+  "\\'; SELECT pg_sleep(5); --",
+  "1) OR (1=1",
+  "sk-' OR key_hash IS NOT NULL --",
+];
+
+test("an Authorization header is a value, not SQL, for the console and for the relay", async () => {
+  for (const text of INJECTIONS) {
+    for (const authorization of [text, `Bearer ${text}`]) {
+      const answer = await send("GET", "/api/user/self", { authorization });
+      expect(answer.text).toBe('{"success":false,"message":"访问凭证无效","data":null}');
+      const relayed = await send("POST", "/v1/chat/completions", { authorization });
+      expect([relayed.status, relayed.text.includes("SQL")]).toEqual([401, false]);
+    }
+  }
+  expect((await app.call(alice.who, "GET", "/api/user/self")).data.username).toBe("alice");
+});
