@@ -1,6 +1,6 @@
 // Runs in SQLite's writer thread: loads the rows of one group, lets the rules decide, stores what changed; one transaction.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Books, Changes, Reservation } from "./books.ts";
+import type { Books, Changes, LedgerEntry, Reservation } from "./books.ts";
 import type { Batch, PartnerOperation } from "./operations.ts";
 import {
   CODE_COLUMNS,
@@ -37,7 +37,8 @@ import {
   userBook,
 } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
-import { insertSql, Logs } from "./sqlite-logs.ts";
+import { Inserter, insertSql } from "./sqlite-insert.ts";
+import { Logs } from "./sqlite-logs.ts";
 import { decodeBatch, encodeOutcomes, SORT_IN } from "./wire.ts";
 
 /** Numbered, because the values begin with the key that finds the row. */
@@ -58,10 +59,8 @@ const SQL = {
   updateUser: updateSql(USER_SHEET),
   updateToken: updateSql(TOKEN_SHEET),
   updateChannel: "UPDATE channels SET used_quota = used_quota + ? WHERE id = ?",
-  insertReservation: insertSql(RESERVATION_SHEET),
   updateReservation: updateSql(SEEN_SHEET),
   deleteReservation: "DELETE FROM reservations WHERE request_id = ?",
-  insertLedger: insertSql(LEDGER_SHEET),
   updateCommission: updateSql(COMMISSION_SHEET),
   updateCode: updateSql(CODE_SHEET),
   insertPartnerLedger: insertSql(PARTNER_LEDGER_SHEET),
@@ -70,6 +69,8 @@ const SQL = {
 interface Statements extends Readonly<Record<keyof typeof SQL, StatementSync>> {
   /** Every open reservation. Nobody but this program writes them, so that they need not be looked up. */
   readonly open: Map<string, Reservation>;
+  readonly reservationRows: Inserter<Reservation>;
+  readonly ledgerRows: Inserter<LedgerEntry>;
   readonly logs: Logs;
 }
 
@@ -83,7 +84,13 @@ function statementsOf(database: DatabaseSync): Statements {
   const prepare = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
   const rows = prepare.reservations.all() as unknown as ReservationRow[];
   const open = new Map(rows.map((row) => [row.request_id, reservationBook(row)]));
-  const statements = { ...prepare, open, logs: new Logs(database) };
+  const statements = {
+    ...prepare,
+    open,
+    reservationRows: new Inserter(database, RESERVATION_SHEET),
+    ledgerRows: new Inserter(database, LEDGER_SHEET),
+    logs: new Logs(database),
+  };
   prepared.set(database, statements);
   return statements;
 }
@@ -196,10 +203,10 @@ function store(statements: Statements, changes: Changes, nowSec: number): void {
   write(statements.updateUser, USER_SHEET, changes.users);
   write(statements.updateToken, TOKEN_SHEET, changes.tokens);
   for (const [id, quota] of changes.channels) statements.updateChannel.get(quota, id);
-  write(statements.insertReservation, RESERVATION_SHEET, changes.inserted);
+  statements.reservationRows.insert(changes.inserted, nowSec);
   write(statements.updateReservation, SEEN_SHEET, changes.updated);
   for (const { requestId } of changes.deleted) statements.deleteReservation.get(requestId);
-  write(statements.insertLedger, LEDGER_SHEET, changes.ledger);
+  statements.ledgerRows.insert(changes.ledger, nowSec);
   write(statements.updateCommission, COMMISSION_SHEET, changes.commissions);
   write(statements.updateCode, CODE_SHEET, changes.codes);
   write(statements.insertPartnerLedger, PARTNER_LEDGER_SHEET, changes.partnerLedger);

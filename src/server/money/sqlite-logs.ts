@@ -4,29 +4,18 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { NewLog } from "#server/store/logs.ts";
 import { SPAN_SEC } from "#server/store/span.ts";
 import type { Changes, HourSums } from "./books.ts";
-import {
-  addToSums,
-  columnNames,
-  LOG_SHEET,
-  ROLLUP_SHEET,
-  type Sheet,
-  SUM_SHEET,
-  type Value,
-} from "./rows.ts";
+import { addToSums, columnNames, LOG_SHEET, ROLLUP_SHEET, SUM_SHEET } from "./rows.ts";
 import { addCall, type HourBooks } from "./rules-sums.ts";
+import { Inserter, insertSql } from "./sqlite-insert.ts";
 import { LogType } from "./states.ts";
 
 /** Entries that are sorted in without being asked for: some 2 ms of the writer's time. */
 const ENOUGH = 256;
-/** Rows of one statement. */
-const BULK = 16;
 
 const LOG_COLUMNS = columnNames(LOG_SHEET);
 
 const SQL = {
   waiting: `SELECT ${LOG_COLUMNS} FROM recent_logs ORDER BY id`,
-  insert: insertSql({ ...LOG_SHEET, table: "recent_logs" }),
-  insertBulk: insertSql({ ...LOG_SHEET, table: "recent_logs" }, { rows: BULK }),
   move: `INSERT INTO logs (${LOG_COLUMNS}) SELECT ${LOG_COLUMNS} FROM recent_logs ORDER BY id`,
   clear: "DELETE FROM recent_logs",
   // Rows are numbered in their order and without gaps, since there is no other writer: the newest are those just moved.
@@ -38,15 +27,10 @@ const SQL = {
   upsertRollup: insertSql(ROLLUP_SHEET, { tail: addToSums(ROLLUP_SHEET) }),
 } as const;
 
-/** An INSERT of so many rows of a sheet. */
-export function insertSql(sheet: Sheet<never>, { rows = 1, tail = "" } = {}): string {
-  const row = `(${sheet.columns.map(() => "?").join(", ")})`;
-  return `INSERT INTO ${sheet.table} (${columnNames(sheet)}) VALUES ${new Array(rows).fill(row).join(", ")} ${tail}`;
-}
-
 /** The log as one connection writes it. Made anew after a transaction that failed: what is stored is the truth. */
 export class Logs {
   readonly #statements: Record<keyof typeof SQL, StatementSync>;
+  readonly #recent: Inserter<NewLog>;
   #waiting = 0;
   /** Sums of the entries that wait. */
   #sums: HourBooks = noSums();
@@ -55,6 +39,7 @@ export class Logs {
     const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
     // The names are those of SQL.
     this.#statements = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
+    this.#recent = new Inserter(database, { ...LOG_SHEET, table: "recent_logs" });
     // The columns of LOG_SHEET, with the types of a STRICT schema.
     const rows = this.#statements.waiting.all() as unknown as NewLog[];
     this.#waiting = rows.length;
@@ -64,7 +49,7 @@ export class Logs {
 
   /** Stores what a group adds to log and sums. Runs inside its transaction. */
   add({ logs, sums, rollups }: Changes, nowSec: number): void {
-    this.#insert(logs.map((log) => LOG_SHEET.values(log, nowSec)));
+    this.#recent.insert(logs, nowSec);
     this.#waiting += logs.length;
     if (isAllTold({ logs, sums })) {
       merge(this.#sums.sums, sums);
@@ -83,13 +68,6 @@ export class Logs {
     this.#storeSums(this.#sums, 0);
     this.#waiting = 0;
     this.#sums = noSums();
-  }
-
-  #insert(rows: readonly Value[][]): void {
-    const { insert, insertBulk } = this.#statements;
-    let at = 0;
-    for (; at + BULK <= rows.length; at += BULK) insertBulk.get(...rows.slice(at, at + BULK).flat());
-    for (; at < rows.length; at += 1) insert.get(...(rows[at] ?? []));
   }
 
   #storeSums({ sums, rollups }: HourBooks, nowSec: number): void {
