@@ -116,7 +116,9 @@ describe.each(databases)("the trail on $name", (database) => {
     const ids: Record<string, number> = { user: gone.id, redemption: code.id, channel: channel.id };
     const endpoints = Object.values(api)
       .flatMap((resource) => Object.values<Endpoint>(resource))
-      .filter(({ level, method }) => ["admin", "root"].includes(level) && method !== "GET");
+      .filter(({ level, method }) => ["admin", "root"].includes(level) && method !== "GET")
+      // Asks a provider for its models: a question with a body, which changes nothing.
+      .filter(({ path }) => path !== "/api/channel/upstream_models");
     expect(endpoints.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
       Object.keys(writes).sort(),
     );
