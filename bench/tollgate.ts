@@ -8,6 +8,7 @@ import { freePort, manage, serverEnvironment, temporaryDir } from "#test/process
 import { removeAtExit, startScript, stop } from "./processes.ts";
 import { MODEL } from "./wire.ts";
 
+const ROOT = join(import.meta.dirname, "..");
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 4;
 /** Quota units of the token: plenty, and yet a limit that every reservation must be checked against. */
@@ -66,6 +67,9 @@ function environment(dataDir: string, port: number): Record<string, string> {
     MAX_CONNECTIONS: "1000000",
     NODE_ENV: "production",
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info",
+    // As scripts/bootstrap.js, and with it `npm start`, starts the server.
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(ROOT, ".cache/compile"),
+    MALLOC_ARENA_MAX: process.env["MALLOC_ARENA_MAX"] ?? "2",
   };
 }
 

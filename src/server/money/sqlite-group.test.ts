@@ -112,6 +112,24 @@ test("a repetition is answered from the ledger", () => {
   expect(one("SELECT count(*) AS n FROM reservations")).toEqual({ n: 1 });
 });
 
+test("only what sets amounts aside may go without waiting for the disk, and nothing after it", () => {
+  const levels: unknown[] = [];
+  database.function("level", () => {
+    levels.push(one("PRAGMA synchronous")?.["synchronous"]);
+    return 0;
+  });
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec("CREATE TRIGGER t AFTER UPDATE ON users BEGIN SELECT level(); END");
+  const [normal, full] = [1, 2];
+  group(reserve("a", 1n), { kind: "extend", requestId: "a", userId: 1, tokenId: 2, target: 2n });
+  group(settle("a", 1n), reserve("b", 1n));
+  group(reserve("c", 1n));
+  expect(levels).toEqual([normal, full, normal]);
+  const bad = { ...reserve("bad", 1n), modelName: Symbol("no") } as unknown as Operation;
+  expect(() => group(bad)).toThrow();
+  expect(one("PRAGMA synchronous")).toEqual({ synchronous: full });
+});
+
 test("unknown users and tokens are no rows", () => {
   expect(
     group({ ...reserve("a", 1n), userId: 9 } as Operation, reserve("b", 1n, 9), reserve("c", 1n, 0)),

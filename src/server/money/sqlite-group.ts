@@ -108,6 +108,24 @@ export function run(database: DatabaseSync, input: unknown): string {
   // Posted by sqlite-teller.ts alone.
   const text = input as string;
   const batch = text === SORT_IN ? NOTHING : decodeBatch(text);
+  if (!isSyncedByLater(batch)) return runGroup(database, text, batch);
+  database.exec("PRAGMA synchronous = NORMAL");
+  try {
+    return runGroup(database, text, batch);
+  } finally {
+    database.exec("PRAGMA synchronous = FULL");
+  }
+}
+
+/**
+ * Whether a group need not wait for the disk: it only sets amounts aside. It outlives the process, and any later group takes it to
+ * the disk with itself; a power cut before that returns the amounts, as recovery would (docs/decisions/018).
+ */
+function isSyncedByLater({ operations }: Batch): boolean {
+  return operations.length > 0 && operations.every(({ kind }) => kind === "reserve" || kind === "extend");
+}
+
+function runGroup(database: DatabaseSync, text: string, batch: Batch): string {
   const statements = statementsOf(database);
   statements.begin.run();
   try {

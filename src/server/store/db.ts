@@ -1,10 +1,9 @@
 // Opens the database: SQLite in worker threads, or PostgreSQL. Rows in, rows out; no rules.
 import { type Expression, type Kysely, type RawBuilder, sql } from "kysely";
-import pg from "pg";
+import type pg from "pg";
 import type { StoreError } from "./fault.ts";
 import { migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
-import { connectionSettings, createPostgresKysely, openPool } from "./postgres.ts";
 import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
@@ -87,8 +86,9 @@ async function openPostgres(
   url: string,
   migrations: readonly Migration[] | undefined,
 ): Promise<PostgresStore> {
-  const pool = openPool(url);
-  const db = createPostgresKysely(pool);
+  // Loaded when it is used: with SQLite its driver would only take memory.
+  const { createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
+  const db = createPostgresKysely(openPool(url));
   try {
     await migrate({ db, dialect: "postgres", ...only(migrations) });
   } catch (error) {
@@ -98,7 +98,7 @@ async function openPostgres(
   return {
     db,
     dialect: "postgres",
-    createClient: (settings) => new pg.Client({ ...connectionSettings(url), ...settings }),
+    createClient: (settings) => createClient(url, settings),
     ready: () => isWritable(db),
     close: () => db.destroy(),
   };

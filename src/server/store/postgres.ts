@@ -26,8 +26,13 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 && format !== "binary" ? parseInt8 : pg.types.getTypeParser(oid, format),
 };
 
+/** A connection of its own, not yet connected. */
+export function createClient(databaseUrl: string, settings?: pg.ClientConfig): pg.Client {
+  return new pg.Client({ ...connectionSettings(databaseUrl), ...settings });
+}
+
 /** Settings of every connection. `lock_timeout` makes a lock that nobody releases a "busy". */
-export function connectionSettings(databaseUrl: string): pg.ClientConfig {
+function connectionSettings(databaseUrl: string): pg.ClientConfig {
   return {
     connectionString: databaseUrl,
     types,
