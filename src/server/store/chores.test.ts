@@ -44,3 +44,15 @@ test("work that fails is left for the next caller, and hinders nobody", async ()
   await chores.finish();
   expect([tries, chores.areDone]).toEqual([2, true]);
 });
+
+test("many who come at once try work that fails once between them", async () => {
+  const chores = new Chores();
+  let tries = 0;
+  chores.leave(async () => {
+    tries += 1;
+    await Promise.resolve();
+    throw new Error("locked");
+  });
+  await Promise.all(Array.from({ length: 30 }, () => chores.finish()));
+  expect(tries).toBe(1);
+});
