@@ -156,10 +156,9 @@ class Counter implements Ledger {
       usage: wholeUsage(settlement.usage),
       log: settlement.log && cleanLog(settlement.log),
     } as const;
-    const outcome = expectKind(
-      "settle",
-      await this.#groups.submit(operation, { isOwed: true, mayWait: settlement.mayWait === true }),
-    );
+    // Alone there is nobody to share a commit with.
+    const mayWait = settlement.mayWait === true && this.#held.size > 1;
+    const outcome = expectKind("settle", await this.#groups.submit(operation, { isOwed: true, mayWait }));
     this.#held.delete(requestId);
     return outcome.booking;
   }
