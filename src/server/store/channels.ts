@@ -180,7 +180,7 @@ function filtered(db: Db, filter: ChannelFilter) {
   return query.where((where) =>
     where.or([
       where("id", "=", idOf(keyword) ?? 0),
-      startsWith("name", keyword),
+      startsWith(db, "name", keyword),
       ...(filter.keyHash ? [where("key_hash", "=", filter.keyHash)] : []),
     ]),
   );

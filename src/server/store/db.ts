@@ -1,5 +1,5 @@
 // Opens the database: SQLite in worker threads, or PostgreSQL. Rows in, rows out; no rules.
-import { type Expression, type Kysely, type RawBuilder, sql } from "kysely";
+import { type Expression, type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type pg from "pg";
 import type { StoreError } from "./fault.ts";
 import { migrate } from "./migrate.ts";
@@ -117,6 +117,11 @@ async function isWritable(db: Db): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Whether statements of this database, or of this transaction, go to PostgreSQL. */
+export function isPostgres(db: Db): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 
 /** Sum of a column as a whole number: PostgreSQL's own sum() of int8 is text, SQLite's is null without rows. */

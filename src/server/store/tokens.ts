@@ -136,7 +136,7 @@ export interface TokenFilter {
 function filtered(db: Db, filter: TokenFilter) {
   const prefix = keywordOf(filter.prefix);
   const query = db.selectFrom("tokens").where("user_id", "=", filter.userId).where("deleted_at", "=", 0);
-  return prefix === "" ? query : query.where(startsWith("name", prefix));
+  return prefix === "" ? query : query.where(startsWith(db, "name", prefix));
 }
 
 /** A page of a user's tokens, newest first unless sorted otherwise. */

@@ -211,9 +211,9 @@ function filtered(db: Db, filter: UserFilter) {
   return query.where((where) =>
     where.or([
       where("id", "=", idOf(keyword) ?? 0),
-      startsWith("username", keyword),
-      startsWith("display_name", keyword),
-      startsWith("email", keyword),
+      startsWith(db, "username", keyword),
+      startsWith(db, "display_name", keyword),
+      startsWith(db, "email", keyword),
     ]),
   );
 }
