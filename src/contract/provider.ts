@@ -47,6 +47,7 @@ export type DialectName =
   | "bedrock"
   | "converse"
   | "vertex-claude"
+  | "cohere"
   | "coze"
   | "dify";
 

@@ -200,7 +200,7 @@ function wayOf(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | unde
 function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
   if (wire.paths[endpoint] === undefined) return undefined;
   if (endpoint === "count-tokens") return "native";
-  if (dialect.native === "chat") return "pass";
+  if (dialect.native === "chat" || dialect.passes?.includes(endpoint) === true) return "pass";
   if (endpoint === "images" && dialect.images !== undefined) return "draw";
   return endpoint === "embeddings" && dialect.embeddings !== undefined ? "embed" : undefined;
 }

@@ -6,6 +6,7 @@ import { anthropic } from "./anthropic.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
 import { baidu } from "./baidu.ts";
+import { cohere } from "./cohere.ts";
 import { converse } from "./converse.ts";
 import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
@@ -26,6 +27,7 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   anthropic,
   bedrock,
   "vertex-claude": vertexClaude,
+  cohere,
   converse,
   coze,
   dify,
