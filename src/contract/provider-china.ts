@@ -39,7 +39,29 @@ export const qianfan = {
   },
 } as const satisfies Wire;
 
-/** Spark's HTTP service (providers 11.5); `tool_calls` is a list only on request. Its codes: providers 11.4. */
+/** What Spark's codes stand for. Source: providers 11.4. */
+const sparkFaults = {
+  "10003": 400,
+  "10004": 400,
+  "10005": 400,
+  "10007": 429,
+  "10008": 429,
+  "10013": 400,
+  "10014": 400,
+  "10015": 403,
+  "10016": 403,
+  "10019": 400,
+  "10021": 400,
+  "10110": 503,
+  "10163": 400,
+  "10907": 400,
+  "11200": 403,
+  "11201": 429,
+  "11202": 429,
+  "11203": 429,
+};
+
+/** Spark's HTTP service (providers 11.5); `tool_calls` is a list only on request. */
 export const sparkHttp = {
   baseUrl: "https://spark-api-open.xf-yun.com",
   dialect: "openai",
@@ -56,26 +78,7 @@ export const sparkHttp = {
     },
     trueWithTools: ["tool_calls_switch"],
     errorIn200: "code",
-    faultStatus: {
-      "10003": 400,
-      "10004": 400,
-      "10005": 400,
-      "10007": 429,
-      "10008": 429,
-      "10013": 400,
-      "10014": 400,
-      "10015": 403,
-      "10016": 403,
-      "10019": 400,
-      "10021": 400,
-      "10110": 503,
-      "10163": 400,
-      "10907": 400,
-      "11200": 403,
-      "11201": 429,
-      "11202": 429,
-      "11203": 429,
-    },
+    faultStatus: sparkFaults,
   },
 } as const satisfies Wire;
 
@@ -153,6 +156,7 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "xunfei",
     signer: "xunfei-url",
     paths: { chat: "/{other}/chat" },
+    quirks: { faultStatus: sparkFaults },
     // An APIPassword has no bar and belongs to the HTTP service; the three parts serve there too. Source: providers 11.1, 24.
     alternates: [
       { when: { keyBars: 2, baseHas: ["https://", "http://"] }, ...sparkHttp, signer: "xunfei-pair" },

@@ -333,17 +333,22 @@ export class Receiver implements Sink, StreamReply {
     if (!this.#options.isStream && fault === undefined) {
       const whole = this.#meter?.whole?.();
       if (whole !== undefined) this.#settleWhole(whole);
-      this.#mode = "tail";
-      this.#bytes = 1;
+      this.#toTail();
       return;
     }
     if (this.#mode === "stream") {
-      this.#mode = fault === undefined ? "tail" : "closed";
-      this.#bytes = 1;
+      if (fault === undefined) this.#toTail();
+      else this.#mode = "closed";
     }
     this.#settle(this);
     if (this.#listener !== undefined) this.#listener.onEnd(fault);
     else this.#earlyEnd ??= { fault };
+  }
+
+  #toTail(): void {
+    this.#mode = "tail";
+    this.#bytes = 1;
+    this.#flow?.finish?.();
   }
 
   /** Before anybody saw a byte a fault is the result; afterwards it is the end of the stream. */

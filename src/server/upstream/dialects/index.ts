@@ -17,6 +17,7 @@ import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
 import { responses } from "./responses.ts";
 import { tencent } from "./tencent.ts";
+import { xunfei } from "./xunfei.ts";
 
 export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   openai,
@@ -36,4 +37,5 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   palm,
   responses,
   tencent,
+  xunfei,
 };
