@@ -173,7 +173,7 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
     headers = NOTHING,
     dropped = NOTHING,
     toolNames,
-  } = plan.dialect.encode(request, { wire, target });
+  } = plan.dialect.encode(request, { wire, target, passHeaders: call.passHeaders });
   const bytes = Buffer.from(JSON.stringify(body));
   return {
     kind: "prepared",

@@ -33,6 +33,8 @@ export interface Encoded {
 export interface EncodeContext {
   readonly wire: Wire;
   readonly target: Target;
+  /** The client's headers that belong to its format, names and values in turn. */
+  readonly passHeaders?: readonly string[];
 }
 
 export interface DecodeContext {
