@@ -16,7 +16,6 @@ import type {
   WireEvent,
 } from "./dialect.ts";
 
-const NOTHING: readonly HubChunk[] = [];
 const BEDROCK_VERSION = "bedrock-2023-05-31";
 const VERTEX_VERSION = "vertex-2023-10-16";
 const BETA_HEADER = "anthropic-beta";
@@ -103,7 +102,8 @@ class BedrockDecoder implements StreamDecoder {
     const exception = event.field("exception");
     if (exception !== "") return awsException(exception, event.data);
     const bytes = asText(readJson(event.data)?.["bytes"]);
-    if (bytes === undefined) return NOTHING;
-    return this.#inner.take({ data: Buffer.from(bytes, "base64").toString(), field: () => "" });
+    // What stands in for Bedrock may leave the wrapping out.
+    const data = bytes === undefined ? event.data : Buffer.from(bytes, "base64").toString();
+    return this.#inner.take({ data, field: () => "" });
   }
 }
