@@ -12,6 +12,7 @@ const {
   translation,
   moderation,
   responses,
+  realtime,
   models,
 } = openaiPaths;
 
@@ -26,6 +27,7 @@ const azurePaths: Paths = {
   transcription,
   translation,
   responses,
+  realtime,
 };
 
 /** The same under /openai, for the v1 surface. Source: providers 5.1. */

@@ -110,7 +110,7 @@ export const newerTypes: readonly Provider[] = [
     label: "xAI",
     color: "olive",
     baseUrl: "https://api.x.ai",
-    paths: { chat, images, responses, models },
+    paths: { chat, images, responses, realtime, models },
     // Source: providers 23.
     quirks: { reasoningBeside: true },
   },

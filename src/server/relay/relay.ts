@@ -15,6 +15,8 @@ import { readEmbed, renderEmbed } from "./gemini-embed.ts";
 import { type Incoming, readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
 import { models } from "./models.ts";
+import { createRealtime, type Realtime } from "./realtime.ts";
+import type { RealtimeTimes } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import {
   type Asked,
@@ -41,6 +43,7 @@ import { voiceOf } from "./voices.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
+  readonly upgrade: Realtime["upgrade"];
   /**
    * Ends what still runs because the process ends: upstreams are aborted, what had come is settled, clients get an error as
    * the last event or as the answer (reliability G01). Resolves when all of it is booked.
@@ -78,13 +81,15 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
 const PULSE_MS = 9_000;
 
-/** Builds the listener of /v1. `limits` and `pulseMs` shorten times in tests. */
+/** Builds the listener of /v1. `limits`, `pulseMs` and `times` (of realtime conversations) are shorter in tests. */
 export function createRelay(
   ctx: Context,
   limits: Partial<AttemptLimits> = {},
   pulseMs: number = PULSE_MS,
+  times?: RealtimeTimes,
 ): Relay {
   const rooms = createRooms(ctx, limits);
+  const realtime = createRealtime(rooms, times);
   const running = new Map<Door, Promise<void>>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
   setInterval(() => {
@@ -101,9 +106,10 @@ export function createRelay(
     running.set(door, done);
   };
   return Object.assign(listen, {
+    upgrade: realtime.upgrade,
     async cut() {
       for (const door of running.keys()) door.cut(refusals.serverStopping());
-      await Promise.all(running.values());
+      await Promise.all([...running.values(), realtime.cut()]);
     },
   });
 }
@@ -116,6 +122,7 @@ async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void
   if (route.kind === "relay" || route.kind === "task") await relay(rooms, req, door, { route, asked });
   else if (req.method === "OPTIONS") door.sendPreflight();
   else if (route.kind === "unknown") door.sendUnknownPath(path);
+  else if (route.kind === "upgrade") door.sendUpgradeRequired(refusals.upgradeRequired());
   else await inform(rooms, req, door, { route, asked });
 }
 

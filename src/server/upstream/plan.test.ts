@@ -13,7 +13,7 @@ interface Shape {
   readonly baseUrl?: string;
   readonly key?: string;
   readonly other?: string;
-  readonly endpoint?: "chat" | "embeddings" | "completions" | "messages" | "responses";
+  readonly endpoint?: "chat" | "embeddings" | "completions" | "messages" | "responses" | "realtime";
   readonly model?: string;
   readonly apiVersion?: string;
 }
@@ -42,6 +42,31 @@ describe("addresses", () => {
       "https://gateway.ai.cloudflare.com/v1/acc/gw/openai/chat/completions",
     ],
     [{ slug: "openai", endpoint: "embeddings" }, "https://api.openai.com/v1/embeddings"],
+    [
+      { slug: "openai", endpoint: "realtime", model: "a b" },
+      "https://api.openai.com/v1/realtime?model=a%20b",
+    ],
+    [
+      { slug: "openai", endpoint: "realtime", baseUrl: "https://x.com/v1", model: "m" },
+      "https://x.com/v1/realtime?model=m",
+    ],
+    [
+      {
+        slug: "azure",
+        endpoint: "realtime",
+        baseUrl: "https://r.openai.azure.com",
+        other: "2024-10-01-preview",
+      },
+      "https://r.openai.azure.com/openai/realtime?deployment=gpt-4o&api-version=2024-10-01-preview",
+    ],
+    [
+      { slug: "azure", endpoint: "realtime", baseUrl: "https://r.openai.azure.com", other: "v1" },
+      "https://r.openai.azure.com/openai/v1/realtime?model=gpt-4o",
+    ],
+    [
+      { slug: "azure", endpoint: "realtime", baseUrl: "https://r.openai.azure.com/openai/v1" },
+      "https://r.openai.azure.com/openai/v1/realtime?model=gpt-4o",
+    ],
     [{ slug: "custom", baseUrl: "http://x.com:8080" }, "http://x.com:8080/v1/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/llm/chat/completions" }, "https://x.com/llm/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/{model}/go", model: "a/b" }, "https://x.com/a%2Fb/go"],
