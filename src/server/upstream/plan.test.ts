@@ -84,7 +84,8 @@ describe("addresses", () => {
       { slug: "volcengine", baseUrl: "https://ark.cn-beijing.volces.com/api/coding", endpoint: "messages" },
       "https://ark.cn-beijing.volces.com/api/coding/v1/messages",
     ],
-    [{ slug: "cohere" }, "https://api.cohere.com/compatibility/v1/chat/completions"],
+    [{ slug: "cohere" }, "https://api.cohere.com/v2/chat"],
+    [{ slug: "cohere", endpoint: "rerank" }, "https://api.cohere.com/v2/rerank"],
     [
       { slug: "cohere", baseUrl: "https://api.cohere.com/compatibility/v1" },
       "https://api.cohere.com/compatibility/v1/chat/completions",
