@@ -115,9 +115,6 @@ function makePlan(
   const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
   const model = modelOn(wire, planKey.model);
   const dialect = dialects[wire.dialect];
-  if (dialect === undefined) {
-    return channelFault("unsupported_channel_type", "该渠道类型暂不支持转发", `dialect ${wire.dialect}`);
-  }
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
   const usual = wayOf(endpoint, wire, dialect);

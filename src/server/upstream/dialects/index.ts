@@ -1,4 +1,4 @@
-// The dialects that are spoken today, by the names used in the catalogue.
+// The dialects by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
 import { aiproxy } from "./aiproxy.ts";
 import { ali } from "./ali.ts";
@@ -18,8 +18,9 @@ import { palm } from "./palm.ts";
 import { responses } from "./responses.ts";
 import { tencent } from "./tencent.ts";
 import { xunfei } from "./xunfei.ts";
+import { zhipu } from "./zhipu.ts";
 
-export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
+export const dialects: Readonly<Record<DialectName, Dialect>> = {
   openai,
   azure,
   baidu,
@@ -38,4 +39,5 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   responses,
   tencent,
   xunfei,
+  zhipu,
 };
