@@ -136,6 +136,11 @@ export const globalVendors: readonly Provider[] = [
         dialect: "openai",
         paths: azureV1Paths,
       },
+      // The older host keeps Responses beside its deployments.
+      {
+        when: { baseHas: [".cognitiveservices.azure.com"] },
+        paths: { ...azurePaths, responses: "/openai/responses?api-version={version}" },
+      },
     ],
     quirks: {
       forModels: reasoningModels,

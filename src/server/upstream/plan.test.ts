@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Provider, providers } from "#contract/providers.ts";
+import { type EndpointName, type Provider, providers } from "#contract/providers.ts";
 import { planCall, type UpstreamTarget } from "./plan.ts";
 
 function rowOf(slug: string): Provider {
@@ -13,7 +13,7 @@ interface Shape {
   readonly baseUrl?: string;
   readonly key?: string;
   readonly other?: string;
-  readonly endpoint?: "chat" | "embeddings" | "completions" | "messages" | "responses" | "realtime";
+  readonly endpoint?: EndpointName;
   readonly model?: string;
   readonly apiVersion?: string;
 }
@@ -161,6 +161,23 @@ describe("addresses", () => {
         apiVersion: "2025-04-01-preview",
       },
       "https://r.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview",
+    ],
+    [
+      {
+        slug: "azure",
+        endpoint: "responses",
+        baseUrl: "https://r.cognitiveservices.azure.com",
+        other: "2025-04-01-preview",
+      },
+      "https://r.cognitiveservices.azure.com/openai/responses?api-version=2025-04-01-preview",
+    ],
+    [
+      { slug: "azure", endpoint: "images", baseUrl: "https://r.openai.azure.com", model: "dall-e-3" },
+      "https://r.openai.azure.com/openai/deployments/dall-e-3/images/generations?api-version=2023-06-01-preview",
+    ],
+    [
+      { slug: "azure", endpoint: "transcription", baseUrl: "https://r.openai.azure.com", model: "whisper" },
+      "https://r.openai.azure.com/openai/deployments/whisper/audio/transcriptions?api-version=2023-06-01-preview",
     ],
     [
       { slug: "azure", baseUrl: "https://r.openai.azure.com", other: "v1" },

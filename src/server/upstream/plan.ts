@@ -240,9 +240,12 @@ function addressOf({ endpoint, way, wire, dialect, target }: Whither): string {
 }
 
 /** Another format's address beside the wire's own: under the same host, whatever version the base ends in (providers 17.1.6). */
-function foreignAddress(path: string, { baseUrl, model, isStream }: Target): string {
+function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, other }: Target): string {
   const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
-  const filled = path.replace("{model}", encodeURIComponent(model)).replace("{action}", action);
+  const filled = path
+    .replace("{model}", encodeURIComponent(model))
+    .replace("{action}", action)
+    .replace("{version}", encodeURIComponent(apiVersion || other));
   return URL.canParse(filled) ? filled : baseUrl.replace(/\/v\d+\w*$/, "") + filled;
 }
 

@@ -38,6 +38,11 @@ const NOTHING = new Uint8Array(0);
 
 type Mode = "waiting" | "error" | "whole" | "stream" | "tail" | "closed";
 
+/** Google's OpenAI surface hands its error over as the one item of a list. */
+function unwrapped(json: unknown): unknown {
+  return Array.isArray(json) ? json[0] : json;
+}
+
 /** The sink of one call. */
 export class Receiver implements Sink, StreamReply {
   readonly kind = "stream";
@@ -248,7 +253,7 @@ export class Receiver implements Sink, StreamReply {
     const text = body.toString();
     let json: unknown;
     try {
-      json = JSON.parse(text);
+      json = unwrapped(JSON.parse(text));
     } catch {
       json = undefined;
     }
