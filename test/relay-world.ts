@@ -61,6 +61,8 @@ class World {
   /** Where the relay listens. */
   url = "";
   userId = 0;
+  /** What the process does with the relay when it ends. */
+  stopRelay: () => Promise<void> = () => Promise.resolve();
   /** A fresh unlimited token for each test. */
   token = { id: 0, key: "" };
 
@@ -171,7 +173,10 @@ export function createRelayWorld(): World {
     const upstream = await createFakeUpstream();
     closers.push(() => upstream.close());
     world.fill(app.ctx, upstream);
-    const server = createServer(createRelay(app.ctx, { firstByteMs: 400, idleMs: 400, totalMs: 600 }));
+    const limits = { firstByteMs: 400, idleMs: 400, totalMs: 600 };
+    const relay = createRelay(app.ctx, limits, undefined, { pingMs: 150, idleMs: 700 });
+    const server = createServer(relay).on("upgrade", relay.upgrade);
+    world.stopRelay = () => relay.cut();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     closers.push(() => {
       server.closeAllConnections();

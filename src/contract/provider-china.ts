@@ -39,7 +39,29 @@ export const qianfan = {
   },
 } as const satisfies Wire;
 
-/** Spark's HTTP service (providers 11.5); `tool_calls` is a list only on request. Its codes: providers 11.4. */
+/** What Spark's codes stand for. Source: providers 11.4. */
+const sparkFaults = {
+  "10003": 400,
+  "10004": 400,
+  "10005": 400,
+  "10007": 429,
+  "10008": 429,
+  "10013": 400,
+  "10014": 400,
+  "10015": 403,
+  "10016": 403,
+  "10019": 400,
+  "10021": 400,
+  "10110": 503,
+  "10163": 400,
+  "10907": 400,
+  "11200": 403,
+  "11201": 429,
+  "11202": 429,
+  "11203": 429,
+};
+
+/** Spark's HTTP service (providers 11.5); `tool_calls` is a list only on request. */
 export const sparkHttp = {
   baseUrl: "https://spark-api-open.xf-yun.com",
   dialect: "openai",
@@ -56,26 +78,7 @@ export const sparkHttp = {
     },
     trueWithTools: ["tool_calls_switch"],
     errorIn200: "code",
-    faultStatus: {
-      "10003": 400,
-      "10004": 400,
-      "10005": 400,
-      "10007": 429,
-      "10008": 429,
-      "10013": 400,
-      "10014": 400,
-      "10015": 403,
-      "10016": 403,
-      "10019": 400,
-      "10021": 400,
-      "10110": 503,
-      "10163": 400,
-      "10907": 400,
-      "11200": 403,
-      "11201": 429,
-      "11202": 429,
-      "11203": 429,
-    },
+    faultStatus: sparkFaults,
   },
 } as const satisfies Wire;
 
@@ -153,6 +156,7 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "xunfei",
     signer: "xunfei-url",
     paths: { chat: "/{other}/chat" },
+    quirks: { faultStatus: sparkFaults },
     // An APIPassword has no bar and belongs to the HTTP service; the three parts serve there too. Source: providers 11.1, 24.
     alternates: [
       { when: { keyBars: 2, baseHas: ["https://", "http://"] }, ...sparkHttp, signer: "xunfei-pair" },
@@ -168,7 +172,7 @@ export const chinaVendors: readonly Provider[] = [
     color: "violet",
     baseUrl: "https://open.bigmodel.cn",
     keyHint: plainKey,
-    dialect: "zhipu",
+    dialect: "openai",
     signer: "zhipu-jwt",
     paths: {
       chat: "/api/paas/v4/chat/completions",
@@ -180,6 +184,30 @@ export const chinaVendors: readonly Provider[] = [
       rerank: "/api/paas/v4/rerank",
       messages: "/api/anthropic/v1/messages",
     },
+    // Source: providers 9.3, 29.7.
+    quirks: {
+      clampTemperature: [0, 1],
+      oneStop: true,
+      userAs: { name: "user_id", min: 6, max: 128 },
+      renameFields: { max_completion_tokens: "max_tokens" },
+      ownWords: true,
+      forModels: [
+        // Both: they cannot be told not to be random by a zero, and the later ones take `thinking`.
+        { prefixes: ["glm-4.5", "glm-4.6", "glm-4.7"], zeroAs: 0.01, effortAsThinking: true },
+        { prefixes: ["glm-5.3"] },
+        { prefixes: ["glm-5"], effortAsThinking: true },
+        { prefixes: ["glm-4", "glm-3"], zeroAs: 0.01 },
+      ],
+    },
+    // The third version is spoken by the models that were named so only. Source: providers 9.2, 9.4, 24.
+    alternates: [
+      {
+        when: { modelPrefixes: ["chatglm_"] },
+        dialect: "zhipu",
+        paths: { chat: "/api/paas/v3/model-api/{model}/invoke" },
+        quirks: {},
+      },
+    ],
   },
   {
     type: 19,
@@ -209,12 +237,16 @@ export const chinaVendors: readonly Provider[] = [
     // From k2.5 on both sampling fields are fixed by the vendor. Source: providers 13.2.
     quirks: {
       clampTemperature: [0, 1],
+      spaceForEmpty: true,
       forModels: [
         {
           prefixes: ["kimi-k2.5", "kimi-k2.6", "kimi-k2.7", "kimi-k3"],
           dropFields: ["temperature", "top_p"],
+          effortAsThinking: true,
         },
       ],
+      // In loops of tools the thoughts go back.
+      keepsThoughts: true,
       usageIn: "choices[0].usage",
       cachedTokensIn: "cached_tokens",
     },

@@ -42,7 +42,12 @@ export const forwarders: readonly Provider[] = [
     signer: "bearer",
     paths: { chat },
     // Usage is 1/1/1 or zeros; errors come as {code, statusText, message} with 200 or 500. Source: providers 15.3.
-    quirks: { usageUnreliable: true, errorIn200: "status-text" },
+    quirks: {
+      usageUnreliable: true,
+      errorIn200: "status-text",
+      answerEvents: ["", "answer", "fastAnswer"],
+      faultStatus: { "514": 401 },
+    },
   },
   {
     type: 21,

@@ -12,6 +12,7 @@ const {
   translation,
   moderation,
   responses,
+  realtime,
   models,
 } = openaiPaths;
 
@@ -26,6 +27,7 @@ const azurePaths: Paths = {
   transcription,
   translation,
   responses,
+  realtime,
 };
 
 /** The same under /openai, for the v1 surface. Source: providers 5.1. */
@@ -134,6 +136,11 @@ export const globalVendors: readonly Provider[] = [
         dialect: "openai",
         paths: azureV1Paths,
       },
+      // The older host keeps Responses beside its deployments.
+      {
+        when: { baseHas: [".cognitiveservices.azure.com"] },
+        paths: { ...azurePaths, responses: "/openai/responses?api-version={version}" },
+      },
     ],
     quirks: {
       forModels: reasoningModels,
@@ -203,6 +210,7 @@ export const globalVendors: readonly Provider[] = [
       clampTemperature: [0, 1.5],
       toolIdLength: 9,
       cachedTokensIn: "num_cached_tokens",
+      ownWords: true,
     },
   },
   {

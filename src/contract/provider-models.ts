@@ -117,7 +117,8 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     global.anthropic.claude-opus-5 global.anthropic.claude-sonnet-5 global.anthropic.claude-opus-4-8
     global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-sonnet-4-6
     global.anthropic.claude-opus-4-5-20251101-v1:0 global.anthropic.claude-sonnet-4-5-20250929-v1:0
-    global.anthropic.claude-haiku-4-5-20251001-v1:0 anthropic.claude-3-haiku-20240307-v1:0`),
+    global.anthropic.claude-haiku-4-5-20251001-v1:0 anthropic.claude-3-haiku-20240307-v1:0 amazon.nova-pro-v1:0
+    amazon.nova-lite-v1:0 amazon.nova-micro-v1:0 amazon.nova-2-lite-v1:0 meta.llama3-3-70b-instruct-v1:0`),
   34: [],
   35: names(`
     command-a-plus-05-2026 command-a-reasoning-08-2025 command-a-vision-07-2025 command-a-03-2025

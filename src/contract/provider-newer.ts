@@ -110,7 +110,7 @@ export const newerTypes: readonly Provider[] = [
     label: "xAI",
     color: "olive",
     baseUrl: "https://api.x.ai",
-    paths: { chat, images, responses, models },
+    paths: { chat, images, responses, realtime, models },
     // Source: providers 23.
     quirks: { reasoningBeside: true },
   },
@@ -121,11 +121,15 @@ export const newerTypes: readonly Provider[] = [
     label: "Cohere",
     color: "green",
     baseUrl: "https://api.cohere.com",
-    paths: {
-      chat: "/compatibility/v1/chat/completions",
-      embeddings: "/compatibility/v1/embeddings",
-      rerank: "/v2/rerank",
-    },
+    dialect: "cohere",
+    paths: { chat: "/v2/chat", embeddings: "/v2/embed", rerank: "/v2/rerank" },
+    alternates: [
+      {
+        when: { baseEnds: ["/compatibility/v1"] },
+        dialect: "openai",
+        paths: { chat, embeddings },
+      },
+    ],
   },
   {
     ...vendor,

@@ -47,6 +47,7 @@ export type DialectName =
   | "bedrock"
   | "converse"
   | "vertex-claude"
+  | "cohere"
   | "coze"
   | "dify";
 
@@ -130,6 +131,14 @@ export interface BodyEdits {
   readonly trueWithTools?: readonly string[];
   /** `frequency_penalty` and `presence_penalty` equal to 0 are removed. */
   readonly rejectsZeroPenalties?: true;
+  /** `stop` becomes a list of the first one alone. */
+  readonly oneStop?: true;
+  /** `user` goes by another name, and only when it is of this length; unit: characters. */
+  readonly userAs?: { readonly name: string; readonly min: number; readonly max: number };
+  /** `reasoning_effort` becomes `thinking: {type}`: the vendor knows no more than enabled and disabled. */
+  readonly effortAsThinking?: true;
+  /** An assistant's message that calls tools and says nothing says one space: empty content is refused. */
+  readonly spaceForEmpty?: true;
 }
 
 /** Body edits for models whose upstream name starts with one of the prefixes; added to the edits of the row. */
@@ -180,6 +189,16 @@ export interface Quirks extends BodyEdits {
   readonly usageIn?: "choices[0].usage" | "x_groq.usage";
   /** The field of `usage` with the cached prompt tokens, read when `prompt_tokens_details.cached_tokens` is absent. */
   readonly cachedTokensIn?: "cached_tokens" | "num_cached_tokens";
+  /**
+   * Content may be a list of parts, and an answer may end with words of the vendor's own: both are brought into OpenAI's form; an end
+   * that means a failure is one.
+   */
+  readonly ownWords?: true;
+  /**
+   * Events with other names than these are the vendor's own details: they pass without a look, but for `error`. What a whole reply has
+   * beside its choices is no generated text either.
+   */
+  readonly answerEvents?: readonly string[];
   /** The last stream event may be a whole `chat.completion`: take its usage and finish reason, never its text again. */
   readonly endsWithWholeReply?: true;
   /** Stream chunks without choices and without usage (Azure's prompt filter results) are not passed on: clients crash on them. */
@@ -264,20 +283,29 @@ export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits |
   const special = quirks.forModels?.find(({ prefixes }) => startsWithOne(model, prefixes));
   const renameFields = { ...quirks.renameFields, ...special?.renameFields };
   const dropFields = [...(quirks.dropFields ?? []), ...(special?.dropFields ?? [])];
-  const clampTemperature = special?.clampTemperature ?? quirks.clampTemperature;
-  const zeroAs = special?.zeroAs ?? quirks.zeroAs;
-  const trueWithTools = special?.trueWithTools ?? quirks.trueWithTools;
-  const rejectsZeroPenalties = special?.rejectsZeroPenalties ?? quirks.rejectsZeroPenalties;
+  const others = LAST_WORD_EDITS.flatMap((name) => {
+    const value = special?.[name] ?? quirks[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
   const edits: BodyEdits = {
     ...(Object.keys(renameFields).length > 0 && { renameFields }),
     ...(dropFields.length > 0 && { dropFields }),
-    ...(clampTemperature !== undefined && { clampTemperature }),
-    ...(zeroAs !== undefined && { zeroAs }),
-    ...(trueWithTools !== undefined && { trueWithTools }),
-    ...(rejectsZeroPenalties !== undefined && { rejectsZeroPenalties }),
+    ...Object.fromEntries(others),
   };
   return Object.keys(edits).length > 0 ? edits : undefined;
 }
+
+/** Edits of which the model's stand instead of the row's. */
+const LAST_WORD_EDITS = [
+  "clampTemperature",
+  "zeroAs",
+  "trueWithTools",
+  "rejectsZeroPenalties",
+  "oneStop",
+  "userAs",
+  "effortAsThinking",
+  "spaceForEmpty",
+] as const;
 
 function wireParts({ baseUrl, dialect, signer, paths, quirks }: Provider): Wire {
   return { baseUrl, dialect, signer, paths, ...(quirks !== undefined && { quirks }) };

@@ -23,7 +23,7 @@ const colors = [
   "brown",
   "yellow",
 ];
-const openaiWire = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 19, 20, 22, 25, 26, 27, 28, 29, 31];
+const openaiWire = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 16, 19, 20, 22, 25, 26, 27, 28, 29, 31];
 
 function row(type: number): Provider {
   const found = providerOf(type);
@@ -104,14 +104,16 @@ describe("the catalogue", () => {
     expect(row(1).other).toBeUndefined();
   });
 
-  it("speaks OpenAI's wire for 21 types of the spec", () => {
+  it("speaks OpenAI's wire for 22 types of the spec", () => {
     const found = providers
       .slice(0, specOrder.length)
       .filter(({ dialect }) => dialect === "openai" || dialect === "azure")
       .map(({ type }) => type);
     expect(found.sort((a, b) => a - b)).toEqual(openaiWire);
     expect(row(3)).toMatchObject({ dialect: "azure", signer: "azure-key" });
-    for (const type of openaiWire.filter((number) => number !== 3)) expect(row(type).signer).toBe("bearer");
+    expect(row(16).signer).toBe("zhipu-jwt");
+    const others = openaiWire.filter((number) => number !== 3 && number !== 16);
+    for (const type of others) expect(row(type).signer).toBe("bearer");
   });
 
   it("shows a balance exactly where spec §9 does", () => {
@@ -146,6 +148,7 @@ describe("the wire of a channel", () => {
     });
     expect(wire(15, { key: "a|b", baseUrl: "https://qianfan.baidubce.com/" }).dialect).toBe("openai");
     expect(wire(18, { key: "password" }).baseUrl).toBe("https://spark-api-open.xf-yun.com");
+    expect(wire(16, { model: "chatglm_turbo" })).toMatchObject({ dialect: "zhipu", quirks: {} });
     expect(wire(23, { key: "sk-1" })).toMatchObject({ dialect: "openai", signer: "bearer" });
     expect(wire(24, { baseUrl: "https://g.example/v1beta/openai/" })).toMatchObject({ dialect: "openai" });
     expect(wire(11, { model: "gemini-2.5-flash" }).dialect).toBe("gemini");
@@ -175,7 +178,10 @@ describe("body edits", () => {
     expect(editsFor(row(1).quirks, "gpt-5-mini")).toEqual({
       renameFields: { max_tokens: "max_completion_tokens" },
     });
-    expect(editsFor(row(25).quirks, "moonshot-v1-8k")).toEqual({ clampTemperature: [0, 1] });
+    expect(editsFor(row(25).quirks, "moonshot-v1-8k")).toEqual({
+      clampTemperature: [0, 1],
+      spaceForEmpty: true,
+    });
     expect(editsFor(row(25).quirks, "kimi-k2.6")?.dropFields).toEqual(["temperature", "top_p"]);
     expect(editsFor(row(26).quirks, "Baichuan4")).toEqual({
       clampTemperature: [0, 1],

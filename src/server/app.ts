@@ -6,6 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
+import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
@@ -23,6 +24,8 @@ import { newRequestId } from "#server/secrets.ts";
 
 export interface App {
   readonly listener: RequestListener;
+  /** Takes an upgrade to WebSocket. */
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Answers without a socket, for tests: management API, ops and console, not the relay. */
   request(path: string, init?: RequestInit): Promise<Response>;
   /** Counts the connections of a server, so that the process never takes more than it can hold. */
@@ -70,6 +73,10 @@ export function createApp(ctx: Context): App {
       limitBodyTime(req, res);
       void serveSite(req, res);
     },
+    upgrade(req, socket, head) {
+      if (isDraining) socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n");
+      else relay.upgrade(req, socket, head);
+    },
     request: async (path, init) => site.request(path, init),
     attach: (server) => pressure.attach(server),
     drain() {
@@ -92,10 +99,13 @@ export function createHttpServer(app: App): Server {
       // Else a header timeout of 10 s could take 40 s (Node sweeps every 30 s by default).
       connectionsCheckingInterval: 1_000,
       noDelay: true,
+      // Any other upgrade (h2c) is an offer that may be overlooked: its request is answered like every other.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     app.listener,
   );
   app.attach(server);
+  server.on("upgrade", (req, socket, head) => app.upgrade(req, socket, head));
   return server;
 }
 

@@ -7,6 +7,7 @@ import { guardedLookup, isAllowed } from "./lookup.ts";
 import { createPolicy, type JudgedUrl, judgeUrl, type Policy } from "./policy.ts";
 import { BlockedError, dispatchOn, type EgressRequest, type Flow, type Sink } from "./send.ts";
 import { type Opening, openSocket, type SocketRequest } from "./socket.ts";
+import { sendBySocket } from "./socket-send.ts";
 
 export interface Egress {
   /** Starts a call; the sink hears what comes of it. */
@@ -50,8 +51,12 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
     return door;
   };
   return {
-    send: (request, sink) =>
-      dispatchOn(doorFor(request.publicOnly ? "public" : request.loopbackPort).agent, request, sink),
+    send(request, sink) {
+      const { agent, policy } = doorFor(request.publicOnly ? "public" : request.loopbackPort);
+      return /^wss?:/.test(request.origin)
+        ? sendBySocket(policy, request, sink)
+        : dispatchOn(agent, request, sink);
+    },
     connect: (request) => openSocket(doorFor(request.loopbackPort).policy, request),
     judge: (text, loopbackPort) => judgeUrl(text, doorFor(loopbackPort).policy),
     policy: doorFor(undefined).policy,

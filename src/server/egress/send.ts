@@ -25,7 +25,7 @@ export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined
 
 export interface EgressRequest {
   readonly method: "GET" | "POST";
-  /** Scheme, host and port, e.g. `https://api.openai.com`. */
+  /** Scheme, host and port, e.g. `https://api.openai.com`; with `wss:` the body is the first message of a WebSocket. */
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
@@ -57,6 +57,8 @@ export interface Flow {
   pause(): void;
   resume(): void;
   abort(): void;
+  /** Nothing more is wanted of an answer that is complete. Absent = the connection serves other calls after this one. */
+  finish?(): void;
 }
 
 /** The address policy refused a destination; thrown inside the connector. */

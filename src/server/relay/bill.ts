@@ -64,7 +64,7 @@ const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens
 /** The first candidate that has a price for this model, by its own name or the mapped one. Throws: Refusal. */
 export function priceOf(
   tools: BillTools,
-  { model }: Incoming,
+  { model }: Pick<Incoming, "model">,
   caller: Caller,
   candidates: readonly LiveChannel[],
 ): Price {

@@ -204,15 +204,6 @@ describe("upstreams that fail", () => {
     expect(performance.now() - start).toBeLessThan(1_000);
   });
 
-  it("passes over channels whose wire is not spoken here", async () => {
-    await world.addChannel({ type: 18, priority: 9, key: "app|secret|key" });
-    await world.addChannel();
-    expect((await world.ask(QUESTION)).status).toBe(200);
-    await world.clearChannels();
-    await world.addChannel({ type: 21 });
-    expect(await errorOf(await world.ask(QUESTION))).toMatchObject({ code: "unsupported_channel_type" });
-  });
-
   it("ends a channel whose key is refused again and again, when the option is on, and no other", async () => {
     await world.setOption("AutomaticDisableChannelEnabled", "true");
     const id = await world.addChannel();

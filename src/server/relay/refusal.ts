@@ -82,6 +82,10 @@ export const refusals = {
     ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),
     retryAfterMs: 2_000,
   }),
+  upgradeRequired: () => localFault(426, "upgrade_required", "该接口只接受 WebSocket 连接"),
+  upgradeRefused: () => localFault(400, "upgrade_not_supported", "该路径不支持 WebSocket 连接"),
+  upstreamBroke: () => localFault(502, "do_request_failed", "上游连接中断", { type: "upstream_error" }),
+  sessionIdle: () => localFault(408, "session_idle", "会话长时间没有消息，已结束"),
   serverStopping: () => localFault(503, "server_stopping", "服务正在重启，请稍后再试"),
   internal: (detail: string) => localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail }),
 } as const;

@@ -16,6 +16,8 @@ import { type Incoming, readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
 import { createRelayLimits } from "./limits.ts";
 import { models } from "./models.ts";
+import { createRealtime, type Realtime } from "./realtime.ts";
+import type { RealtimeTimes } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { Roster } from "./roster.ts";
 import {
@@ -43,6 +45,7 @@ import { voiceOf } from "./voices.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
+  readonly upgrade: Realtime["upgrade"];
   /**
    * Ends what still runs because the process ends: upstreams are aborted, what had come is settled, clients get an error as
    * the last event or as the answer (reliability G01). Resolves when all of it is booked.
@@ -87,13 +90,15 @@ function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
 const PULSE_MS = 9_000;
 
-/** Builds the listener of /v1. `limits` and `pulseMs` shorten times in tests. */
+/** Builds the listener of /v1. `limits`, `pulseMs` and `times` (of realtime conversations) are shorter in tests. */
 export function createRelay(
   ctx: Context,
   limits: Partial<AttemptLimits> = {},
   pulseMs: number = PULSE_MS,
+  times?: RealtimeTimes,
 ): Relay {
   const rooms = createRooms(ctx, limits);
+  const realtime = createRealtime(rooms, times);
   const running = new Roster<Running>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
   setInterval(() => {
@@ -110,10 +115,11 @@ export function createRelay(
     const seat = running.add({ door, done });
   };
   return Object.assign(listen, {
+    upgrade: realtime.upgrade,
     async cut() {
       const left = running.list();
       for (const { door } of left) door.cut(refusals.serverStopping());
-      await Promise.all(left.map(({ done }) => done));
+      await Promise.all([...left.map(({ done }) => done), realtime.cut()]);
     },
   });
 }
@@ -126,6 +132,7 @@ async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void
   if (route.kind === "relay" || route.kind === "task") await relay(rooms, req, door, { route, asked });
   else if (req.method === "OPTIONS") door.sendPreflight();
   else if (route.kind === "unknown") door.sendUnknownPath(path);
+  else if (route.kind === "upgrade") door.sendUpgradeRequired(refusals.upgradeRequired());
   else await inform(rooms, req, door, { route, asked });
 }
 

@@ -48,6 +48,8 @@ export type Route =
   | { readonly kind: "model"; readonly id: string }
   | { readonly kind: "billing"; readonly part: BillingPart }
   | CountRoute
+  /** For WebSockets only. */
+  | { readonly kind: "upgrade" }
   /** Known to OpenAI's clients, not served here: the token is checked, then 501. */
   | { readonly kind: "absent" }
   | { readonly kind: "unknown" };
@@ -78,7 +80,7 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
 
 /** Source: contract 8.1, providers 3.1. */
 const ABSENT =
-  /^\/v1\/(edits|realtime|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+  /^\/v1\/(edits|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
 /** Source: providers 17.2. Current SDKs say v1, older ones v1beta. */
 const GEMINI =
   /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
@@ -94,7 +96,7 @@ export function findRoute(method: string, path: string): Route {
 }
 
 /** One trailing slash does not matter, and Google's OpenAI address is ours. */
-function plainPath(path: string): string {
+export function plainPath(path: string): string {
   const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   return plain.startsWith("/v1beta/openai/") ? `/v1/${plain.slice("/v1beta/openai/".length)}` : plain;
 }
@@ -135,6 +137,7 @@ function getRoute(method: string, path: string): Route | undefined {
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
   if (path === "/v1/models" || path === "/v1beta/models") return { kind: "models" };
+  if (path === "/v1/realtime") return { kind: "upgrade" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
   return id === undefined ? undefined : { kind: "model", id: decode(id) };

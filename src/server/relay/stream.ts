@@ -89,6 +89,11 @@ export class Door {
     this.sendJson(404, unknownPathError(this.#req.method ?? "", path));
   }
 
+  /** The path is for WebSockets only (RFC 9110 15.5.22). */
+  sendUpgradeRequired(fault: RelayFault): void {
+    this.#sendJson(fault.status, this.voice.body(fault, this.requestId), ["upgrade", "websocket"]);
+  }
+
   /** Answers a CORS preflight: any origin may call, no credentials travel (contract 1.4, reliability Z09). */
   sendPreflight(): void {
     this.status = 204;

@@ -30,9 +30,9 @@ const RETRY_BUDGET_MS = 120_000;
 
 /** The channels that may serve a request: those of the group and model, or the one an admin named. Throws: Refusal. */
 export async function findCandidates(
-  { ctx }: TryTools,
+  { ctx }: Pick<TryTools, "ctx">,
   caller: Caller,
-  { model }: Incoming,
+  { model }: Pick<Incoming, "model">,
 ): Promise<readonly LiveChannel[]> {
   if (caller.models?.has(model) === false) throw new Refusal(refusals.modelNotAllowed(model));
   const { candidates } = ctx;
@@ -52,52 +52,82 @@ function pinned(channel: LiveChannel | undefined, caller: Caller, model: string)
   return channel;
 }
 
+/** What the loop chooses by. */
+export interface Search {
+  readonly caller: Caller;
+  readonly model: string;
+  readonly candidates: readonly LiveChannel[];
+  /** What the requests of one conversation share; undefined = chance decides. */
+  readonly conversation: number | undefined;
+  readonly cancellation: Cancellation;
+}
+
+/** What is known of the request so far; filled in by the loop. */
+export type Progress = Pick<Journey, "requestId" | "startedMs" | "channel" | "attempts">;
+
 /** What a request brings to the loop. */
-export interface Trial {
+interface Trial {
   readonly caller: Caller;
   readonly incoming: Incoming;
   readonly account: Account;
   readonly candidates: readonly LiveChannel[];
 }
 
-/** Calls channels until one replies. Throws: Refusal with the last fault. */
-export async function tryChannels(
+/** Calls channels with a request until one replies. Throws: Refusal with the last fault. */
+export function tryChannels(
   tools: TryTools,
   journey: Journey,
   { caller, incoming, account, candidates }: Trial,
   cancellation: Cancellation,
 ): Promise<WholeReply | StreamReply> {
+  const mayStick = candidates.length > 1 && tools.ctx.options.get("SessionAffinityEnabled");
+  const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
+  const search = { caller, model: incoming.model, candidates, conversation, cancellation };
+  return eachChannel(tools, journey, search, (channel) => {
+    account.charge(channel);
+    return attempt(tools.upstream, callOf(channel, incoming, journey, cancellation));
+  });
+}
+
+/** Chooses channels until one does what is asked of it. Throws: Refusal with the last fault. */
+export async function eachChannel<Done extends { readonly kind: string }>(
+  tools: Omit<TryTools, "upstream">,
+  progress: Progress,
+  { caller, model, candidates, conversation, cancellation }: Search,
+  ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
+): Promise<Done> {
   const { health, ctx } = tools;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
-  const mayStick = candidates.length > 1 && ctx.options.get("SessionAffinityEnabled");
-  const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
   const tried = new Set<number>();
   let spent = 0;
   let fault: RelayFault | undefined;
   for (;;) {
-    const isCooling = health.cooling(incoming.model);
+    const isCooling = health.cooling(model);
     const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
-    if (channel === undefined)
-      throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, incoming.model)));
+    if (channel === undefined) throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, model)));
     tried.add(channel.id);
-    journey.channel = channel;
-    journey.attempts += 1;
-    account.charge(channel);
-    const ticket = health.calling(channel.id, incoming.model);
-    const result = await attempt(tools.upstream, callOf(channel, incoming, journey, cancellation));
-    if (result.kind !== "fault") {
-      health.answered(channel.id, incoming.model, ticket);
+    progress.channel = channel;
+    progress.attempts += 1;
+    const ticket = health.calling(channel.id, model);
+    const result = await ask(channel);
+    if (!isFault(result)) {
+      health.answered(channel.id, model, ticket);
       return result;
     }
     fault = result;
-    health.failed(channel.id, incoming.model, fault, ticket);
+    health.failed(channel.id, model, fault, ticket);
     // A channel that was not even called costs no try.
     if (!wasUncalled(fault)) spent += 1;
-    const isLate = ctx.clock.now() - journey.startedMs > RETRY_BUDGET_MS;
+    const isLate = ctx.clock.now() - progress.startedMs > RETRY_BUDGET_MS;
     const willRetry = fault.retry && spent <= retries && !cancellation.isCancelled && !isLate;
-    report(tools, journey.requestId, { channel, fault, willRetry });
+    report(tools, progress.requestId, { channel, fault, willRetry });
     if (!willRetry) throw new Refusal(lastWord(fault));
   }
+}
+
+/** Tells a fault from what was asked for, which is never called one. */
+function isFault(result: { readonly kind: string }): result is RelayFault {
+  return result.kind === "fault";
 }
 
 function callOf(
@@ -134,7 +164,7 @@ function lastWord(fault: RelayFault): RelayFault {
 
 /** Tells the operator. Codes of upstreams are not used as labels: they could be anything. */
 function report(
-  { ctx }: TryTools,
+  { ctx }: Pick<TryTools, "ctx">,
   requestId: string,
   { channel, fault, willRetry }: { channel: LiveChannel; fault: RelayFault; willRetry: boolean },
 ): void {

@@ -117,6 +117,17 @@ const geminiArray: Voice = {
   },
 };
 
+/** A realtime client is told by an event; the close follows (providers 3.3). */
+export function realtimeError(fault: RelayFault, requestId: string): string {
+  const { publicMessage: message, type, param, code } = fault;
+  const { error } = openAiError({ message, type, param, code }, requestId);
+  return JSON.stringify({
+    type: "error",
+    event_id: `event_${requestId}`,
+    error: { ...error, event_id: null },
+  });
+}
+
 export const voices = { openai, responses, anthropic, gemini, geminiArray } as const;
 
 /** The voice of a path, whatever becomes of the request. */

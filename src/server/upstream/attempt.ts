@@ -82,7 +82,7 @@ async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared
     const { key, other } = call.target;
     const signed = await signer.sign(
       key,
-      { method: "POST", url: plan.url, body: prepared.bytes, nowMs: tools.now(), other },
+      { method: methodOf(plan), url: plan.url, body: prepared.bytes, nowMs: tools.now(), other },
       signTools,
     );
     if (isFault(signed)) return signed;
@@ -91,6 +91,11 @@ async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared
     const isStale = result.kind === "fault" && result.upstreamStatus === 401;
     if (!isStale || round > 1 || signer.forget?.(signed, signTools) !== true) return result;
   }
+}
+
+/** A WebSocket begins with a GET. */
+function methodOf({ origin }: Plan): "GET" | "POST" {
+  return origin.startsWith("ws") ? "GET" : "POST";
 }
 
 interface Parcel {

@@ -131,6 +131,36 @@ describe("encodeBody", () => {
     expect(encoded(plain, { toolIdLength: 9 })).toBe(plain);
   });
 
+  it("says in a vendor's way what the client said in OpenAI's", () => {
+    const edits = {
+      oneStop: true,
+      userAs: { name: "user_id", min: 6, max: 8 },
+      effortAsThinking: true,
+      spaceForEmpty: true,
+    } as const;
+    const sent = (fields: object) => {
+      const { model: _, ...rest } = JSON.parse(encoded(JSON.stringify({ model: "m", ...fields }), { edits }));
+      return rest;
+    };
+    expect(sent({ stop: "a", user: "short" })).toEqual({ stop: ["a"] });
+    expect(sent({ stop: ["a", "b"], user: "longer" })).toEqual({ stop: ["a"], user_id: "longer" });
+    expect(sent({ user: "far too long", user_id: "own id" })).toEqual({ user_id: "own id" });
+    expect(sent({ reasoning_effort: "none" })).toEqual({ thinking: { type: "disabled" } });
+    expect(sent({ reasoning_effort: "high", thinking: { type: "disabled" } })).toEqual({
+      thinking: { type: "disabled" },
+    });
+    const call = { role: "assistant", content: "", tool_calls: [{ id: "a" }] };
+    expect(sent({ messages: [call, { ...call, content: "x" }, { role: "user", content: "" }] })).toEqual({
+      messages: [
+        { ...call, content: " " },
+        { ...call, content: "x" },
+        { role: "user", content: "" },
+      ],
+    });
+    const plain = '{"model":"m", "messages":[ {"role":"user","content":""} ], "temperature":1e0}';
+    expect(encoded(plain, { edits })).toBe(plain);
+  });
+
   it("makes JSON of any edits at once", () => {
     const names = ["model", "stream_options", "user", "seed", "temperature", "x", "frequency_penalty", "y"];
     const value = fc.oneof(fc.constant(0), fc.constant(3), fc.jsonValue());

@@ -1,6 +1,7 @@
 // Edits an OpenAI-shaped request body where it must differ for an upstream, and leaves every other byte as the client sent it:
 // the model's name, the wish for usage, and the quirks of a row (design 4.6). Pure.
 import type { BodyEdits } from "#contract/providers.ts";
+import { editedMessages } from "./body-messages.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { editObject, findMember, type JsonObject, readMember, wholeObject } from "./json.ts";
 
@@ -83,25 +84,53 @@ function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOr
   }
   for (const name of droppedBy(body, edits)) drop.add(name);
   for (const name of switchedOn(body, edits)) set.set(name, "true");
-  for (const name of ["temperature", "top_p"]) {
-    const value = readMember(body.bytes, body.object, name);
-    const fit = fitted(name, value, edits);
-    if (fit !== value && !drop.has(name)) set.set(name, String(fit));
-  }
-  const messages = editedMessages(body, {
-    dropsNames: edits.dropFields?.includes("messages[].name") === true,
-    dropsThoughts: edits.dropFields?.includes("messages[].reasoning_content") === true,
-    toolIdLength: order.toolIdLength,
-  });
+  for (const [name, value] of [...valuesFor(body, edits), ...fittedNumbers(body, edits)])
+    if (!drop.has(name)) set.set(name, JSON.stringify(value));
+  const messages = editedMessages(body, edits, order.toolIdLength);
   if (messages !== undefined) set.set("messages", messages);
 }
 
 function droppedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
   const rejected = edits.rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : [];
+  const said = [
+    ...(edits.userAs === undefined ? [] : ["user"]),
+    ...(edits.effortAsThinking === true ? ["reasoning_effort"] : []),
+  ];
   return [
-    ...(edits.dropFields ?? []).filter((name) => has(body, name)),
+    ...[...(edits.dropFields ?? []), ...said].filter((name) => has(body, name)),
     ...rejected.filter((name) => readMember(body.bytes, body.object, name) === 0),
   ];
+}
+
+/** Sampling numbers outside of what the upstream takes, moved into it. */
+function fittedNumbers(
+  body: ClientBody,
+  edits: BodyEdits,
+): readonly (readonly [name: string, value: unknown])[] {
+  return ["temperature", "top_p"].flatMap((name) => {
+    const value = readMember(body.bytes, body.object, name);
+    const fit = fitted(name, value, edits);
+    return fit === value ? [] : [[name, fit] as const];
+  });
+}
+
+/** Fields that say in the vendor's way what the client said in OpenAI's. */
+function valuesFor(body: ClientBody, edits: BodyEdits): readonly (readonly [name: string, value: unknown])[] {
+  const read = (name: string) => readMember(body.bytes, body.object, name);
+  const values: [string, unknown][] = [];
+  if (edits.oneStop === true && has(body, "stop")) {
+    const stop = read("stop");
+    values.push(["stop", Array.isArray(stop) ? stop.slice(0, 1) : [stop]]);
+  }
+  const { userAs } = edits;
+  if (userAs !== undefined && !has(body, userAs.name)) {
+    const user = read("user");
+    if (typeof user === "string" && user.length >= userAs.min && user.length <= userAs.max)
+      values.push([userAs.name, user]);
+  }
+  if (edits.effortAsThinking === true && has(body, "reasoning_effort") && !has(body, "thinking"))
+    values.push(["thinking", { type: read("reasoning_effort") === "none" ? "disabled" : "enabled" }]);
+  return values;
 }
 
 function switchedOn(body: ClientBody, { trueWithTools = [] }: BodyEdits): readonly string[] {
@@ -116,77 +145,4 @@ function fitted(name: string, value: unknown, edits: BodyEdits): unknown {
   const [low, high] = name === "temperature" ? (edits.clampTemperature ?? []) : [];
   const clamped = Math.min(Math.max(value, low ?? value), high ?? value);
   return clamped === 0 && edits.zeroAs !== undefined ? edits.zeroAs : clamped;
-}
-
-interface MessageEdits {
-  readonly dropsNames: boolean;
-  readonly dropsThoughts: boolean;
-  readonly toolIdLength: number | undefined;
-}
-
-/** The history, written anew when names must go or tool ids must have another form; undefined = it may stay. */
-function editedMessages({ bytes, object }: ClientBody, edits: MessageEdits): string | undefined {
-  if (!edits.dropsNames && !edits.dropsThoughts && edits.toolIdLength === undefined) return undefined;
-  const messages = readMember(bytes, object, "messages");
-  if (!Array.isArray(messages)) return undefined;
-  let isChanged = false;
-  const edited = messages.map((item: unknown) => {
-    const message = asObject(item);
-    if (message === undefined) return item;
-    const next = editedMessage(message, edits);
-    if (next !== message) isChanged = true;
-    return next;
-  });
-  return isChanged ? JSON.stringify(edited) : undefined;
-}
-
-function editedMessage(
-  message: JsonRecord,
-  { dropsNames, dropsThoughts, toolIdLength }: MessageEdits,
-): JsonRecord {
-  let next = message;
-  if (dropsNames && "name" in next) {
-    const { name: _, ...rest } = next;
-    next = rest;
-  }
-  // Within a loop of tool calls the thoughts must come back.
-  if (dropsThoughts && "reasoning_content" in next && !Array.isArray(next["tool_calls"])) {
-    const { reasoning_content: _, ...rest } = next;
-    next = rest;
-  }
-  if (toolIdLength === undefined) return next;
-  const id = next["tool_call_id"];
-  if (typeof id === "string" && !isPlainId(id, toolIdLength))
-    next = { ...next, tool_call_id: shortId(id, toolIdLength) };
-  const calls = next["tool_calls"];
-  if (!Array.isArray(calls)) return next;
-  if (!calls.some((call) => !isPlainId(asObject(call)?.["id"], toolIdLength))) return next;
-  return {
-    ...next,
-    tool_calls: calls.map((item: unknown) => {
-      const call = asObject(item);
-      const callId = call?.["id"];
-      return typeof callId === "string" && !isPlainId(callId, toolIdLength)
-        ? { ...call, id: shortId(callId, toolIdLength) }
-        : item;
-    }),
-  };
-}
-
-function isPlainId(id: unknown, length: number): boolean {
-  return typeof id !== "string" || (id.length === length && /^[A-Za-z0-9]+$/.test(id));
-}
-
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** A name of this length that is always the same for the same id (FNV-1a, 64 bits). It need not be secret. */
-function shortId(id: string, length: number): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of Buffer.from(id)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  let name = "";
-  for (let index = 0; index < length; index += 1) {
-    name += ALPHABET[Number(hash % 62n)] ?? "0";
-    hash /= 62n;
-  }
-  return name;
 }

@@ -168,19 +168,22 @@ function addContent(out: HubChunk[], index: number, content: unknown): void {
     if (content !== "") out.push({ kind: "text", index, text: content });
     return;
   }
-  // Mistral's parts: thinking and text (providers 29.12).
+  const { text, thought } = splitContent(content);
+  if (thought !== "") out.push({ kind: "thought", index, text: thought });
+  if (text !== "") out.push({ kind: "text", index, text });
+}
+
+/** Content as a list of parts: thinking and text (Mistral, providers 29.12). */
+export function splitContent(content: unknown): { readonly text: string; readonly thought: string } {
+  let text = "";
+  let thought = "";
   for (const item of listOf(content)) {
     const part = asObject(item);
     if (part?.["type"] === "thinking") {
-      const text = listOf(part["thinking"])
-        .map((piece) => textOr(asObject(piece)?.["text"], ""))
-        .join("");
-      if (text !== "") out.push({ kind: "thought", index, text });
-    } else {
-      const text = textOr(part?.["text"], "") ?? "";
-      if (text !== "") out.push({ kind: "text", index, text });
-    }
+      for (const piece of listOf(part["thinking"])) thought += textOr(asObject(piece)?.["text"], "");
+    } else text += textOr(part?.["text"], "");
   }
+  return { text, thought };
 }
 
 function addLogprobs(out: HubChunk[], index: number, choice: JsonRecord): void {
@@ -195,7 +198,8 @@ function addImage(out: HubChunk[], index: number, image: JsonRecord | undefined)
     out.push({ kind: "image", index, mime: match[1] ?? "image/png", base64: url.slice(match[0].length) });
 }
 
-const FINISHES: Readonly<Record<string, FinishReason>> = {
+/** Words for the end of an answer, those of vendors among them (providers 9.3, 13.5). */
+export const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: "stop",
   length: "length",
   tool_calls: "tool_calls",
@@ -203,7 +207,22 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   content_filter: "content_filter",
   sensitive: "content_filter",
   max_tokens: "length",
+  model_length: "length",
+  model_context_window_exceeded: "length",
 };
+
+/** An answer that ends so has failed on its way. */
+const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "network_error"]);
+
+/** The vendor's word for an answer that failed on its way; undefined = none did. */
+export function failedFinish(reply: JsonRecord, quirks: Quirks | undefined): string | undefined {
+  if (quirks?.ownWords !== true) return undefined;
+  for (const choice of listOf(reply["choices"])) {
+    const word = asObject(choice)?.["finish_reason"];
+    if (typeof word === "string" && FAILED_FINISHES.has(word)) return word;
+  }
+  return undefined;
+}
 
 /** Unknown words of vendors end an answer all the same; "" and null do not. */
 function finishOf(value: unknown): FinishReason | undefined {
@@ -234,6 +253,9 @@ function chatError(body: JsonRecord, quirks: Quirks | undefined): ChatError | un
       type: textOr(object?.["type"], undefined) ?? "upstream_error",
     };
   }
+  const word = failedFinish(body, quirks);
+  if (word !== undefined)
+    return { kind: "error", status: 502, message: "上游生成中断", code: word, type: "upstream_error" };
   if (quirks?.errorIn200 === "base-resp") {
     const base = asObject(body["base_resp"]);
     const code = codeOf(base?.["status_code"]);

@@ -1,10 +1,11 @@
 // Follows one streamed reply on OpenAI's wire event by event: says what goes on to the client, keeps the last usage, listens for
 // text, finish and errors. It changes an event only where a quirk of the row asks for it.
 import type { EventAction, Meter } from "./course.ts";
-import { unreadableFault } from "./fault.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
-import { DONE_EVENT, isDone, renderEvent, type SseEvent } from "./sse.ts";
+import { statusFault, unreadableFault } from "./fault.ts";
+import { asObject, type JsonRecord, readJson } from "./hub.ts";
+import { DONE_EVENT, dataText, fieldOf, isDone, renderEvent, type SseEvent } from "./sse.ts";
 import { ReplyTap, Seen } from "./tap.ts";
+import { tidied } from "./tidy.ts";
 import { findUsage } from "./usage.ts";
 import { errorIn200, parseObject, type ReplyContext } from "./verdict.ts";
 
@@ -28,12 +29,15 @@ export class StreamMeter implements Meter {
     this.#isCurious =
       quirks?.errorIn200 !== undefined ||
       quirks?.endsWithWholeReply === true ||
+      quirks?.ownWords === true ||
       quirks?.dropsEmptyChunks === true;
   }
 
   take(event: SseEvent): EventAction {
     const { data, dataStart, dataEnd } = event;
     if (dataStart < 0 || dataStart === dataEnd) return "pass";
+    const named = this.#takeNamed(event);
+    if (named !== undefined) return named;
     // `[DONE]` is the only payload that begins with a bracket.
     if (data[dataStart] !== 0x7b && isDone(event)) return "done";
     this.events += 1;
@@ -50,6 +54,18 @@ export class StreamMeter implements Meter {
     return DONE_EVENT;
   }
 
+  /** What becomes of an event whose name says that it is no piece of the answer; undefined = it is one. */
+  #takeNamed(event: SseEvent): EventAction | undefined {
+    const { quirks, secrets } = this.#options;
+    if (quirks?.answerEvents === undefined) return undefined;
+    const name = fieldOf(event, "event");
+    if (quirks.answerEvents.includes(name)) return undefined;
+    if (name !== "error") return "pass";
+    this.events += 1;
+    const body = readJson(dataText(event));
+    return statusFault({ status: 502, body, text: dataText(event), retryAfterMs: 0, secrets });
+  }
+
   #judge(chunk: JsonRecord): EventAction {
     const { quirks } = this.#options;
     const refusal = errorIn200(chunk, this.#options);
@@ -62,7 +78,8 @@ export class StreamMeter implements Meter {
     if (isEmpty && usage !== undefined && this.#options.hidesUsage) return "drop";
     if (quirks?.endsWithWholeReply === true && chunk["object"] === "chat.completion")
       return this.#wholeAsChunk(chunk, choices);
-    return "pass";
+    const plain = tidied(chunk, quirks);
+    return plain === undefined ? "pass" : renderEvent(JSON.stringify(plain));
   }
 
   /** A whole reply at the end of a stream repeats its text: only its finish reason and usage go on. */

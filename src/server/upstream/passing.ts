@@ -2,9 +2,11 @@
 import type { Quirks } from "#contract/providers.ts";
 import type { Course, EventReader, Meter, Whole } from "./course.ts";
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault } from "./fault.ts";
+import type { JsonRecord } from "./hub.ts";
 import { type MeterOptions, StreamMeter, wholeAsEvents } from "./meter.ts";
 import { dataText, type SseEvent, SseReader } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";
+import { tidied } from "./tidy.ts";
 import { findUsage } from "./usage.ts";
 import { judgeReply, parseObject, readReply } from "./verdict.ts";
 
@@ -34,11 +36,22 @@ export class PassingCourse implements Course {
 
   whole(body: Buffer): Whole | RelayFault {
     const { quirks } = this.#options;
-    // Usage among the choices: only then is all of it parsed.
-    const reply = quirks?.usageIn === "choices[0].usage" ? parseObject(body) : readReply(body);
+    // Something among the choices matters: only then is all of it parsed.
+    const isAll =
+      quirks?.usageIn === "choices[0].usage" ||
+      quirks?.ownWords === true ||
+      quirks?.answerEvents !== undefined;
+    const reply = isAll ? parseObject(body) : readReply(body);
     const fault = judgeReply(reply, this.#options);
     if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
-    return { kind: "body", body, usage: findUsage(reply, quirks), text: () => textIn(body) };
+    const plain = tidied(reply, quirks);
+    const bytes = plain === undefined ? body : Buffer.from(JSON.stringify(plain));
+    return {
+      kind: "body",
+      body: bytes,
+      usage: findUsage(reply, quirks),
+      text: () => textIn(answerOf(bytes, reply, quirks)),
+    };
   }
 
   wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
@@ -48,7 +61,8 @@ export class PassingCourse implements Course {
     const meter = new StreamMeter(this.#options);
     meter.usage = findUsage(reply, this.#options.quirks);
     meter.tap.scan(body, 0, body.length);
-    return { meter, bytes: wholeAsEvents(reply, !this.#options.hidesUsage) };
+    const plain = tidied(reply, this.#options.quirks) ?? reply;
+    return { meter, bytes: wholeAsEvents(plain, !this.#options.hidesUsage) };
   }
 
   fault(error: UpstreamError): RelayFault {
@@ -70,6 +84,11 @@ export class JsonEvents extends SseReader {
       return undefined;
     }
   }
+}
+
+/** The part of a whole reply that was generated. */
+function answerOf(body: Buffer, { choices }: JsonRecord, quirks: Quirks | undefined): Buffer {
+  return quirks?.answerEvents === undefined ? body : Buffer.from(JSON.stringify({ choices }));
 }
 
 /** The generated text of a whole reply on OpenAI's wire. */

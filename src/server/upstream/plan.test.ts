@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Provider, providers } from "#contract/providers.ts";
+import { type EndpointName, type Provider, providers } from "#contract/providers.ts";
 import { planCall, type UpstreamTarget } from "./plan.ts";
 
 function rowOf(slug: string): Provider {
@@ -13,7 +13,7 @@ interface Shape {
   readonly baseUrl?: string;
   readonly key?: string;
   readonly other?: string;
-  readonly endpoint?: "chat" | "embeddings" | "completions" | "messages" | "responses";
+  readonly endpoint?: EndpointName;
   readonly model?: string;
   readonly apiVersion?: string;
 }
@@ -42,6 +42,31 @@ describe("addresses", () => {
       "https://gateway.ai.cloudflare.com/v1/acc/gw/openai/chat/completions",
     ],
     [{ slug: "openai", endpoint: "embeddings" }, "https://api.openai.com/v1/embeddings"],
+    [
+      { slug: "openai", endpoint: "realtime", model: "a b" },
+      "https://api.openai.com/v1/realtime?model=a%20b",
+    ],
+    [
+      { slug: "openai", endpoint: "realtime", baseUrl: "https://x.com/v1", model: "m" },
+      "https://x.com/v1/realtime?model=m",
+    ],
+    [
+      {
+        slug: "azure",
+        endpoint: "realtime",
+        baseUrl: "https://r.openai.azure.com",
+        other: "2024-10-01-preview",
+      },
+      "https://r.openai.azure.com/openai/realtime?deployment=gpt-4o&api-version=2024-10-01-preview",
+    ],
+    [
+      { slug: "azure", endpoint: "realtime", baseUrl: "https://r.openai.azure.com", other: "v1" },
+      "https://r.openai.azure.com/openai/v1/realtime?model=gpt-4o",
+    ],
+    [
+      { slug: "azure", endpoint: "realtime", baseUrl: "https://r.openai.azure.com/openai/v1" },
+      "https://r.openai.azure.com/openai/v1/realtime?model=gpt-4o",
+    ],
     [{ slug: "custom", baseUrl: "http://x.com:8080" }, "http://x.com:8080/v1/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/llm/chat/completions" }, "https://x.com/llm/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/{model}/go", model: "a/b" }, "https://x.com/a%2Fb/go"],
@@ -59,7 +84,8 @@ describe("addresses", () => {
       { slug: "volcengine", baseUrl: "https://ark.cn-beijing.volces.com/api/coding", endpoint: "messages" },
       "https://ark.cn-beijing.volces.com/api/coding/v1/messages",
     ],
-    [{ slug: "cohere" }, "https://api.cohere.com/compatibility/v1/chat/completions"],
+    [{ slug: "cohere" }, "https://api.cohere.com/v2/chat"],
+    [{ slug: "cohere", endpoint: "rerank" }, "https://api.cohere.com/v2/rerank"],
     [
       { slug: "cohere", baseUrl: "https://api.cohere.com/compatibility/v1" },
       "https://api.cohere.com/compatibility/v1/chat/completions",
@@ -135,6 +161,23 @@ describe("addresses", () => {
         apiVersion: "2025-04-01-preview",
       },
       "https://r.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview",
+    ],
+    [
+      {
+        slug: "azure",
+        endpoint: "responses",
+        baseUrl: "https://r.cognitiveservices.azure.com",
+        other: "2025-04-01-preview",
+      },
+      "https://r.cognitiveservices.azure.com/openai/responses?api-version=2025-04-01-preview",
+    ],
+    [
+      { slug: "azure", endpoint: "images", baseUrl: "https://r.openai.azure.com", model: "dall-e-3" },
+      "https://r.openai.azure.com/openai/deployments/dall-e-3/images/generations?api-version=2023-06-01-preview",
+    ],
+    [
+      { slug: "azure", endpoint: "transcription", baseUrl: "https://r.openai.azure.com", model: "whisper" },
+      "https://r.openai.azure.com/openai/deployments/whisper/audio/transcriptions?api-version=2023-06-01-preview",
     ],
     [
       { slug: "azure", baseUrl: "https://r.openai.azure.com", other: "v1" },

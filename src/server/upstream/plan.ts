@@ -15,7 +15,7 @@ import type { Dialect, Target } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "./fault.ts";
 import { keyFault, signerFor } from "./signers/index.ts";
-import { type CallSigner, secretsOf } from "./signers/signer.ts";
+import { type CallSigner, type Signer, secretsOf } from "./signers/signer.ts";
 
 /** What of a channel concerns the wire. */
 export interface UpstreamTarget {
@@ -111,13 +111,10 @@ function makePlan(
   optionText: OptionText,
 ): Plan | RelayFault {
   const { provider, key, other } = channel;
-  const { endpoint, isStream, apiVersion, isAbsent } = planKey;
+  const { endpoint, isStream, isAbsent } = planKey;
   const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
   const model = modelOn(wire, planKey.model);
   const dialect = dialects[wire.dialect];
-  if (dialect === undefined) {
-    return channelFault("unsupported_channel_type", "该渠道类型暂不支持转发", `dialect ${wire.dialect}`);
-  }
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
   const usual = wayOf(endpoint, wire, dialect);
@@ -127,15 +124,18 @@ function makePlan(
     const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
     return { ...fault, retry: true };
   }
-  const baseUrl = (channel.baseUrl || wire.baseUrl).replace(/\/+$/, "");
-  const target = { baseUrl, other: other || (provider.other?.fallback ?? ""), model, apiVersion, isStream };
+  const signer = signerFor(wire.signer, endpoint);
+  const target = targetOf(channel, planKey, { wire, model, signer });
   const address = addressOf({ endpoint, way, wire, dialect, target });
   // Braces that nothing filled: the key or `other` does not tell region, project or account.
   if (!URL.canParse(address) || !/^(https?|wss?):/.test(address) || address.includes("{")) {
-    return channelFault("invalid_channel_address", "渠道地址配置有误", `base url ${JSON.stringify(baseUrl)}`);
+    return channelFault(
+      "invalid_channel_address",
+      "渠道地址配置有误",
+      `base url ${JSON.stringify(target.baseUrl)}`,
+    );
   }
   const url = new URL(address);
-  const signer = signerFor(wire.signer, endpoint);
   const signed = signer.kind === "fixed" ? signer.sign(key).headers : [];
   return {
     kind: "plan",
@@ -157,6 +157,22 @@ function makePlan(
     credentials: secretsOf(key)
       .filter((secret) => secret.length >= 8)
       .map((secret) => Buffer.from(secret)),
+  };
+}
+
+function targetOf(
+  { provider, baseUrl, other, key }: UpstreamTarget,
+  { isStream, apiVersion }: PlanKey,
+  { wire, model, signer }: { wire: Wire; model: string; signer: Signer },
+): Target {
+  const account = signer.kind === "call" ? signer.account?.(key) : undefined;
+  return {
+    baseUrl: (baseUrl || wire.baseUrl).replace(/\/+$/, ""),
+    other: other || (provider.other?.fallback ?? ""),
+    model,
+    apiVersion,
+    isStream,
+    ...(account !== undefined && { account }),
   };
 }
 
@@ -202,7 +218,7 @@ function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | un
   // A list of models is read as it comes, whatever the wire.
   if (endpoint === "models") return "pass";
   if (endpoint === "count-tokens") return "native";
-  if (dialect.native === "chat") return "pass";
+  if (dialect.native === "chat" || dialect.passes?.includes(endpoint) === true) return "pass";
   if (endpoint === "images" && dialect.images !== undefined) return "draw";
   return endpoint === "embeddings" && dialect.embeddings !== undefined ? "embed" : undefined;
 }
@@ -226,9 +242,12 @@ function addressOf({ endpoint, way, wire, dialect, target }: Whither): string {
 }
 
 /** Another format's address beside the wire's own: under the same host, whatever version the base ends in (providers 17.1.6). */
-function foreignAddress(path: string, { baseUrl, model, isStream }: Target): string {
+function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, other }: Target): string {
   const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
-  const filled = path.replace("{model}", encodeURIComponent(model)).replace("{action}", action);
+  const filled = path
+    .replace("{model}", encodeURIComponent(model))
+    .replace("{action}", action)
+    .replace("{version}", encodeURIComponent(apiVersion || other));
   return URL.canParse(filled) ? filled : baseUrl.replace(/\/v\d+\w*$/, "") + filled;
 }
 

@@ -12,6 +12,7 @@ import { imageList, imageRequest } from "./draw.ts";
 import { embeddingList, embeddingRequest } from "./embed.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
+import type { JsonRecord } from "./hub.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
 import { editObject, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
@@ -172,7 +173,7 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
     headers = NOTHING,
     dropped = NOTHING,
     toolNames,
-  } = plan.dialect.encode(request, { wire, target });
+  } = plan.dialect.encode(request, { wire, target, passHeaders: call.passHeaders });
   const bytes = Buffer.from(JSON.stringify(body));
   return {
     kind: "prepared",
@@ -232,7 +233,8 @@ function embedded(call: Call, plan: Plan): Prepared {
   const embeddings = dialect.embeddings;
   if (embeddings === undefined) throw new Error("planned without an embedding wire");
   const values = valuesOf(call.body);
-  const { hints = {} } = call;
+  const own = (embeddings.hints ?? []).flatMap((name) => (name in values ? [[name, values[name]]] : []));
+  const hints: JsonRecord = { ...Object.fromEntries(own), ...call.hints };
   const request = { ...embeddingRequest(values, call.model), hints };
   const { body, headers = NOTHING, dropped = NOTHING } = embeddings.encode(request, { wire, target });
   const left = Object.keys(hints).filter((name) => embeddings.hints?.includes(name) !== true);

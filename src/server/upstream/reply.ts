@@ -38,6 +38,11 @@ const NOTHING = new Uint8Array(0);
 
 type Mode = "waiting" | "error" | "whole" | "stream" | "tail" | "closed";
 
+/** Google's OpenAI surface hands its error over as the one item of a list. */
+function unwrapped(json: unknown): unknown {
+  return Array.isArray(json) ? json[0] : json;
+}
+
 /** The sink of one call. */
 export class Receiver implements Sink, StreamReply {
   readonly kind = "stream";
@@ -248,7 +253,7 @@ export class Receiver implements Sink, StreamReply {
     const text = body.toString();
     let json: unknown;
     try {
-      json = JSON.parse(text);
+      json = unwrapped(JSON.parse(text));
     } catch {
       json = undefined;
     }
@@ -333,17 +338,22 @@ export class Receiver implements Sink, StreamReply {
     if (!this.#options.isStream && fault === undefined) {
       const whole = this.#meter?.whole?.();
       if (whole !== undefined) this.#settleWhole(whole);
-      this.#mode = "tail";
-      this.#bytes = 1;
+      this.#toTail();
       return;
     }
     if (this.#mode === "stream") {
-      this.#mode = fault === undefined ? "tail" : "closed";
-      this.#bytes = 1;
+      if (fault === undefined) this.#toTail();
+      else this.#mode = "closed";
     }
     this.#settle(this);
     if (this.#listener !== undefined) this.#listener.onEnd(fault);
     else this.#earlyEnd ??= { fault };
+  }
+
+  #toTail(): void {
+    this.#mode = "tail";
+    this.#bytes = 1;
+    this.#flow?.finish?.();
   }
 
   /** Before anybody saw a byte a fault is the result; afterwards it is the end of the stream. */

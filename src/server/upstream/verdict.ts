@@ -1,8 +1,9 @@
 // Is what an upstream sent a reply, an error in a reply's clothes, or neither (reliability R11, R12; providers 21.2)? Pure.
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
-import { type RelayFault, statusFault, unreadableFault } from "./fault.ts";
+import { type RelayFault, statusFault, unreadableFault, wireFault } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
+import { failedFinish } from "./hub-chat-reply.ts";
 import { wholeObject } from "./json.ts";
 
 /** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that matter. */
@@ -80,6 +81,9 @@ export function judgeReply(reply: JsonRecord | undefined, context: ReplyContext)
 /** An error that came with status 200, whole or as one stream event; undefined = none. */
 export function errorIn200(reply: JsonRecord, { quirks, secrets }: ReplyContext): RelayFault | undefined {
   const code = refusalCode(reply, quirks?.errorIn200);
+  const word = code === undefined ? failedFinish(reply, quirks) : undefined;
+  if (word !== undefined)
+    return wireFault({ status: 502, message: "上游生成中断", code: word, type: "upstream_error" }, secrets);
   if (code === undefined) return undefined;
   const status = quirks?.faultStatus?.[code] ?? Number(code);
   const isHttp = Number.isInteger(status) && status >= 400 && status <= 599;

@@ -6,11 +6,23 @@ import { awsException } from "#server/upstream/hub-aws.ts";
 import type { HubChunk } from "#server/upstream/hub-reply.ts";
 import { anthropic } from "./anthropic.ts";
 import { MessageDecoder } from "./anthropic-reply.ts";
-import type { Dialect, Encoded, StreamDecoder, Target, WireError, WireEvent } from "./dialect.ts";
+import type {
+  Dialect,
+  EncodeContext,
+  Encoded,
+  StreamDecoder,
+  Target,
+  WireError,
+  WireEvent,
+} from "./dialect.ts";
 
-const NOTHING: readonly HubChunk[] = [];
 const BEDROCK_VERSION = "bedrock-2023-05-31";
 const VERTEX_VERSION = "vertex-2023-10-16";
+const BETA_HEADER = "anthropic-beta";
+
+/** Betas that clouds have too and that need nothing in the body; they answer 400 to any they do not know. */
+const BETAS =
+  /^(interleaved-thinking|context-1m|fine-grained-tool-streaming|token-efficient-tools|output-128k)-[\d-]+$/;
 
 /** AWS Bedrock's `invoke`. Anything but Claude speaks converse.ts. */
 export const bedrock: Dialect = {
@@ -26,7 +38,12 @@ export const bedrock: Dialect = {
   encode(request, context) {
     const { body, ...rest } = inCloud(anthropic.encode(request, context), BEDROCK_VERSION);
     const { stream: _, ...message } = body;
-    return { ...rest, body: message };
+    const { known, dropped } = betasOf(context);
+    return {
+      ...rest,
+      body: { ...message, ...(known.length > 0 && { anthropic_beta: known }) },
+      dropped: [...(rest.dropped ?? []), ...dropped],
+    };
   },
 
   decode: anthropic.decode,
@@ -43,7 +60,16 @@ export const vertexClaude: Dialect = {
     return target.isStream ? url.replace(/:rawPredict$/, ":streamRawPredict") : url;
   },
 
-  encode: (request, context) => inCloud(anthropic.encode(request, context), VERTEX_VERSION),
+  encode(request, context) {
+    const encoded = inCloud(anthropic.encode(request, context), VERTEX_VERSION);
+    const { known, dropped } = betasOf(context);
+    return {
+      ...encoded,
+      ...(known.length > 0 && { headers: [BETA_HEADER, known.join(",")] }),
+      dropped: [...(encoded.dropped ?? []), ...dropped],
+    };
+  },
+
   decode: anthropic.decode,
   decoder: anthropic.decoder,
 };
@@ -57,6 +83,17 @@ function inCloud({ headers: _, ...encoded }: Encoded, version: string): Encoded 
   return { ...encoded, body: { anthropic_version: version, ...message } };
 }
 
+/** The betas of a client's header, as far as the cloud knows them; the others are told by the header's name. */
+function betasOf({ passHeaders = [] }: EncodeContext): {
+  readonly known: string[];
+  readonly dropped: string[];
+} {
+  const at = passHeaders.indexOf(BETA_HEADER);
+  const asked = at < 0 ? [] : (passHeaders[at + 1] ?? "").split(",").map((beta) => beta.trim());
+  const known = asked.filter((beta) => BETAS.test(beta));
+  return { known, dropped: known.length < asked.length ? [BETA_HEADER] : [] };
+}
+
 /** Each event wraps one of Claude's in base64. */
 class BedrockDecoder implements StreamDecoder {
   readonly #inner = new MessageDecoder();
@@ -65,7 +102,8 @@ class BedrockDecoder implements StreamDecoder {
     const exception = event.field("exception");
     if (exception !== "") return awsException(exception, event.data);
     const bytes = asText(readJson(event.data)?.["bytes"]);
-    if (bytes === undefined) return NOTHING;
-    return this.#inner.take({ data: Buffer.from(bytes, "base64").toString(), field: () => "" });
+    // What stands in for Bedrock may leave the wrapping out.
+    const data = bytes === undefined ? event.data : Buffer.from(bytes, "base64").toString();
+    return this.#inner.take({ data, field: () => "" });
   }
 }

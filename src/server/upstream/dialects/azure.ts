@@ -17,6 +17,8 @@ export const azure: Dialect = {
     const prefix = target.baseUrl.includes(CLOUDFLARE_GATEWAY) ? "" : "/openai/deployments";
     const deployment = encodeURIComponent(deploymentOf(wire, target.model));
     const version = encodeURIComponent(versionOf(target));
+    if (endpoint === "realtime")
+      return `${target.baseUrl}/openai/${task}?deployment=${deployment}&api-version=${version}`;
     return `${target.baseUrl}${prefix}/${deployment}/${task}?api-version=${version}`;
   },
 

@@ -15,6 +15,8 @@ export interface Target {
   /** `api-version` of the client's own query; "" = it gave none. */
   readonly apiVersion: string;
   readonly isStream: boolean;
+  /** Names the account in the request itself, for wires that want it there. */
+  readonly account?: string;
 }
 
 /** A request in the wire's words. */
@@ -31,6 +33,8 @@ export interface Encoded {
 export interface EncodeContext {
   readonly wire: Wire;
   readonly target: Target;
+  /** The client's headers that belong to its format, names and values in turn. */
+  readonly passHeaders?: readonly string[];
 }
 
 export interface DecodeContext {
@@ -122,10 +126,12 @@ export interface Dialect {
   readonly native: GenerationEndpoint | undefined;
   /** How streamed answers are framed; `lines` = one JSON text per line; `aws` = AWS event stream. Absent = SSE. */
   readonly frames?: "lines" | "aws";
-  /** Answers come as streams only: a client that wants a whole one gets it put together. */
+  /** Answers may come as streams whatever was asked for: a client that wants a whole one gets it put together. */
   readonly onlyStreams?: true;
   /** Media by address must be fetched by us and sent inline. */
   readonly inlinesMedia?: true;
+  /** Endpoints whose bodies are OpenAI's, or the family's, all the same: they pass. Absent = none. */
+  readonly passes?: readonly EndpointName[];
   /** Addresses that the upstream opens itself nevertheless. Absent = none. */
   opens?(url: string): boolean;
   /** The full URL, query included. `endpoint` is `chat` for every generation that is translated. */

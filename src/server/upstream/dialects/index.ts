@@ -1,4 +1,4 @@
-// The dialects that are spoken today, by the names used in the catalogue.
+// The dialects by the names used in the catalogue.
 import type { DialectName } from "#contract/providers.ts";
 import { aiproxy } from "./aiproxy.ts";
 import { ali } from "./ali.ts";
@@ -6,6 +6,7 @@ import { anthropic } from "./anthropic.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 import { azure } from "./azure.ts";
 import { baidu } from "./baidu.ts";
+import { cohere } from "./cohere.ts";
 import { converse } from "./converse.ts";
 import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
@@ -16,8 +17,10 @@ import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
 import { responses } from "./responses.ts";
 import { tencent } from "./tencent.ts";
+import { xunfei } from "./xunfei.ts";
+import { zhipu } from "./zhipu.ts";
 
-export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
+export const dialects: Readonly<Record<DialectName, Dialect>> = {
   openai,
   azure,
   baidu,
@@ -26,6 +29,7 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   anthropic,
   bedrock,
   "vertex-claude": vertexClaude,
+  cohere,
   converse,
   coze,
   dify,
@@ -34,4 +38,6 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   palm,
   responses,
   tencent,
+  xunfei,
+  zhipu,
 };

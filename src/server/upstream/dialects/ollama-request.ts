@@ -1,6 +1,7 @@
 // The hub → an Ollama chat body (providers 14.1, 29.10). Pure.
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { resultText, toolsOf } from "#server/upstream/hub-chat-body.ts";
+import { toolsOf, toolText } from "#server/upstream/hub-chat-body.ts";
+import { ownExtras } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   argumentsOf,
@@ -32,7 +33,7 @@ export function encodeRequest(request: HubRequest): Encoded {
   if (toolChoice?.kind === "any" || toolChoice?.kind === "tool" || isRequired(request))
     throw new Unmappable("tool_choice", "该渠道不能强制模型调用工具");
   const names = new ToolNames(TOOL_NAME_LIMIT);
-  const { own, others } = sorted(request.extras ?? {});
+  const { own, rest } = ownExtras(request, [...OPTION_EXTRAS, ...BODY_EXTRAS, OPTIONS]);
   const { tools } = toolChoice?.kind === "none" ? {} : toolsOf(request, names);
   const body = {
     model,
@@ -45,25 +46,12 @@ export function encodeRequest(request: HubRequest): Encoded {
     tools,
   };
   const searches = request.tools?.some(({ kind }) => kind === "web-search") === true;
-  const dropped = [
-    ...hintsBeyond({ ...request, extras: others }, ABILITIES),
-    ...(searches ? ["web_search_options"] : []),
-  ];
+  const dropped = [...hintsBeyond(rest, ABILITIES), ...(searches ? ["web_search_options"] : [])];
   return { body, dropped, toolNames: names.changed };
 }
 
 function isRequired({ toolChoice }: HubRequest): boolean {
   return toolChoice?.kind === "subset" && toolChoice.isRequired;
-}
-
-/** What of the extras is Ollama's own. */
-function sorted(extras: JsonRecord): { own: JsonRecord; others: JsonRecord } {
-  const known: ReadonlySet<string> = new Set([...OPTION_EXTRAS, ...BODY_EXTRAS, OPTIONS]);
-  const entries = Object.entries(extras);
-  return {
-    own: Object.fromEntries(entries.filter(([name]) => known.has(name))),
-    others: Object.fromEntries(entries.filter(([name]) => !known.has(name))),
-  };
 }
 
 /** undefined = Ollama's and the model's own settings hold. */
@@ -119,12 +107,11 @@ function messageOf(message: HubMessage, names: ToolNames): JsonRecord {
       };
     }
     case "tool": {
-      const { name, isError } = message;
-      const text = resultText(parts);
+      const { name } = message;
       return {
         role,
         ...(name !== undefined && { tool_name: names.wireName(name) }),
-        content: isError ? `Error: ${text}` : text,
+        content: toolText(message),
         images: imagesOf(parts.filter(({ kind }) => kind === "image")),
       };
     }

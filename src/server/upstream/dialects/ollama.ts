@@ -16,9 +16,9 @@ const embeddings: EmbeddingWire = {
   decode(body): Embedded | WireError {
     const error = ollamaError(body, 500);
     if (error !== undefined) return error;
-    const vectors = asList(body["embeddings"]).map((vector) =>
-      asList(vector).filter((value) => typeof value === "number"),
-    );
+    // Older servers answer with the one vector that was asked for.
+    const found = body["embedding"] === undefined ? asList(body["embeddings"]) : [body["embedding"]];
+    const vectors = found.map((vector) => asList(vector).filter((value) => typeof value === "number"));
     return { kind: "embedded", vectors, usage: usageOf(body) };
   },
 };

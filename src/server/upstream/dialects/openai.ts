@@ -12,7 +12,8 @@ export const openai: Dialect = {
   native: "chat",
 
   address(endpoint, wire, target) {
-    const path = wire.paths[endpoint] ?? "";
+    const query = endpoint === "realtime" ? `?model=${encodeURIComponent(target.model)}` : "";
+    const path = (wire.paths[endpoint] ?? "") + query;
     const base = target.baseUrl.replaceAll("{model}", encodeURIComponent(target.model));
     // A custom base may be the complete address already. Source: providers 1.2.
     if (base !== target.baseUrl || base.endsWith(taskOf(path))) return base;

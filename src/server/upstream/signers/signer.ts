@@ -40,6 +40,8 @@ export interface CallSigner {
   readonly check: KeyCheck;
   /** Never throws and never rejects: a credential that cannot be made is a fault. */
   sign(key: string, request: SignRequest, tools: SignTools): SignResult | Promise<SignResult>;
+  /** The part of the key that names the account in the request itself. Absent = none does. */
+  account?(key: string): string | undefined;
   /**
    * The upstream said that the credential of the call `used` is no longer valid: forgets what was exchanged. true = worth one
    * silent retry.

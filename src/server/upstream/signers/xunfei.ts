@@ -10,6 +10,8 @@ export const xunfeiUrl: CallSigner = {
   kind: "call",
   check: (key) => checkParts(key, ["APPID", "APISecret", "APIKey"]),
 
+  account: (key) => keyPartsOf(key, 3)?.[0],
+
   sign(key, { method, url, nowMs }) {
     const [, apiSecret, apiKey] = keyPartsOf(key, 3) ?? [];
     if (apiSecret === undefined || apiKey === undefined || !URL.canParse(url))

@@ -1,0 +1,48 @@
+// Upgrades at the door of the whole server (reliability R28).
+import { request } from "node:http";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestApp, type TestApp } from "#test/app.ts";
+
+let app: TestApp;
+let port = 0;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  port = Number(new URL(await app.listen()).port);
+});
+
+afterAll(() => app.close());
+
+/** The status of an answer to a request that offers another protocol. */
+function statusOf(path: string, upgrade: string): Promise<number> {
+  const handshake = { "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version": "13" };
+  const headers = { connection: "Upgrade", upgrade, ...handshake };
+  return new Promise((resolve, reject) => {
+    const call = request({ host: "127.0.0.1", port, path, headers }, (res) => {
+      res.resume();
+      resolve(res.statusCode ?? 0);
+    });
+    call.on("upgrade", (res, socket) => {
+      socket.destroy();
+      resolve(res.statusCode ?? 0);
+    });
+    call.on("error", reject);
+    call.end();
+  });
+}
+
+it("overlooks offers of other protocols than WebSocket", async () => {
+  expect(await statusOf("/api/status", "h2c")).toBe(200);
+  expect(await statusOf("/v1/realtime", "h2c")).toBe(426);
+});
+
+it("takes WebSockets on one path only", async () => {
+  expect(await statusOf("/api/status", "websocket")).toBe(400);
+  expect(await statusOf("/", "WebSocket")).toBe(400);
+  expect(await statusOf("/v1/realtime?model=m", "WebSocket")).toBe(101);
+});
+
+it("takes none while it drains", async () => {
+  app.app.drain();
+  expect(await statusOf("/v1/realtime?model=m", "websocket")).toBe(503);
+});

@@ -1,0 +1,215 @@
+// Realtime conversations (providers 17.4): an upgrade is taken, the caller let in and the first response set aside, a channel found that
+// speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { newRequestId } from "#server/secrets.ts";
+import { Cancellation } from "#server/upstream/hub.ts";
+import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime.ts";
+import { type Caller, parseCredential } from "./admit.ts";
+import { priceOf } from "./bill.ts";
+import { faultOf } from "./exit.ts";
+import { RealtimeBill } from "./realtime-bill.ts";
+import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./realtime-session.ts";
+import { Refusal, refusals } from "./refusal.ts";
+import type { Rooms } from "./relay.ts";
+import { addressOf, offersOf, plainPath, type RelayRequest, splitUrl } from "./routes.ts";
+import { eachChannel, faultLabel, findCandidates, type Progress } from "./try.ts";
+import { realtimeError, voices } from "./voices.ts";
+
+export interface Realtime {
+  /** Takes an upgrade to WebSocket; on any path but ours it is refused (reliability R28). */
+  upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
+  /** Ends all conversations with an error and 1001. Resolves when they are booked. */
+  cut(): Promise<void>;
+}
+
+const PATH = "/v1/realtime";
+/** A key in the list of protocols: browsers can send no headers (providers 3.2). */
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+const BETA_PROTOCOL = "openai-beta.realtime-v1";
+/** Sessions of the vendor last an hour at most. */
+const TIMES: RealtimeTimes = { pingMs: 20_000, idleMs: 600_000 };
+
+/** One conversation, from its handshake to its last booking. */
+interface Conversation extends Progress {
+  readonly client: WebSocket;
+  readonly cancellation: Cancellation;
+  session: RealtimeSession | undefined;
+  caller: Caller | undefined;
+  bill: RealtimeBill | undefined;
+  model: string;
+}
+
+/** `times` are shorter in tests. */
+export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Realtime {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false),
+  });
+  const running = new Map<Conversation, Promise<void>>();
+  const begin = (client: WebSocket, req: RelayRequest) => {
+    // Nothing is read before there is somebody to hear it.
+    client.pause();
+    const talk = newConversation(rooms, client);
+    const done = converse(rooms, req, talk, times)
+      .catch((error: unknown) => rooms.ctx.events.backgroundFailed({ task: "realtime", error }))
+      .finally(() => running.delete(talk));
+    running.set(talk, done);
+  };
+  return {
+    upgrade(req, socket, head) {
+      socket.on("error", () => undefined);
+      if (plainPath(splitUrl(req.url ?? "").path) !== PATH) refuse(rooms, socket);
+      else server.handleUpgrade(req, socket, head, begin);
+    },
+    async cut() {
+      for (const talk of running.keys()) stop(talk);
+      await Promise.all(running.values());
+    },
+  };
+}
+
+function newConversation({ ctx }: Rooms, client: WebSocket): Conversation {
+  const startedMs = ctx.clock.now();
+  const cancellation = new Cancellation();
+  client.on("close", () => cancellation.cancel());
+  client.on("error", () => undefined);
+  return {
+    client,
+    cancellation,
+    requestId: newRequestId(startedMs),
+    startedMs,
+    channel: undefined,
+    attempts: 0,
+    session: undefined,
+    caller: undefined,
+    bill: undefined,
+    model: "",
+  };
+}
+
+/** Ends a conversation because the process ends, however far it has come. */
+function stop({ session, client, cancellation, requestId }: Conversation): void {
+  const fault = refusals.serverStopping();
+  if (session !== undefined) {
+    session.end(fault, CLOSE.goingAway);
+    return;
+  }
+  client.send(realtimeError(fault, requestId));
+  shut(client, CLOSE.goingAway, String(fault.code));
+  cancellation.cancel();
+}
+
+/** Answers an upgrade that is not served, in HTTP. */
+function refuse({ ctx }: Rooms, socket: Duplex): void {
+  const fault = refusals.upgradeRefused();
+  const body = JSON.stringify(voices.openai.body(fault, newRequestId(ctx.clock.now())));
+  socket.end(
+    `HTTP/1.1 ${fault.status} Bad Request\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+async function converse(
+  rooms: Rooms,
+  req: RelayRequest,
+  talk: Conversation,
+  times: RealtimeTimes,
+): Promise<void> {
+  const { client, requestId } = talk;
+  try {
+    const { line, bill } = await connect(rooms, req, talk);
+    const session = new RealtimeSession({ client, line, bill, requestId, times });
+    talk.session = session;
+    await session.run();
+    tell(rooms, talk, session.fault);
+  } catch (error) {
+    const fault = faultOf(error);
+    if (client.readyState === client.OPEN) client.send(realtimeError(fault, requestId));
+    shut(client, fault.status < 500 ? CLOSE.policy : CLOSE.internal, String(fault.code));
+    await talk.bill?.close();
+    tell(rooms, talk, fault);
+  }
+}
+
+/** Everything up to the moment when both sides can talk. Throws: Refusal. */
+async function connect(
+  rooms: Rooms,
+  req: RelayRequest,
+  talk: Conversation,
+): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
+  const { ctx, admission, bill: tools, upstream } = rooms;
+  const { cancellation } = talk;
+  const asked = splitUrl(req.url ?? "");
+  const protocols = (req.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  const address = addressOf(req, ctx.config.trustedProxies);
+  const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
+  const caller = await admission.admit(offers, address);
+  const model = modelIn(req.url ?? "");
+  Object.assign(talk, { caller, model });
+  const candidates = await findCandidates(rooms, caller, { model });
+  const price = priceOf(tools, { model }, caller, candidates);
+  const bill = new RealtimeBill(tools, { caller, model }, price);
+  talk.bill = bill;
+  await bill.reserve();
+  const search = { caller, model, candidates, conversation: undefined, cancellation };
+  const passHeaders = betaOf(req, protocols);
+  const line = await eachChannel<RealtimeLine>(rooms, talk, search, (channel) => {
+    bill.charge(channel);
+    const upstreamModel = channel.mapping.get(model) ?? model;
+    const { apiVersion } = asked;
+    const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
+    return openRealtime(upstream, call);
+  });
+  return { line, bill };
+}
+
+/** Keys in the list of protocols. */
+function keysIn(protocols: readonly string[]): string[] {
+  return protocols
+    .filter((name) => name.startsWith(KEY_PROTOCOL))
+    .map((name) => name.slice(KEY_PROTOCOL.length))
+    .filter((offer) => parseCredential(offer).key !== "");
+}
+
+/** Throws: Refusal. */
+function modelIn(url: string): string {
+  const at = url.indexOf("?");
+  const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
+  // Azure's clients call it deployment.
+  const model = query.get("model") ?? query.get("deployment") ?? "";
+  if (model === "") throw new Refusal(refusals.fieldMissing("model"));
+  return model;
+}
+
+/** The interface's version as the client named it, in a header or among the protocols. */
+function betaOf({ headers }: RelayRequest, protocols: readonly string[]): readonly string[] {
+  const named = headers["openai-beta"];
+  if (typeof named === "string") return ["openai-beta", named];
+  return protocols.includes(BETA_PROTOCOL) ? ["openai-beta", "realtime=v1"] : [];
+}
+
+/** One line for the operator, at the end. */
+function tell({ ctx }: Rooms, talk: Conversation, fault: RealtimeSession["fault"]): void {
+  const { requestId, caller, channel, bill, model, attempts, startedMs } = talk;
+  ctx.events.relayDone({
+    requestId,
+    endpoint: "realtime",
+    model,
+    userId: caller?.userId ?? 0,
+    tokenId: caller?.tokenId ?? 0,
+    channelId: channel?.id ?? 0,
+    status: fault?.status ?? 101,
+    fault: faultLabel(fault),
+    isStream: true,
+    attempts,
+    promptTokens: bill?.total.promptTokens ?? 0,
+    completionTokens: bill?.total.completionTokens ?? 0,
+    chargedQuota: Number(bill?.total.charged ?? 0n),
+    elapsedMs: ctx.clock.now() - startedMs,
+    firstByteMs: 0,
+  });
+}

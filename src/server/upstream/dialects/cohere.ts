@@ -1,0 +1,49 @@
+// Cohere's v2 (providers 23.4, 29.11): /v2/chat, /v2/embed; requests and replies stand in cohere-*.ts. Its rerank is the family's form.
+import { asList, asNumber, asObject, asText } from "#server/upstream/hub.ts";
+import { CohereDecoder, cohereError, decodeWhole } from "./cohere-reply.ts";
+import { encodeRequest } from "./cohere-request.ts";
+import type { Dialect, Embedded, EmbeddingWire, WireError } from "./dialect.ts";
+
+/** Demanded by models from v3 on; a client may say another one. */
+const INPUT_TYPE = "search_document";
+
+const embeddings: EmbeddingWire = {
+  hints: ["input_type", "truncate"],
+
+  encode({ model, inputs, dimensions, user, hints = {} }) {
+    const { input_type = INPUT_TYPE, truncate } = hints;
+    const body = {
+      model,
+      texts: inputs,
+      input_type,
+      embedding_types: ["float"],
+      output_dimension: dimensions,
+      truncate,
+    };
+    return { body, dropped: user === undefined ? [] : ["user"] };
+  },
+
+  decode(body): Embedded | WireError {
+    const vectors = asList(asObject(body["embeddings"])?.["float"]).map((vector) =>
+      asList(vector).filter((value) => typeof value === "number"),
+    );
+    const count = asNumber(asObject(asObject(body["meta"])?.["billed_units"])?.["input_tokens"]);
+    const usage = count === undefined ? undefined : { prompt_tokens: count, total_tokens: count };
+    return cohereError(body, 502) ?? { kind: "embedded", vectors, usage };
+  },
+};
+
+export const cohere: Dialect = {
+  native: undefined,
+  passes: ["rerank"],
+  embeddings,
+
+  // An address may be told with its version.
+  address: (endpoint, wire, { baseUrl }) => baseUrl.replace(/\/v[12]$/, "") + (wire.paths[endpoint] ?? ""),
+
+  encode: encodeRequest,
+  decode: decodeWhole,
+  decoder: () => new CohereDecoder(),
+  readError: (status, body) =>
+    asText(body["message"]) === undefined ? undefined : cohereError(body, status),
+};

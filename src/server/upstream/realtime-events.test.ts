@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { heardTokens, readEvent } from "./realtime-events.ts";
+
+describe("events that cost something", () => {
+  const second = Buffer.alloc(48_000).toString("base64");
+
+  it.each([
+    [{ type: "response.output_audio.delta", response_id: "r", delta: second }, 20, true],
+    [{ type: "response.audio.delta", response_id: "r", delta: second }, 20, true],
+    [{ type: "response.output_audio_transcript.delta", response_id: "r", delta: "abcdefgh" }, 2, false],
+    [{ type: "response.function_call_arguments.delta", response_id: "r", delta: "{}" }, 1, false],
+  ])("%s has the tokens of a second of sound, or of its text", (event, tokens, isAudio) => {
+    expect(readEvent(event, false)).toEqual({ kind: "output", response: "r", tokens, isAudio });
+  });
+
+  it("knows narrow sound by either interface", () => {
+    const old = { type: "session.updated", session: { output_audio_format: "g711_ulaw" } };
+    expect(readEvent(old, false)).toMatchObject({ kind: "session", isNarrow: true });
+    const format = { type: "audio/pcma" };
+    const audio = { output: { format }, input: { transcription: { model: "whisper-1" } } };
+    const current = { type: "session.created", session: { audio } };
+    expect(readEvent(current, false)).toEqual({ kind: "session", isNarrow: true, transcriber: "whisper-1" });
+    const event = { type: "response.audio.delta", response_id: "r", delta: "A".repeat(10_668) };
+    expect(readEvent(event, true)).toMatchObject({ tokens: 21 });
+  });
+
+  it("reads a done response with and without usage, and nothing in other events", () => {
+    const usage = { input_tokens: 1 };
+    expect(readEvent({ type: "response.done", response: { id: "r", usage } }, false)).toEqual({
+      kind: "done",
+      response: "r",
+      usage,
+    });
+    expect(readEvent({ type: "response.done" }, false)).toEqual({
+      kind: "done",
+      response: "",
+      usage: undefined,
+    });
+    expect(readEvent({ type: "rate_limits.updated", usage }, false)).toBeUndefined();
+    expect(readEvent({ type: 7, delta: [] }, false)).toBeUndefined();
+  });
+});
+
+it("a client's sound and text count by their length", () => {
+  const append = { type: "input_audio_buffer.append", audio: Buffer.alloc(48_000).toString("base64") };
+  const { tokens, isAudio } = heardTokens(Buffer.from(JSON.stringify(append)), false, false);
+  expect({ tokens, isAudio }).toEqual({ tokens: 11, isAudio: true });
+  expect(heardTokens(Buffer.from("12345678"), false, false)).toEqual({ tokens: 2, isAudio: false });
+  expect(heardTokens(Buffer.alloc(64_000), true, false)).toEqual({ tokens: 10, isAudio: true });
+});

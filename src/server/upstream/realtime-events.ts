@@ -1,0 +1,79 @@
+// Reads the events of a realtime conversation as far as they cost something (providers 17.4). Pure; it changes none.
+import { asObject, asText, type JsonRecord } from "./hub.ts";
+
+/** What an event means for the bill. */
+export type RealtimeNews =
+  | { readonly kind: "begun"; readonly response: string }
+  | { readonly kind: "output"; readonly response: string; readonly tokens: number; readonly isAudio: boolean }
+  | { readonly kind: "done"; readonly response: string; readonly usage: JsonRecord | undefined }
+  /** What the client said was written down by a model of its own. */
+  | { readonly kind: "transcribed"; readonly usage: JsonRecord | undefined }
+  | { readonly kind: "session"; readonly transcriber: string | undefined; readonly isNarrow: boolean };
+
+/** LLM tokens in a second of sound that was heard, and of sound that was made (providers 17.4). */
+const HEARD_PER_SECOND = 10;
+const MADE_PER_SECOND = 20;
+/** PCM of 24 kHz and 16 bits; G.711 has 8 kHz and 8 bits. */
+const PCM_BYTES_PER_SECOND = 48_000;
+const NARROW_BYTES_PER_SECOND = 8_000;
+/** Nearly all text has at least four bytes a token. */
+const BYTES_PER_TOKEN = 4;
+const DONE = "response.done";
+const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
+const AUDIO_DELTA = /^response\.(output_)?audio\.delta$/;
+const DELTA = /^response\.[\w.]+\.delta$/;
+const APPEND = Buffer.from("input_audio_buffer.append");
+/** The type stands near the begin of every event that a client writes. */
+const HEAD_BYTES = 256;
+
+/** Reads an event of the server; undefined = it costs nothing. `isNarrow`: sound comes as G.711. */
+export function readEvent(event: JsonRecord, isNarrow: boolean): RealtimeNews | undefined {
+  const type = asText(event["type"]) ?? "";
+  if (type === "session.created" || type === "session.updated") return sessionNews(event["session"]);
+  if (type === TRANSCRIBED) return { kind: "transcribed", usage: asObject(event["usage"]) };
+  const response = asObject(event["response"]);
+  const id = asText(response?.["id"]) ?? asText(event["response_id"]) ?? "";
+  if (type === "response.created") return { kind: "begun", response: id };
+  if (type === DONE) return { kind: "done", response: id, usage: asObject(response?.["usage"]) };
+  const delta = DELTA.test(type) ? asText(event["delta"]) : undefined;
+  if (delta === undefined) return undefined;
+  const isAudio = AUDIO_DELTA.test(type);
+  const tokens = isAudio
+    ? soundTokens(delta.length, MADE_PER_SECOND, isNarrow)
+    : Math.ceil(Buffer.byteLength(delta) / BYTES_PER_TOKEN);
+  return { kind: "output", response: id, tokens, isAudio };
+}
+
+/** What a message of the client adds to the conversation, without looking closely. Unit: LLM tokens. */
+export function heardTokens(
+  data: Buffer,
+  isBinary: boolean,
+  isNarrow: boolean,
+): { readonly tokens: number; readonly isAudio: boolean } {
+  const isAudio = isBinary || data.subarray(0, HEAD_BYTES).includes(APPEND);
+  const tokens = isAudio
+    ? soundTokens(data.length, HEARD_PER_SECOND, isNarrow)
+    : Math.ceil(data.length / BYTES_PER_TOKEN);
+  return { tokens, isAudio };
+}
+
+/** Sound comes in base64: four letters for three bytes. */
+function soundTokens(letters: number, perSecond: number, isNarrow: boolean): number {
+  const bytes = (letters * 3) / 4;
+  return Math.ceil((bytes / (isNarrow ? NARROW_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND)) * perSecond);
+}
+
+/** The older interface has these words at the top, the newer one under `audio`. */
+function sessionNews(value: unknown): RealtimeNews {
+  const session = asObject(value);
+  const input = asObject(asObject(session?.["audio"])?.["input"]);
+  const output = asObject(asObject(session?.["audio"])?.["output"]);
+  const transcription =
+    asObject(input?.["transcription"]) ?? asObject(session?.["input_audio_transcription"]);
+  const formats = [session?.["output_audio_format"], output?.["format"], input?.["format"]];
+  const isNarrow = formats.some((format) => {
+    const name = asText(format) ?? asText(asObject(format)?.["type"]) ?? "";
+    return /g711|pcm[ua]$/.test(name);
+  });
+  return { kind: "session", transcriber: asText(transcription?.["model"]), isNarrow };
+}

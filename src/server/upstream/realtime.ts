@@ -1,0 +1,167 @@
+// Opens a realtime conversation with one channel (providers 17.4): plan, sign, handshake, first word. Never throws: what goes wrong is a
+// RelayFault. What is said afterwards is not its business.
+import type { WebSocket } from "ws";
+import type { Egress } from "#server/egress/dispatcher.ts";
+import type { SocketResult } from "#server/egress/socket.ts";
+import { networkFault, type RelayFault, retryAfterOf, statusFault } from "./fault.ts";
+import { asObject, type Cancellation, readJson } from "./hub.ts";
+import { type OptionText, type Plan, planCall, type UpstreamTarget } from "./plan.ts";
+import { isFault, type Signed } from "./signers/signer.ts";
+import type { TokenCache } from "./signers/token-cache.ts";
+import { parseObject } from "./verdict.ts";
+
+export interface RealtimeTools {
+  readonly egress: Pick<Egress, "connect">;
+  readonly credentials: TokenCache;
+  readonly now: () => number;
+  readonly optionText: OptionText;
+}
+
+export interface RealtimeCall {
+  readonly target: UpstreamTarget;
+  /** Upstream name, after the model mapping. */
+  readonly model: string;
+  readonly apiVersion: string;
+  /** Names and values in turn. */
+  readonly passHeaders: readonly string[];
+  readonly cancellation: Cancellation;
+}
+
+/** One message, whole. */
+export interface Frame {
+  readonly data: Buffer;
+  readonly isBinary: boolean;
+}
+
+/** An open conversation, paused. */
+export interface RealtimeLine {
+  readonly kind: "line";
+  readonly socket: WebSocket;
+  /** What came before anybody listened. */
+  readonly first: readonly Frame[];
+  /** The channel's credential: not to reach the client. */
+  readonly credentials: readonly Buffer[];
+}
+
+/** Source: providers 2.6. */
+const HANDSHAKE_MS = 10_000;
+/** Servers of this protocol speak first; one that does not within this time is taken to be waiting for the client. */
+const FIRST_WORD_MS = 3_000;
+/** Source: providers 17.4. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** Connects to a channel. A line is open once the server has said a word that is no error. */
+export async function openRealtime(
+  tools: RealtimeTools,
+  call: RealtimeCall,
+): Promise<RealtimeLine | RelayFault> {
+  const { target, model, apiVersion } = call;
+  const key = { endpoint: "realtime", model, apiVersion, isStream: false } as const;
+  const plan = planCall(target, key, tools.optionText);
+  if (plan.kind === "fault") return plan;
+  const signed = await sign(tools, call, plan);
+  if (isFault(signed)) return signed;
+  if (call.cancellation.isCancelled) return aborted();
+  const opening = tools.egress.connect({
+    url: (signed.url ?? plan.url).replace(/^http/, "ws"),
+    headers: [...plan.headers.slice(bodyHeaders(plan)), ...call.passHeaders, ...signed.headers],
+    handshakeTimeoutMs: HANDSHAKE_MS,
+    maxMessageBytes: MAX_MESSAGE_BYTES,
+    loopbackPort: plan.loopbackPort,
+  });
+  call.cancellation.watch(opening.abort);
+  const result = await opening.result;
+  if (result.kind !== "open") return faultIn(result, plan, tools.now());
+  const made = (signed.secrets ?? []).map((text) => Buffer.from(text));
+  return firstWord(result.socket, { ...call, plan, credentials: [...plan.credentials, ...made] });
+}
+
+function aborted(): RelayFault {
+  return networkFault({ code: "aborted", detail: "" });
+}
+
+/** Two headers that speak of a body come first in a plan's. */
+function bodyHeaders({ headers }: Plan): number {
+  return headers.indexOf("user-agent");
+}
+
+const NOTHING = new Uint8Array(0);
+
+function sign(tools: RealtimeTools, { target }: RealtimeCall, plan: Plan) {
+  if (plan.signer === undefined) return { headers: [] } satisfies Signed;
+  const { key, other } = target;
+  const request = { method: "GET", url: plan.url, body: NOTHING, nowMs: tools.now(), other } as const;
+  return plan.signer.sign(key, request, { tokens: tools.credentials });
+}
+
+function faultIn(
+  result: Exclude<SocketResult, { kind: "open" }>,
+  { secrets }: Plan,
+  nowMs: number,
+): RelayFault {
+  if (result.kind === "failed") return networkFault(result);
+  const { status, headers, body } = result;
+  const retryAfterMs = retryAfterOf(headers["retry-after"], nowMs);
+  const text = body.toString("utf8", 0, 4_096);
+  return statusFault({ status, body: parseObject(body), text, retryAfterMs, secrets });
+}
+
+interface Opened {
+  readonly plan: Plan;
+  readonly credentials: readonly Buffer[];
+  readonly cancellation: Cancellation;
+}
+
+/** Waits for the server's first message: some accept everybody and then say that the key is wrong. */
+function firstWord(
+  socket: WebSocket,
+  { plan, credentials, cancellation }: Opened,
+): Promise<RealtimeLine | RelayFault> {
+  return new Promise((resolve) => {
+    const first: Frame[] = [];
+    const keep = (data: Buffer, isBinary: boolean) => {
+      first.push({ data, isBinary });
+      // What came in the same piece of data is told too.
+      if (first.length === 1) end(isBinary ? undefined : errorIn(data, plan.secrets));
+    };
+    const onClose = (code: number) => end(networkFault({ code: "reset", detail: `closed with ${code}` }));
+    const end = (fault: RelayFault | undefined) => {
+      clearTimeout(timer);
+      socket.off("close", onClose);
+      cancellation.watch(undefined);
+      socket.pause();
+      queueMicrotask(() => socket.off("message", keep));
+      if (fault === undefined) {
+        resolve({ kind: "line", socket, first, credentials });
+        return;
+      }
+      socket.terminate();
+      resolve(fault);
+    };
+    const timer = setTimeout(() => end(undefined), FIRST_WORD_MS);
+    socket.on("message", keep);
+    socket.once("close", onClose);
+    cancellation.watch(() => end(aborted()));
+    socket.resume();
+  });
+}
+
+/** What the codes of an error event stand for (providers 21.1). */
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_api_key: 401,
+  insufficient_quota: 429,
+  rate_limit_exceeded: 429,
+  model_not_found: 404,
+  server_error: 500,
+};
+
+/** An error that the server says first; undefined = the message is none. */
+function errorIn(data: Buffer, secrets: readonly string[]): RelayFault | undefined {
+  const event = readJson(data.toString());
+  const error = event?.["type"] === "error" ? asObject(event["error"]) : undefined;
+  if (error === undefined) return undefined;
+  const words = [error["code"], error["type"]].map(String);
+  const known = words.map((word) => STATUSES[word.replace(/^invalid_request_error\./, "")]);
+  const status = known.find((found) => found !== undefined) ?? 400;
+  return statusFault({ status, body: { error }, text: "", retryAfterMs: 0, secrets });
+}
