@@ -37,6 +37,8 @@ interface Conversation extends Progress {
   session: RealtimeSession | undefined;
   caller: Caller | undefined;
   bill: RealtimeBill | undefined;
+  /** Says that the conversation is over, for the limits of callers. */
+  leave: () => void;
   model: string;
 }
 
@@ -87,6 +89,7 @@ function newConversation({ ctx }: Rooms, client: WebSocket): Conversation {
     session: undefined,
     caller: undefined,
     bill: undefined,
+    leave: () => undefined,
     model: "",
   };
 }
@@ -132,6 +135,8 @@ async function converse(
     shut(client, fault.status < 500 ? CLOSE.policy : CLOSE.internal, String(fault.code));
     await talk.bill?.close();
     tell(rooms, talk, fault);
+  } finally {
+    talk.leave();
   }
 }
 
@@ -141,7 +146,7 @@ async function connect(
   req: RelayRequest,
   talk: Conversation,
 ): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
-  const { ctx, admission, bill: tools, upstream } = rooms;
+  const { ctx, admission, limits, bill: tools, upstream } = rooms;
   const { cancellation } = talk;
   const asked = splitUrl(req.url ?? "");
   const protocols = (req.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
@@ -149,7 +154,7 @@ async function connect(
   const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
   const caller = await admission.admit(offers, address);
   const model = modelIn(req.url ?? "");
-  Object.assign(talk, { caller, model });
+  Object.assign(talk, { caller, model, leave: limits.begin(caller, address) });
   const candidates = await findCandidates(rooms, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
   const bill = new RealtimeBill(tools, { caller, model }, price);
