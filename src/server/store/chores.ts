@@ -1,5 +1,8 @@
 // Work that was put off until somebody looks. Knows nothing of what it is.
 
+/** Work that failed is not tried again before: a database in trouble must not hold up every reader, one lock can take 5 s. */
+const RETRY_MS = 5_000;
+
 export class Chores {
   #work: (() => Promise<void>) | undefined;
   #running: Promise<void> | undefined;
@@ -14,14 +17,11 @@ export class Chores {
     return this.#work === undefined && this.#running === undefined;
   }
 
-  /** Does what was put off; callers of the same moment share it. Work that fails is put off again. Never throws. */
+  /** Does what was put off; callers of the same moment share it. Work that fails is put off for a while. Never throws. */
   async finish(): Promise<void> {
     while (!this.areDone) {
-      const isMine = this.#running === undefined;
       this.#running ??= this.#do();
       await this.#running;
-      // One try for each caller: a database in trouble tells so by the statement itself.
-      if (isMine) return;
     }
   }
 
@@ -31,7 +31,9 @@ export class Chores {
     try {
       await work?.();
     } catch {
-      this.#work ??= work;
+      setTimeout(() => {
+        this.#work ??= work;
+      }, RETRY_MS).unref();
     } finally {
       this.#running = undefined;
     }
