@@ -1,8 +1,11 @@
 // Work that was put off until somebody looks. Knows nothing of what it is.
 
+/** Work that failed is not tried again before: a database in trouble must not hold up every reader, one lock can take 5 s. */
+const RETRY_MS = 5_000;
+
 export class Chores {
   #work: (() => Promise<void>) | undefined;
-  #running: Promise<boolean> | undefined;
+  #running: Promise<void> | undefined;
 
   /** Puts work off; what was put off before is replaced. */
   leave(work: () => Promise<void>): void {
@@ -14,27 +17,23 @@ export class Chores {
     return this.#work === undefined && this.#running === undefined;
   }
 
-  /**
-   * Does what was put off; callers of the same moment share it. Work that fails is put off again, and nobody who waited tries it a
-   * second time: a database in trouble tells so by the statement itself. Never throws.
-   */
+  /** Does what was put off; callers of the same moment share it. Work that fails is put off for a while. Never throws. */
   async finish(): Promise<void> {
-    // What runs already may have begun before the caller's own news.
-    if (this.#running !== undefined && !(await this.#running)) return;
-    if (this.#work !== undefined) this.#running ??= this.#do();
-    if (this.#running !== undefined) await this.#running;
+    while (!this.areDone) {
+      this.#running ??= this.#do();
+      await this.#running;
+    }
   }
 
-  /** Whether it was done. */
-  async #do(): Promise<boolean> {
+  async #do(): Promise<void> {
     const work = this.#work;
     this.#work = undefined;
     try {
       await work?.();
-      return true;
     } catch {
-      this.#work ??= work;
-      return false;
+      setTimeout(() => {
+        this.#work ??= work;
+      }, RETRY_MS).unref();
     } finally {
       this.#running = undefined;
     }

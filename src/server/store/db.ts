@@ -25,7 +25,7 @@ export interface SqliteStore extends CommonStore {
   runProgram(module: URL, input: unknown): Promise<unknown>;
   /**
    * Leaves work for later: it is done once, before the next statement that is not a program's. When it fails, the statement
-   * is run all the same and the work tried again before the next.
+   * is run all the same and the work tried again some seconds later.
    */
   beforeNextUse(work: () => Promise<void>): void;
 }
