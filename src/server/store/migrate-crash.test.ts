@@ -59,6 +59,7 @@ test.each(engines)(
       await database.drop();
     }
   },
+  60_000,
 );
 
 /** Statements between two kills; each takes a process, and PostgreSQL's rollback is one and the same for all. */
