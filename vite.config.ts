@@ -19,6 +19,36 @@ function newestNotes(): string {
   return text.split(/^## /m)[1]?.trim() ?? "";
 }
 
+interface ModuleGraph {
+  readonly getModuleInfo: (id: string) => { readonly importedIds: readonly string[] } | null;
+}
+
+/** What only signed-in pages need; guests must not load it. */
+const HEAVY =
+  /[\\/]node_modules[\\/](antd|@rc-component[\\/](?!util)|@ant-design[\\/]cssinjs|dayjs|echarts|zrender)/;
+const heaviness = new Map<string, boolean>();
+
+/** Whether a module is of that kind or imports one that is. */
+function isHeavy(id: string, graph: ModuleGraph): boolean {
+  const known = heaviness.get(id);
+  if (known !== undefined) return known;
+  // Until it is known, so that circles end; there are none but inside packages, which are of one kind.
+  heaviness.set(id, false);
+  const imported = graph.getModuleInfo(id)?.importedIds ?? [];
+  const answer = HEAVY.test(id) || imported.some((other) => isHeavy(other, graph));
+  heaviness.set(id, answer);
+  return answer;
+}
+
+function isLight(id: string, graph: ModuleGraph): boolean {
+  return !isHeavy(id, graph);
+}
+
+/** Names the file of the modules for which `test` holds; the others go elsewhere. */
+function onlyIf(name: string, test: (id: string, graph: ModuleGraph) => boolean) {
+  return (id: string, graph: ModuleGraph) => (test(id, graph) ? name : null);
+}
+
 export default defineConfig({
   root: fileURLToPath(new URL("src/console", import.meta.url)),
   plugins: [react()],
@@ -45,6 +75,16 @@ export default defineConfig({
               name: "react",
               test: /[\\/]node_modules[\\/](react|react-dom|scheduler|react-router|@tanstack)[\\/]/,
             },
+            // Over HTTP/1.1 each six files cost a round trip, so what many pages share stands in few. A module that N pages
+            // share brings only modules that at least N share: files made by number never need each other in a circle.
+            {
+              name: "icons",
+              test: /[\\/]node_modules[\\/](@ant-design[\\/](icons|icons-svg|colors|fast-color)|@rc-component[\\/]util)[\\/]/,
+            },
+            { name: onlyIf("common", isLight), debugName: "common", minShareCount: 24 },
+            { name: onlyIf("light", isLight), debugName: "light", minShareCount: 2, entriesAware: true },
+            { name: onlyIf("antd", isHeavy), debugName: "antd", minShareCount: 8 },
+            { name: onlyIf("list", isHeavy), debugName: "list", minShareCount: 4 },
           ],
         },
       },

@@ -1,6 +1,6 @@
 // HTML of the operator, sanitised right before it is shown (reliability H01). The only place that shows HTML.
 import type { Config } from "dompurify";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 
 const RULES: Config = {
   ALLOWED_TAGS: [
@@ -80,16 +80,19 @@ async function clean(html: string): Promise<DocumentFragment> {
 
 export function SafeHtml({ html, className }: { readonly html: string; readonly className?: string }) {
   const box = useRef<HTMLDivElement>(null);
+  const [isBusy, setBusy] = useState(true);
   useEffect(() => {
     let isCurrent = true;
     const show = async () => {
       const fragment = await clean(html);
-      if (isCurrent) box.current?.replaceChildren(fragment);
+      if (!isCurrent) return;
+      box.current?.replaceChildren(fragment);
+      setBusy(false);
     };
     void show();
     return () => {
       isCurrent = false;
     };
   }, [html]);
-  return <div ref={box} className={className} />;
+  return <div ref={box} className={className} aria-busy={isBusy} />;
 }

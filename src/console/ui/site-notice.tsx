@@ -15,6 +15,8 @@ function markOf(text: string): string {
 
 export function SiteNotice() {
   const notice = useQuery({ ...query(statusApi.notice, {}), staleTime: 300_000, meta: { silent: true } });
+  // What stands below waits for this (shell.css).
+  if (notice.isPending) return <span aria-busy="true" hidden />;
   const text = (notice.data ?? "").trim();
   if (text === "") return null;
   const address = addressIn(text);
