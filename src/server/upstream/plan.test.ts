@@ -204,6 +204,8 @@ describe("a plan", () => {
 
   it("signs as the row says, without what people paste around keys", () => {
     expect(headersOf({ slug: "openai", key: "  Bearer sk-a \n" }).get("authorization")).toBe("Bearer sk-a");
+    const translated = headersOf({ slug: "openai", endpoint: "messages" });
+    expect([translated.has("x-api-key"), translated.has("authorization")]).toEqual([false, true]);
     const azure = headersOf({ slug: "azure", baseUrl: "https://r.openai.azure.com", key: "k" });
     expect([azure.get("api-key"), azure.has("authorization")]).toEqual(["k", false]);
     const keyless = headersOf({ slug: "ollama", baseUrl: "http://localhost:11434/v1", key: "" });

@@ -124,7 +124,7 @@ function makePlan(
     const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
     return { ...fault, retry: true };
   }
-  const signer = signerFor(wire.signer, endpoint);
+  const signer = signerFor(wire.signer, way === "translate" ? "chat" : endpoint);
   const target = targetOf(channel, planKey, { wire, model, signer });
   const address = addressOf({ endpoint, way, wire, dialect, target });
   // Braces that nothing filled: the key or `other` does not tell region, project or account.
