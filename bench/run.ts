@@ -6,8 +6,9 @@ import { type Book, checkBooks } from "./books.ts";
 import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
-import { booksText, caseLines, tableOf, type Vitals, vitalLines } from "./report.ts";
+import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
 import { createHome, furnish, type Home, startTollgate } from "./tollgate.ts";
+import { translationLines } from "./translate.ts";
 import { monotonicUs } from "./wire.ts";
 
 const SETTLE_MS = 1500;
@@ -21,7 +22,7 @@ const { values: flags } = parseArgs({
     self: { type: "boolean", default: false },
     /** No comparison; names the functions that cost most. */
     profile: { type: "boolean", default: false },
-    /** One case alone: json, json-idle, sse, sse-flood or sse-idle. */
+    /** One case alone: json, json-idle, sse, sse-flood, sse-idle, or translate. */
     case: { type: "string" },
   },
 });
@@ -29,7 +30,8 @@ const { values: flags } = parseArgs({
 function chosenCases(): Case[] {
   const all = casesFor(flags.quick);
   const chosen = all.filter(({ name }) => flags.case === undefined || flags.case === name);
-  if (chosen.length === 0) throw new Error(`--case is one of ${all.map(({ name }) => name).join(", ")}`);
+  const names = [...all.map(({ name }) => name), "translate"];
+  if (chosen.length === 0) throw new Error(`--case is one of ${names.join(", ")}`);
   return chosen;
 }
 
@@ -60,6 +62,16 @@ interface Findings {
   readonly outcomes: readonly Outcome[];
   readonly vitals: Vitals | undefined;
   readonly books: readonly Book[];
+  /** Lines that need no server. */
+  readonly more: readonly Line[];
+}
+
+const NO_SERVER: Findings = { outcomes: [], vitals: undefined, books: [], more: [] };
+
+/** Measured in this process. */
+function measureTranslation(): Promise<Line[]> {
+  say("translation of streams …");
+  return translationLines();
 }
 
 async function measureTollgate(): Promise<Findings> {
@@ -79,7 +91,8 @@ async function measureTollgate(): Promise<Findings> {
   const served = outcomes.reduce((sum, outcome) => sum + outcome.served, 0);
   const books = checkBooks(home.dataDir, served);
   const readyMs = await measureStarts(home);
-  return { outcomes, vitals: { rssIdleMb, rssLoadedMb, readyMs }, books };
+  const more = flags.case === undefined ? await measureTranslation() : [];
+  return { outcomes, vitals: { rssIdleMb, rssLoadedMb, readyMs }, books, more };
 }
 
 /** Starts on the database that the load left behind. Unit: ms; median. */
@@ -97,7 +110,7 @@ async function measureFloorTwice(): Promise<Findings> {
   const upstream = await startService("bench/upstream.ts");
   const floor = await startFloor(upstream.port);
   const other = await startFloor(upstream.port);
-  return { outcomes: await runCases(startLoad(), floor, other), vitals: undefined, books: [] };
+  return { ...NO_SERVER, outcomes: await runCases(startLoad(), floor, other) };
 }
 
 /** One case against a fresh server under the profiler. */
@@ -124,8 +137,8 @@ async function profile(): Promise<void> {
   }
 }
 
-function print({ outcomes, vitals, books }: Findings, machine: string): void {
-  const lines = [...caseLines(outcomes), ...(vitals ? vitalLines(vitals) : [])];
+function print({ outcomes, vitals, books, more }: Findings, machine: string): void {
+  const lines = [...caseLines(outcomes), ...(vitals ? vitalLines(vitals) : []), ...more];
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ machine, lines, books, outcomes }, null, 2)}\n`);
     return;
@@ -148,7 +161,8 @@ async function main(): Promise<void> {
   const others = Math.round((await othersShare(SETTLE_MS)) * 100);
   const cores = `${availableParallelism()} cores shared with load and upstream`;
   const machine = `Node ${process.version}, ${cores}, ${others} % busy with other work before the run`;
-  print(await (flags.self ? measureFloorTwice() : measureTollgate()), machine);
+  if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
+  else print(await (flags.self ? measureFloorTwice() : measureTollgate()), machine);
 }
 
 main().then(

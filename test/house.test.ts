@@ -109,7 +109,12 @@ interface Place {
 }
 
 const BALANCES = "quota|used_quota|remain_quota|request_count|invite_commission_micro";
-const LABELS = providers.map(({ label }) => label.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&")).join("|");
+/** Slugs that are words of their own in other places. */
+const COMMON_WORDS: ReadonlySet<string> = new Set(["custom", "relay"]);
+const NAMES = providers
+  .flatMap(({ label, slug }) => (COMMON_WORDS.has(slug) ? [label] : [label, slug]))
+  .map((name) => name.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&"))
+  .join("|");
 
 const PLACES: readonly Place[] = [
   {
@@ -156,14 +161,24 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
-    promise: "nothing outside the catalogue knows a provider by its number or its label",
+    promise: "nothing outside the catalogue knows a provider by its number, its label or its slug",
     folder: "src",
     pattern: new RegExp(
-      `(?:channel|provider|target)\\w*\\??\\.type\\s*[!=]==?\\s*\\d|\\bchannel_?type\\s*[!=]==?\\s*\\d|[!=]==?\\s*["'](?:${LABELS})["']`,
+      `(?:channel|provider|target)\\w*\\??\\.type\\s*[!=]==?\\s*\\d|\\bchannel_?type\\s*[!=]==?\\s*\\d|\\bslug\\s*[!=]==?\\s*["']|` +
+        `(?:[!=]==?|\\bcase|\\.(?:includes|has)\\()\\s*["'](?:${NAMES})["']|["'](?:${NAMES})["']\\s*[!=]==?`,
       "gi",
     ),
     allowed: /^src\/contract\/provider/,
-    planted: ["channel.type === 14", "if (channelType == 3)", `label === "${providers[0]?.label}"`],
+    planted: [
+      "channel.type === 14",
+      "if (channelType == 3)",
+      `label === "${providers[0]?.label}"`,
+      'slug !== "custom"',
+      'if (dialect === "anthropic")',
+      '"azure" === name',
+      'case "gemini":',
+      'names.has("baidu")',
+    ],
   },
 ];
 
@@ -198,6 +213,51 @@ describe("nothing is declared in vain", () => {
     const folder = `src/server/upstream/dialects/fixtures/${name}`;
     const cases = globSync(`${folder}/*/source.md`, { cwd: ROOT });
     expect(cases.length, `${folder}: plain, stream and fault, each with source.md`).toBeGreaterThanOrEqual(3);
+  });
+});
+
+/** Windows of so many lines that stand in two places are copies. */
+const COPY_LINES = 5;
+const COPIED_SHARE = 0.03;
+
+/** Lines that say something, without comments and imports. */
+function significantLines(code: string): string[] {
+  return code
+    .replace(/^import [^;]*;$/gm, "")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => /\w/.test(line));
+}
+
+/** How many of the lines stand in a window that occurs more than once, over all of them. */
+function copiedShare(files: readonly (readonly string[])[]): number {
+  const places = new Map<string, number[]>();
+  let offset = 0;
+  for (const lines of files) {
+    for (let at = 0; at + COPY_LINES <= lines.length; at += 1) {
+      const window = lines.slice(at, at + COPY_LINES).join("\n");
+      places.set(window, [...(places.get(window) ?? []), offset + at]);
+    }
+    offset += lines.length;
+  }
+  const starts = [...places.values()].filter(({ length }) => length > 1).flat();
+  const copied = starts.flatMap((start) => Array.from({ length: COPY_LINES }, (_, line) => start + line));
+  return new Set(copied).size / offset;
+}
+
+describe("little is written twice", () => {
+  test("dialects, and clients' formats, share less than 3 % of their lines", () => {
+    for (const room of ["dialects", "clients"]) {
+      const files = sources(`src/server/upstream/${room}`).map(({ code }) => significantLines(code));
+      expect(files.length).toBeGreaterThan(10);
+      expect(copiedShare(files), room).toBeLessThan(COPIED_SHARE);
+    }
+  });
+
+  test("a copy is found", () => {
+    const lines = Array.from({ length: 20 }, (_, line) => `line ${line};`);
+    expect(copiedShare([lines, ["other"]])).toBe(0);
+    expect(copiedShare([lines, lines.slice(3, 8)])).toBe(10 / 25);
   });
 });
 

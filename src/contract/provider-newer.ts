@@ -185,7 +185,10 @@ export const newerTypes: readonly Provider[] = [
     place: "vertex",
     dialect: "gemini",
     signer: "vertex",
-    paths: { chat: "/v1/{scope}publishers/google/models/{model}:generateContent" },
+    paths: {
+      chat: "/v1/{scope}publishers/google/models/{model}:generateContent",
+      "count-tokens": "/v1/{scope}publishers/google/models/{model}:countTokens",
+    },
     alternates: [
       {
         when: { modelPrefixes: ["claude-"] },

@@ -1,6 +1,5 @@
 // The same door out for WebSockets: the address policy holds, redirects are not followed, messages are bounded and never compressed. It
 // reads no message.
-import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { WebSocket } from "ws";
 import { guardedLookup, isAllowed } from "./lookup.ts";
@@ -90,7 +89,7 @@ function handshake(socket: WebSocket, timeoutMs: number): Opening {
     socket.pause();
     settle({ kind: "open", socket });
   });
-  socket.once("unexpected-response", (_, response: IncomingMessage) => {
+  socket.once("unexpected-response", (_, response) => {
     void readBegin(response).then((body) => {
       settle({ kind: "refused", status: response.statusCode ?? 0, headers: response.headers, body });
       socket.terminate();
@@ -106,13 +105,11 @@ function headersOf(pairs: readonly string[]): Record<string, string> {
   return headers;
 }
 
-async function readBegin(response: IncomingMessage): Promise<Buffer> {
+async function readBegin(response: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of response) {
-      // Without an encoding a stream of HTTP is made of buffers.
-      const bytes = chunk as Buffer;
+    for await (const bytes of response) {
       chunks.push(bytes);
       size += bytes.length;
       if (size >= REFUSAL_BYTES) break;

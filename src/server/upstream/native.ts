@@ -1,7 +1,7 @@
 // The course of a foreign format that client and upstream share: Anthropic Messages, Gemini, Responses. Bytes pass as they came; usage,
 // errors and the end are read on the way.
 import type { Quirks } from "#contract/providers.ts";
-import type { NativeFormat } from "./clients/client.ts";
+import type { NativeFormat, ReplyKeys } from "./clients/client.ts";
 import type { Course, EventAction, EventReader, Meter, Whole } from "./course.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { nativeFault, type RelayFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
@@ -59,7 +59,7 @@ export class NativeCourse implements Course {
       body,
       usage: usage && format.usage(usage),
       text() {
-        const tap = new ReplyTap(keysOf(format));
+        const tap = new ReplyTap(tableOf(format.wholeKeys ?? format.keys));
         tap.scan(body, 0, body.length);
         return tap.text();
       },
@@ -82,11 +82,11 @@ export class NativeCourse implements Course {
   }
 }
 
-const tables = new WeakMap<NativeFormat, KeyTable>();
+const tables = new WeakMap<ReplyKeys, KeyTable>();
 
-function keysOf(format: NativeFormat): KeyTable {
-  const table = tables.get(format) ?? keyTable(format.keys);
-  tables.set(format, table);
+function tableOf(keys: ReplyKeys): KeyTable {
+  const table = tables.get(keys) ?? keyTable(keys);
+  tables.set(keys, table);
   return table;
 }
 
@@ -100,16 +100,21 @@ class NativeMeter implements Meter {
   events = 0;
   readonly #options: NativeOptions;
   #raw: JsonRecord | undefined;
+  /** Payload of the last event whose usage has not been read yet. */
+  #unread: Uint8Array | undefined;
   /** Events that wait for the settlement. */
   #held: Uint8Array = EMPTY;
   #isFirst = true;
 
   constructor(options: NativeOptions) {
     this.#options = options;
-    this.tap = new ReplyTap(keysOf(options.format));
+    this.tap = new ReplyTap(tableOf(options.format.keys));
   }
 
   get usage(): JsonRecord | undefined {
+    const unread = this.#unread && parseObject(this.#unread);
+    this.#unread = undefined;
+    if (unread !== undefined) this.#note(this.#options.format.news(unread).usage);
     return this.#raw && this.#options.format.usage(this.#raw);
   }
 
@@ -121,11 +126,17 @@ class NativeMeter implements Meter {
     const seen = this.tap.scan(data, dataStart, dataEnd);
     const isCurious = (seen & (Seen.usage | Seen.finish | Seen.error)) !== 0;
     if (!isCurious && dataEnd - dataStart > format.shortBytes) return this.#next(event);
-    const told = parseObject(data.subarray(dataStart, dataEnd));
+    const payload = data.subarray(dataStart, dataEnd);
+    const isUsageAlone = (seen & (Seen.finish | Seen.error)) === 0 && this.#raw !== undefined;
+    if (isUsageAlone && format.repeatsUsage === true) {
+      this.#unread = payload;
+      return this.#next(event);
+    }
+    const told = parseObject(payload);
     if (told === undefined) return unreadableFault("a stream event is no JSON object", 200);
     const { usage, isFinish, isEnd, error } = format.news(told);
     if (error !== undefined) return wireFault(error, this.#options.secrets);
-    if (usage !== undefined) this.#raw = { ...this.#raw, ...withoutNulls(usage) };
+    this.#note(usage);
     if (isFinish === true) this.isFinished = true;
     if (isEnd === true) {
       this.isFinished = true;
@@ -140,6 +151,12 @@ class NativeMeter implements Meter {
     if (!this.#options.isArray)
       return this.#held.at(-1) === CR ? Buffer.concat([this.#held, LF]) : this.#held;
     return Buffer.concat([this.#held, Buffer.from(this.#isFirst ? "[]" : "]")]);
+  }
+
+  #note(usage: JsonRecord | undefined): void {
+    if (usage === undefined) return;
+    this.#unread = undefined;
+    this.#raw = { ...this.#raw, ...withoutNulls(usage) };
   }
 
   /** Withholds an event; one that was held before goes on. */

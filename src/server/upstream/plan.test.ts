@@ -137,6 +137,14 @@ describe("addresses", () => {
       { slug: "vertex", key: "AIza-1", model: "claude-sonnet-4-6@default" },
       "https://aiplatform.googleapis.com/v1/publishers/anthropic/models/claude-sonnet-4-6%40default:rawPredict",
     ],
+    [
+      { slug: "vertex", key: "AIza-1", endpoint: "count-tokens", model: "gemini-2.5-flash" },
+      "https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-2.5-flash:countTokens",
+    ],
+    [
+      { slug: "vertex", key: "AIza-1", endpoint: "count-tokens", model: "claude-opus-5" },
+      "unsupported_relay_mode",
+    ],
     [{ slug: "vertex", key: "a|b" }, "invalid_channel_key"],
     [{ slug: "groq" }, "https://api.groq.com/openai/v1/chat/completions"],
     [{ slug: "openrouter" }, "https://openrouter.ai/api/v1/chat/completions"],
@@ -204,6 +212,8 @@ describe("a plan", () => {
 
   it("signs as the row says, without what people paste around keys", () => {
     expect(headersOf({ slug: "openai", key: "  Bearer sk-a \n" }).get("authorization")).toBe("Bearer sk-a");
+    const translated = headersOf({ slug: "openai", endpoint: "messages" });
+    expect([translated.has("x-api-key"), translated.has("authorization")]).toEqual([false, true]);
     const azure = headersOf({ slug: "azure", baseUrl: "https://r.openai.azure.com", key: "k" });
     expect([azure.get("api-key"), azure.has("authorization")]).toEqual(["k", false]);
     const keyless = headersOf({ slug: "ollama", baseUrl: "http://localhost:11434/v1", key: "" });

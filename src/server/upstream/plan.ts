@@ -124,7 +124,7 @@ function makePlan(
     const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
     return { ...fault, retry: true };
   }
-  const signer = signerFor(wire.signer, endpoint);
+  const signer = signerFor(wire.signer, way === "translate" ? "chat" : endpoint);
   const target = targetOf(channel, planKey, { wire, model, signer });
   const address = addressOf({ endpoint, way, wire, dialect, target });
   // Braces that nothing filled: the key or `other` does not tell region, project or account.
@@ -147,7 +147,7 @@ function makePlan(
     url: url.href,
     origin: url.origin,
     path: url.pathname + url.search,
-    headers: ["accept", acceptOf(endpoint, isStream), ...headersOf(signed, wire.quirks, optionText)],
+    headers: ["accept", acceptOf(endpoint, isStream, dialect), ...headersOf(signed, wire.quirks, optionText)],
     signer: signer.kind === "call" ? signer : undefined,
     quirks: wire.quirks,
     edits: editsFor(wire.quirks, model),
@@ -182,9 +182,10 @@ function modelOn({ quirks }: Wire, model: string): string {
   return names !== undefined && Object.hasOwn(names, model) ? (names[model] ?? model) : model;
 }
 
-function acceptOf(endpoint: EndpointName, isStream: boolean): string {
+function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect): string {
   if (endpoint === "speech" || endpoint === "transcription" || endpoint === "translation") return "*/*";
-  return isStream ? "text/event-stream" : "application/json";
+  if (!isStream) return "application/json";
+  return frames === "aws" ? "application/vnd.amazon.eventstream" : "text/event-stream";
 }
 
 const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([

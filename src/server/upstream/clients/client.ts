@@ -58,17 +58,24 @@ export interface NativeNews {
     | undefined;
 }
 
+/** JSON keys by what they hold. */
+export interface ReplyKeys {
+  readonly text: readonly string[];
+  readonly finish: readonly string[];
+  readonly usage: readonly string[];
+  readonly error: readonly string[];
+}
+
 /** How a format's answers are read without being changed. */
 export interface NativeFormat {
   /** JSON keys by which events are found worth a closer look, and generated text is heard. */
-  readonly keys: {
-    readonly text: readonly string[];
-    readonly finish: readonly string[];
-    readonly usage: readonly string[];
-    readonly error: readonly string[];
-  };
+  readonly keys: ReplyKeys;
+  /** Those of whole replies; absent = the same. */
+  readonly wholeKeys?: ReplyKeys;
   /** Events up to this size are always looked into: terminators are short. */
   readonly shortBytes: number;
+  /** Every event repeats all usage so far: of those between the first and the last none has to be read. */
+  readonly repeatsUsage?: true;
   /** The stream has no terminator: the event with the finish reason is its end. */
   readonly holdsFinish: boolean;
   news(event: JsonRecord): NativeNews;

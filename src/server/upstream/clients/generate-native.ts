@@ -12,6 +12,7 @@ export const generateNative: NativeFormat = {
     error: ["error"],
   },
   shortBytes: 0,
+  repeatsUsage: true,
   holdsFinish: true,
 
   news(event): NativeNews {

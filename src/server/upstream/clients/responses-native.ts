@@ -7,7 +7,9 @@ import { textIn } from "./read.ts";
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
 export const responsesNative: NativeFormat = {
-  keys: { text: ["delta", "text", "arguments"], finish: [], usage: ["usage"], error: ["error"] },
+  // The events that close an item repeat its text.
+  keys: { text: ["delta"], finish: [], usage: ["usage"], error: ["error"] },
+  wholeKeys: { text: ["text", "arguments"], finish: [], usage: ["usage"], error: ["error"] },
   shortBytes: 0,
   holdsFinish: false,
 

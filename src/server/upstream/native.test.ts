@@ -1,0 +1,78 @@
+// Streams that pass in their own format: what is read of them on the way, however they end.
+import { describe, expect, it } from "vitest";
+import type { NativeFormat } from "./clients/client.ts";
+import { generateNative } from "./clients/generate-native.ts";
+import { responsesNative } from "./clients/responses-native.ts";
+import { NativeCourse } from "./native.ts";
+
+function meterAfter(format: NativeFormat, events: readonly object[]) {
+  const course = new NativeCourse({
+    format,
+    quirks: undefined,
+    secrets: [],
+    isArray: false,
+    readError: undefined,
+    translated: () => course,
+  });
+  const reader = course.reader();
+  const meter = course.meter();
+  for (const event of events)
+    for (const one of reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))) meter.take(one);
+  return { course, meter };
+}
+
+describe("Responses", () => {
+  it("hears a text once, though the events that close it repeat it", () => {
+    const part = { type: "output_text", text: "Hello" };
+    const item = { type: "message", content: [part] };
+    const { meter } = meterAfter(responsesNative, [
+      { type: "response.output_text.delta", delta: "Hel" },
+      { type: "response.output_text.delta", delta: "lo" },
+      { type: "response.output_text.done", text: "Hello" },
+      { type: "response.content_part.done", part },
+      { type: "response.output_item.done", item },
+    ]);
+    expect(meter.tap.text()).toBe("Hello");
+    expect(meter.tap.textPieces).toBe(2);
+  });
+
+  it("hears the text of a whole reply", () => {
+    const { course } = meterAfter(responsesNative, []);
+    const item = { type: "message", content: [{ type: "output_text", text: "Hello" }] };
+    const whole = course.whole(Buffer.from(JSON.stringify({ object: "response", output: [item] })));
+    expect(whole.kind === "body" && whole.text()).toBe("Hello");
+  });
+});
+
+describe("Gemini", () => {
+  const event = (text: string, usageMetadata: object) => ({
+    candidates: [{ content: { parts: [{ text }] } }],
+    usageMetadata,
+  });
+
+  it("tells the usage of the last event that came, with what only the first one said", () => {
+    const { meter } = meterAfter(generateNative, [
+      event("a", { promptTokenCount: 9, cachedContentTokenCount: 4, candidatesTokenCount: 1 }),
+      event("b", { promptTokenCount: 9, candidatesTokenCount: 2 }),
+      event("c", { promptTokenCount: 9, candidatesTokenCount: 3 }),
+    ]);
+    const usage = {
+      prompt_tokens: 9,
+      completion_tokens: 3,
+      prompt_tokens_details: { cached_tokens: 4 },
+    };
+    expect(meter.usage).toMatchObject(usage);
+    expect(meter.usage).toMatchObject(usage);
+  });
+
+  it("lets the event with the finish reason have the last word", () => {
+    const last = event("c", { promptTokenCount: 9, candidatesTokenCount: 7 });
+    const { meter } = meterAfter(generateNative, [
+      event("a", { promptTokenCount: 9, candidatesTokenCount: 1 }),
+      event("b", { promptTokenCount: 9, candidatesTokenCount: 2 }),
+      { ...last, candidates: [{ finishReason: "STOP" }] },
+    ]);
+    expect(meter.isFinished).toBe(true);
+    expect(meter.usage).toMatchObject({ completion_tokens: 7 });
+  });
+});
