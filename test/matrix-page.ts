@@ -1,5 +1,5 @@
 // docs/providers.md: which client format reaches which channel type in which way, and what is lost on the way.
-import type { GenerationEndpoint } from "#contract/provider.ts";
+import type { EndpointName, GenerationEndpoint } from "#contract/provider.ts";
 import { FORMATS, type Kind, type Spoken } from "./matrix.ts";
 
 /** What a cell came to: bytes pass, or are translated; the format cannot say it; it is refused by name; an error is told as one. */
@@ -44,22 +44,45 @@ const LOSSES = `## 转换时的取舍
 - 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
 `;
 
+/** The endpoints besides generation, in the order of the page. */
+export const TASKS = {
+  embeddings: "向量",
+  images: "绘图",
+  "image-edits": "改图",
+  "image-variations": "变体",
+  speech: "朗读",
+  transcription: "转写",
+  translation: "译写",
+  moderation: "审查",
+  rerank: "重排",
+  realtime: "实时",
+} as const satisfies Partial<Record<EndpointName, string>>;
+
+export type TaskName = keyof typeof TASKS;
+
 /** Prints the page. Throws: when a cell was not played. */
 export function printMatrix(
   ways: readonly Spoken[],
   cell: (way: Spoken, format: GenerationEndpoint, kind: Kind) => Cell | undefined,
+  isServed: (way: Spoken, task: TaskName) => boolean,
 ): string {
   const head = ["类型", "渠道", "线路", ...FORMATS.map((format) => TITLES[format])];
-  const rows = ways.map((way) => [
-    String(way.provider.type),
-    way.provider.label,
-    way.when === "" ? way.wire.dialect : `${way.wire.dialect}（${way.when}）`,
-    ...FORMATS.map((format) => textOf(way, format, cell)),
-  ]);
+  const rows = ways.map((way) => [...rowHead(way), ...FORMATS.map((format) => textOf(way, format, cell))]);
   const line = (cells: readonly string[]) =>
     `| ${cells.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
   const table = [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-  return `${INTRO}\n## 矩阵\n\n${table}\n\n${LOSSES}`;
+  const tasks = Object.keys(TASKS) as TaskName[]; // the keys of the table just above
+  const taskRows = ways.map((way) => [
+    ...rowHead(way),
+    ...tasks.map((task) => (isServed(way, task) ? "✓" : "")),
+  ]);
+  const taskHead = ["类型", "渠道", "线路", ...Object.values(TASKS)];
+  const others = [line(taskHead), line(taskHead.map(() => "---")), ...taskRows.map(line)].join("\n");
+  return `${INTRO}\n## 矩阵\n\n${table}\n\n## 其他接口\n\n空格表示该渠道没有此接口，请求会改由其他渠道应答或被明确拒绝。\n\n${others}\n\n${LOSSES}`;
+}
+
+function rowHead({ provider, when, wire }: Spoken): string[] {
+  return [String(provider.type), provider.label, when === "" ? wire.dialect : `${wire.dialect}（${when}）`];
 }
 
 function textOf(

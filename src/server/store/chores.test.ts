@@ -60,15 +60,3 @@ test("many who come at once try work that fails once between them", async () => 
   await Promise.all(Array.from({ length: 30 }, () => chores.finish()));
   expect(tries).toBe(1);
 });
-
-test("many who come at once try work that fails once between them", async () => {
-  const chores = new Chores();
-  let tries = 0;
-  chores.leave(async () => {
-    tries += 1;
-    await Promise.resolve();
-    throw new Error("locked");
-  });
-  await Promise.all(Array.from({ length: 30 }, () => chores.finish()));
-  expect(tries).toBe(1);
-});
