@@ -49,6 +49,8 @@ function connectionSettings(databaseUrl: string): pg.ClientConfig {
 export function openPool(databaseUrl: string): pg.Pool {
   const pool = new pg.Pool({ ...connectionSettings(databaseUrl), max: POOL_SIZE });
   pool.on("error", () => undefined);
+  // One that breaks while it is used tells its query; it also emits an error, which would end the process if nobody listened.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 

@@ -1,0 +1,20 @@
+// Connections of the pool that break in somebody's hands, between two statements: the next one is told, and the process lives
+// (reliability F05). An error that nobody listens to fails this file.
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { createTestDatabase } from "#test/stores.ts";
+
+test("a connection that breaks within a transaction fails what comes next, and nothing else", async () => {
+  const database = await createTestDatabase("postgres");
+  const { db, close } = await database.open();
+  const broken = db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(tx);
+    await sql`SELECT pg_terminate_backend(${rows[0]?.pid})`.execute(db);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sql`SELECT 1`.execute(tx);
+  });
+  await expect(broken).rejects.toThrow();
+  expect((await sql<{ one: number }>`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
+  await close();
+  await database.drop();
+});
