@@ -53,17 +53,14 @@ describe("the end of a session", () => {
     ["root", "/user"],
   ];
 
-  it.each(pages)(
-    "sends %s from %s to the login page, which says why and leads back",
-    async (person, path) => {
-      await enter(person);
-      await window.context.clearCookies();
-      await page.goto(path);
-      await page.waitForURL("**/login?expired=true");
-      await page.getByText("未登录或登录已过期，请重新登录！").first().waitFor();
-      expect(await page.evaluate(() => localStorage.getItem("user"))).toBe(null);
-    },
-  );
+  it.each(pages)("sends %s from %s to the login page, which says why", async (person, path) => {
+    await enter(person);
+    await window.context.clearCookies();
+    await page.goto(path);
+    await page.waitForURL("**/login?expired=true");
+    await page.getByText("未登录或登录已过期，请重新登录！").first().waitFor();
+    expect(await page.evaluate(() => localStorage.getItem("user"))).toBe(null);
+  });
 
   it("in the middle of work: a form that is sent too late ends there as well", async () => {
     await enter("lihua");

@@ -245,6 +245,9 @@ describe("against plain One API", () => {
 
   it("stays usable on pages whose calls such a server does not know", async () => {
     await signIn();
+    await page.goto("/partnerplan");
+    await page.getByText("错误：服务器没有这项功能（HTTP 404）").first().waitFor();
+    await page.getByText("最高返利 10%").first().waitFor();
     for (const path of ["/dashboard", "/playground", "/partnerplan", "/pricing", "/"]) {
       await page.goto(path);
       await page.waitForLoadState("networkidle");

@@ -104,7 +104,9 @@ function judgeStatus(response: Response, message: string | undefined): void {
   if (response.ok) return;
   const { status } = response;
   if (status === 401) throw new ApiFault("signed-out", message || messages.expired, { status });
-  throw new ApiFault("http", message || `HTTP ${status}`, { status });
+  // Other servers of the family do not know our additions.
+  const fallback = status === 404 ? messages.unknown : `HTTP ${status}`;
+  throw new ApiFault("http", message || fallback, { status });
 }
 
 /**

@@ -35,6 +35,7 @@ export const messages = {
   unreachable: "无法正常连接至服务器！",
   unreadable: "服务器返回了无法识别的数据",
   failed: "操作失败，请稍后再试",
+  unknown: "服务器没有这项功能（HTTP 404）",
   badExpiry: "过期时间格式错误！",
   checking: "请稍后几秒重试，Turnstile 正在检查用户环境！",
   clipboard: "无法复制到剪贴板，请手动复制",
