@@ -39,6 +39,7 @@ export type DialectName =
   | "palm"
   | "baidu"
   | "zhipu"
+  | "minimax"
   | "ali"
   | "xunfei"
   | "tencent"

@@ -1,38 +1,23 @@
 // Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
 // media that a wire wants inline.
 import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
-import type { Call } from "./call.ts";
+import type { Call, Prepared } from "./call.ts";
 import type { NativeFormat, RenderContext } from "./clients/client.ts";
 import { generateCount } from "./clients/generate-native.ts";
 import { clients, natives } from "./clients/index.ts";
 import { messagesCount } from "./clients/messages-native.ts";
 import type { Course } from "./course.ts";
 import { dialects } from "./dialects/index.ts";
-import { imageList, imageRequest } from "./draw.ts";
-import { embeddingList, embeddingRequest } from "./embed.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
-import type { JsonRecord } from "./hub.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
 import { editObject, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
 import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
+import { toldWhole } from "./prepare-whole.ts";
 import { isTask, TaskCourse, type TaskEndpoint } from "./tasks.ts";
 import { TranslatingCourse } from "./translate.ts";
-import { WholeCourse } from "./whole.ts";
-
-/** What goes out, and what becomes of what comes back. */
-export interface Prepared {
-  readonly kind: "prepared";
-  readonly bytes: Uint8Array;
-  /** Beyond the plan's, names and values in turn. */
-  readonly headers: readonly string[];
-  /** Stands instead of the plan's; undefined = JSON. */
-  readonly contentType?: string;
-  readonly course: Course;
-  readonly dropped: readonly string[];
-}
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */
@@ -56,9 +41,10 @@ export function prepare(
       case "native":
         return nativelyPassed(tools, call, plan);
       case "embed":
-        return embedded(call, plan);
       case "draw":
-        return drawn(tools, call, plan);
+      case "rank":
+      case "speak":
+        return toldWhole(tools.now, call, plan, plan.way);
       case "translate":
         return translated(tools, call, plan);
       default:
@@ -226,60 +212,4 @@ function courseOf(
     toolNames,
     secrets,
   });
-}
-
-function embedded(call: Call, plan: Plan): Prepared {
-  const { dialect, wire, target, quirks, secrets } = plan;
-  const embeddings = dialect.embeddings;
-  if (embeddings === undefined) throw new Error("planned without an embedding wire");
-  const values = valuesOf(call.body);
-  const own = (embeddings.hints ?? []).flatMap((name) => (name in values ? [[name, values[name]]] : []));
-  const hints: JsonRecord = { ...Object.fromEntries(own), ...call.hints };
-  const request = { ...embeddingRequest(values, call.model), hints };
-  const { body, headers = NOTHING, dropped = NOTHING } = embeddings.encode(request, { wire, target });
-  const left = Object.keys(hints).filter((name) => embeddings.hints?.includes(name) !== true);
-  return {
-    kind: "prepared",
-    bytes: Buffer.from(JSON.stringify(body)),
-    headers,
-    dropped: [...dropped, ...left],
-    course: new WholeCourse({
-      dialect,
-      quirks,
-      secrets,
-      read(reply) {
-        const found = embeddings.decode(reply);
-        if (found.kind === "error") return found;
-        if (found.vectors.length === 0) return undefined;
-        const isBase64 = values["encoding_format"] === "base64";
-        const body = embeddingList(found, call.originModel, isBase64);
-        return { kind: "told", body, usage: found.usage };
-      },
-    }),
-  };
-}
-
-function drawn({ now }: PrepareTools, { body, model, seed }: Call, plan: Plan): Prepared {
-  const { dialect, wire, target, quirks, secrets } = plan;
-  const { images } = dialect;
-  if (images === undefined) throw new Error("planned without a wire for pictures");
-  const asked = imageRequest(valuesOf(body), model);
-  const encoded = images.encode(asked.request, { wire, target });
-  return {
-    kind: "prepared",
-    bytes: Buffer.from(JSON.stringify(encoded.body)),
-    headers: encoded.headers ?? NOTHING,
-    dropped: [...asked.dropped, ...(encoded.dropped ?? NOTHING)],
-    course: new WholeCourse({
-      dialect,
-      quirks,
-      secrets,
-      read(reply) {
-        const found = images.decode(reply, { wire, model, seed });
-        if (found.kind === "error") return found;
-        if (found.images.length === 0) return undefined;
-        return { kind: "told", body: imageList(found, Math.trunc(now() / 1000)), usage: found.usage };
-      },
-    }),
-  };
 }

@@ -98,6 +98,9 @@ export interface EmbeddingWire {
 }
 
 /** A text to be turned into pictures. */
+/** How a client takes pictures: at an address, or inline. */
+export type PictureFormat = "url" | "b64_json";
+
 export interface ImageRequest {
   readonly model: string;
   readonly prompt: string;
@@ -105,20 +108,75 @@ export interface ImageRequest {
   readonly n: number;
   /** As OpenAI writes it, e.g. 1024x1536; undefined = as the model likes. */
   readonly size: string | undefined;
+  readonly format: PictureFormat;
 }
 
 export interface Drawn {
   readonly kind: "drawn";
-  /** In base64. */
-  readonly images: readonly string[];
+  /** In base64, or where they stand. */
+  readonly images: readonly (string | { readonly url: string })[];
   /** In OpenAI's shape; undefined = the upstream told none. */
   readonly usage: JsonRecord | undefined;
 }
 
+/** The upstream is still at it: its task is asked after again. */
+export interface Pending {
+  readonly kind: "pending";
+  readonly task: string;
+}
+
 export interface ImageWire {
+  /** Forms in which it gives pictures; the first stands where the client named none. Absent = inline only. */
+  readonly formats?: readonly PictureFormat[];
   /** Throws: Unmappable. */
   encode(request: ImageRequest, context: EncodeContext): Encoded;
-  decode(body: JsonRecord, context: DecodeContext): Drawn | WireError;
+  decode(body: JsonRecord, context: DecodeContext): Drawn | Pending | WireError;
+  /** Where a pending task is asked after. Absent = nothing is ever pending. */
+  taskAddress?(task: string, target: Target): string;
+}
+
+/** Texts to be put in the order in which they answer a question. */
+export interface RerankRequest {
+  readonly model: string;
+  readonly query: string;
+  readonly documents: readonly string[];
+  /** undefined = all of them. */
+  readonly top: number | undefined;
+  readonly returnsDocuments: boolean;
+}
+
+export interface Ranked {
+  readonly kind: "ranked";
+  readonly results: readonly { readonly index: number; readonly score: number }[];
+  /** In OpenAI's shape; undefined = the upstream told none. */
+  readonly usage: JsonRecord | undefined;
+}
+
+export interface RerankWire {
+  encode(request: RerankRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord, context: DecodeContext): Ranked | WireError;
+}
+
+/** A text to be said. */
+export interface SpeechRequest {
+  readonly model: string;
+  readonly text: string;
+  readonly voice: string;
+  /** As OpenAI names it: mp3, wav … */
+  readonly format: string;
+  readonly speed: number | undefined;
+}
+
+export interface Spoken {
+  readonly kind: "spoken";
+  readonly audio: Uint8Array;
+}
+
+/** A wire whose speech stands in a JSON answer. */
+export interface SpeechWire {
+  /** Throws: Unmappable. */
+  encode(request: SpeechRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord, context: DecodeContext): Spoken | WireError;
 }
 
 export interface Dialect {
@@ -147,4 +205,6 @@ export interface Dialect {
   readError?(status: number, body: JsonRecord): WireError | undefined;
   readonly embeddings?: EmbeddingWire;
   readonly images?: ImageWire;
+  readonly rerank?: RerankWire;
+  readonly speech?: SpeechWire;
 }
