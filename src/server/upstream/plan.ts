@@ -220,7 +220,7 @@ function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | un
   if (endpoint === "count-tokens") return "native";
   const own = OWN_WAYS[endpoint];
   if (own !== undefined && dialect[own.wire] !== undefined) return own.way;
-  if (dialect.native === "chat" || dialect.passes?.includes(endpoint) === true) return "pass";
+  if (dialect.native === "chat") return "pass";
   return undefined;
 }
 

@@ -34,6 +34,9 @@ export function toldWhole(
   }
 }
 
+/** What of OpenAI's body every wire understands (providers 4.8). */
+const READ: ReadonlySet<string> = new Set(["model", "input", "dimensions", "user", "encoding_format"]);
+
 function embedded(call: Call, plan: Plan): Prepared {
   const { wire, target } = plan;
   const embeddings = known(plan.dialect.embeddings);
@@ -41,7 +44,8 @@ function embedded(call: Call, plan: Plan): Prepared {
   const own = (embeddings.hints ?? []).flatMap((name) => (name in values ? [[name, values[name]]] : []));
   const hints: JsonRecord = { ...Object.fromEntries(own), ...call.hints };
   const request = { ...embeddingRequest(values, call.model), hints };
-  const left = Object.keys(hints).filter((name) => embeddings.hints?.includes(name) !== true);
+  const named = Object.keys({ ...values, ...call.hints });
+  const left = named.filter((name) => !READ.has(name) && embeddings.hints?.includes(name) !== true);
   return prepared(plan, embeddings.encode(request, { wire, target }), left, (reply) => {
     const found = embeddings.decode(reply);
     if (found.kind === "error") return found;

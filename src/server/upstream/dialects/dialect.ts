@@ -188,8 +188,6 @@ export interface Dialect {
   readonly onlyStreams?: true;
   /** Media by address must be fetched by us and sent inline. */
   readonly inlinesMedia?: true;
-  /** Endpoints whose bodies are OpenAI's, or the family's, all the same: they pass. Absent = none. */
-  readonly passes?: readonly EndpointName[];
   /** Addresses that the upstream opens itself nevertheless. Absent = none. */
   opens?(url: string): boolean;
   /** The full URL, query included. `endpoint` is `chat` for every generation that is translated. */
