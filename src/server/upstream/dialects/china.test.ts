@@ -120,17 +120,15 @@ const conversations: fc.Arbitrary<HubMessage[]> = fc.array(
         toolCalls: ids.map((id) => ({ id, name: "files.read", arguments: "{}" })),
       }),
     ),
-    fc
-      .tuple(parts, callId)
-      .map(
-        ([items, id]): HubMessage => ({
-          role: "tool",
-          callId: id,
-          name: undefined,
-          parts: items,
-          isError: false,
-        }),
-      ),
+    fc.tuple(parts, callId).map(
+      ([items, id]): HubMessage => ({
+        role: "tool",
+        callId: id,
+        name: undefined,
+        parts: items,
+        isError: false,
+      }),
+    ),
   ),
   { maxLength: 8 },
 );
