@@ -11,7 +11,7 @@ import { dialects } from "./dialects/index.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
-import { editObject, wholeObject } from "./json.ts";
+import { editObject, type ObjectEdits, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
 import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
@@ -37,7 +37,8 @@ export function prepare(
   try {
     switch (plan.way) {
       case "pass":
-        return isTask(call.endpoint) ? taskPassed(call, plan, call.endpoint) : passed(call, plan);
+        if (isTask(call.endpoint)) return taskPassed(call, plan, call.endpoint);
+        return mustFetch(call, plan) ? translated(tools, call, plan) : passed(call, plan);
       case "native":
         return nativelyPassed(tools, call, plan);
       case "embed":
@@ -101,13 +102,8 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
     endpoint === "count-tokens" ? countFormat(plan) : isGeneration(endpoint) && natives[endpoint];
   const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
   if (!format) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
-  const edits = new Map<string, string>();
-  // Gemini names its model in the path.
-  if (endpoint !== "generate" && format !== generateCount && body.model !== call.model)
-    edits.set("model", JSON.stringify(call.model));
-  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
-  if (endpoint === "responses") edits.set("store", "false");
-  const bytes = edits.size === 0 ? body.bytes : editObject(body.bytes, body.object, { set: edits });
+  const edits = nativeEdits(call, plan, format);
+  const bytes = edits === undefined ? body.bytes : editObject(body.bytes, body.object, edits);
   const isMessages = endpoint === "messages" || format === messagesCount;
   const hasVersion = !isMessages || passHeaders.includes("anthropic-version");
   return {
@@ -127,6 +123,21 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
   };
 }
 
+/** undefined = the bytes pass as they are. */
+function nativeEdits(call: Call, { dialect }: Plan, format: NativeFormat): ObjectEdits | undefined {
+  const { endpoint, body, model } = call;
+  const set = new Map<string, string>();
+  // Gemini names its model in the path.
+  if (endpoint !== "generate" && format !== generateCount && body.model !== model)
+    set.set("model", JSON.stringify(model));
+  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
+  if (endpoint === "responses") set.set("store", "false");
+  const more = endpoint === dialect.native ? dialect.nativeEdits?.(model, () => parsed(call)) : undefined;
+  for (const [name, value] of Object.entries(more?.set ?? {})) set.set(name, JSON.stringify(value));
+  if (more !== undefined) return { set, drop: new Set(more.drop) };
+  return set.size === 0 ? undefined : { set };
+}
+
 /** Token counts belong to their format. */
 function countFormat({ dialect }: Plan): NativeFormat {
   return dialect.native === "generate" ? generateCount : messagesCount;
@@ -140,12 +151,20 @@ function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
 
 function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
   const request = parsed(call);
-  if (plan.dialect.inlinesMedia !== true || !hasAddresses(request))
-    return encoded(tools, call, plan, request);
+  const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
+  if (!inlines || !hasAddresses(request)) return encoded(tools, call, plan, request);
   return tools
     .inline(request, plan.dialect.opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
+}
+
+const PICTURE = Buffer.from('"image_url"');
+
+/** Bytes that could pass, but for pictures at addresses that this upstream does not open. */
+function mustFetch({ endpoint, body, model, isStream }: Call, { quirks }: Plan): boolean {
+  if (quirks?.inlinesMedia !== true || endpoint !== "chat" || !body.bytes.includes(PICTURE)) return false;
+  return hasAddresses(clients.chat.parse(valuesOf(body), { model, isStream }));
 }
 
 function hasAddresses({ messages }: HubRequest): boolean {

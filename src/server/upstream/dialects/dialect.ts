@@ -97,10 +97,10 @@ export interface EmbeddingWire {
   decode(body: JsonRecord): Embedded | WireError;
 }
 
-/** A text to be turned into pictures. */
 /** How a client takes pictures: at an address, or inline. */
 export type PictureFormat = "url" | "b64_json";
 
+/** A text to be turned into pictures. */
 export interface ImageRequest {
   readonly model: string;
   readonly prompt: string;
@@ -179,6 +179,12 @@ export interface SpeechWire {
   decode(body: JsonRecord, context: DecodeContext): Spoken | WireError;
 }
 
+/** Members of a body that passes otherwise: new values, and names that go. */
+export interface NativeEdits {
+  readonly set: JsonRecord;
+  readonly drop: readonly string[];
+}
+
 export interface Dialect {
   /** The client format whose bytes this wire takes as they are; undefined = every request is translated. */
   readonly native: GenerationEndpoint | undefined;
@@ -196,6 +202,11 @@ export interface Dialect {
   takesStreamOptions?(wire: Wire, target: Target): boolean;
   /** Throws: Unmappable. */
   encode(request: HubRequest, context: EncodeContext): Encoded;
+  /**
+   * What a body in the wire's own format must say otherwise because the model's name says more than a name; undefined = nothing.
+   * Throws: Unmappable.
+   */
+  nativeEdits?(model: string, request: () => HubRequest): NativeEdits | undefined;
   /** A whole 200 body. */
   decode(body: JsonRecord, context: DecodeContext): readonly HubChunk[] | WireError;
   decoder(context: DecodeContext): StreamDecoder;
