@@ -250,6 +250,7 @@ export const chinaVendors: readonly Provider[] = [
       ],
       // In loops of tools the thoughts go back.
       keepsThoughts: true,
+      inlinesMedia: true,
       usageIn: "choices[0].usage",
       cachedTokensIn: "cached_tokens",
     },

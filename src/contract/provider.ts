@@ -174,6 +174,9 @@ export interface Quirks extends BodyEdits {
   /** Thinking of earlier turns is sent back as `reasoning_content` when a request is translated: the vendor demands it. */
   readonly keepsThoughts?: true;
 
+  /** Pictures must stand in the request: those at addresses are fetched by us, and the request is written anew. */
+  readonly inlinesMedia?: true;
+
   /**
    * A reply with status 200 can be a refusal. `minimax`: `base_resp.status_code` is not 0, message in `base_resp.status_msg`.
    * `fastgpt`: `code` and `statusText` at the top level and no `choices`. `code`: a top-level `code` other than 0 and no `choices`.

@@ -152,9 +152,10 @@ function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
 function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
   const request = parsed(call);
   const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
-  if (!inlines || !hasAddresses(request)) return encoded(tools, call, plan, request);
+  const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
+  if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
   return tools
-    .inline(request, plan.dialect.opens)
+    .inline(request, opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
 }
@@ -164,11 +165,18 @@ const PICTURE = Buffer.from('"image_url"');
 /** Bytes that could pass, but for pictures at addresses that this upstream does not open. */
 function mustFetch({ endpoint, body, model, isStream }: Call, { quirks }: Plan): boolean {
   if (quirks?.inlinesMedia !== true || endpoint !== "chat" || !body.bytes.includes(PICTURE)) return false;
-  return hasAddresses(clients.chat.parse(valuesOf(body), { model, isStream }));
+  return hasAddresses(clients.chat.parse(valuesOf(body), { model, isStream }), isNoWebAddress);
 }
 
-function hasAddresses({ messages }: HubRequest): boolean {
-  return messages.some(({ parts }) => parts.some((part) => "source" in part && part.source.kind === "url"));
+/** Upstreams know addresses of their own, e.g. of files that were uploaded before. */
+function isNoWebAddress(url: string): boolean {
+  return !/^https?:/i.test(url);
+}
+
+function hasAddresses({ messages }: HubRequest, opens: (url: string) => boolean = () => false): boolean {
+  return messages.some(({ parts }) =>
+    parts.some((part) => "source" in part && part.source.kind === "url" && !opens(part.source.url)),
+  );
 }
 
 function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubRequest): Prepared {
