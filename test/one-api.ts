@@ -362,7 +362,7 @@ function optionsTable(age: Age): Table {
     GroupRatio: '{"default":1,"vip":0.8}',
     Theme: "berry",
     SomethingElse: "1",
-    ...(age === "later" ? { OidcEnabled: "true" } : {}),
+    ...(age === "later" ? { OidcEnabled: "true", CreateCacheRatio: '{"claude-opus-4":1.25}' } : {}),
   };
   return {
     columns: { key: "indexed", value: "text" },

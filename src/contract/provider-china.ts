@@ -25,6 +25,9 @@ const minimaxQuirks: Quirks = {
   },
 };
 
+/** Pictures and speech of MiniMax. Source: providers 13.4. */
+const minimaxTasks = { images: "/v1/image_generation", speech: "/v1/t2a_v2" };
+
 /** Qianfan's own service speaks OpenAI's wire. Source: providers 8.7. */
 export const qianfan = {
   baseUrl: "https://qianfan.baidubce.com",
@@ -247,6 +250,7 @@ export const chinaVendors: readonly Provider[] = [
       ],
       // In loops of tools the thoughts go back.
       keepsThoughts: true,
+      inlinesMedia: true,
       usageIn: "choices[0].usage",
       cachedTokensIn: "cached_tokens",
     },
@@ -298,17 +302,17 @@ export const chinaVendors: readonly Provider[] = [
     color: "red",
     baseUrl: "https://api.minimax.chat",
     keyHint: plainKey,
-    dialect: "openai",
+    dialect: "minimax",
     signer: "bearer",
-    // Speech, images and embeddings of this vendor have shapes of their own.
-    paths: { chat: "/v1/text/chatcompletion_v2" },
+    // Embeddings of this vendor want an account's number in their address.
+    paths: { chat: "/v1/text/chatcompletion_v2", ...minimaxTasks },
     alternates: [
       {
         when: { baseHas: ["minimaxi.com", "minimax.io"] },
-        paths: { chat, messages: "/anthropic/v1/messages" },
+        paths: { chat, messages: "/anthropic/v1/messages", ...minimaxTasks },
         quirks: minimaxQuirks,
       },
-      { when: { modelPrefixes: ["MiniMax-M"] }, paths: { chat }, quirks: minimaxQuirks },
+      { when: { modelPrefixes: ["MiniMax-M"] }, paths: { chat, ...minimaxTasks }, quirks: minimaxQuirks },
     ],
     quirks: { ...minimaxQuirks, endsWithWholeReply: true },
   },

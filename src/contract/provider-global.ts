@@ -206,7 +206,20 @@ export const globalVendors: readonly Provider[] = [
     quirks: {
       noStreamOptions: true,
       renameFields: { seed: "random_seed", max_completion_tokens: "max_tokens" },
-      dropFields: ["logit_bias", "logprobs", "top_logprobs", "user"],
+      dropFields: [
+        ...["logit_bias", "logprobs", "top_logprobs", "user"],
+        ...["verbosity", "service_tier", "prompt_cache_key", "store", "metadata"],
+      ],
+      // Only the newest models take an effort.
+      forModels: [
+        {
+          prefixes: [
+            ...["mistral-large", "mistral-tiny", "mistral-medium-25", "mistral-small-24", "mistral-small-25"],
+            ...["open-", "codestral", "devstral", "ministral", "pixtral"],
+          ],
+          dropFields: ["reasoning_effort"],
+        },
+      ],
       clampTemperature: [0, 1.5],
       toolIdLength: 9,
       cachedTokensIn: "num_cached_tokens",

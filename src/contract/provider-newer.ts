@@ -48,6 +48,17 @@ const claudeOnBedrock = {
   "claude-opus-5": "global.anthropic.claude-opus-5",
 } as const;
 
+/** The same for Vertex AI, which tells versions by an @. Source: providers 23.2. */
+const claudeOnVertex = {
+  "claude-3-5-sonnet-20241022": "claude-3-5-sonnet-v2@20241022",
+  "claude-haiku-4-5-20251001": "claude-haiku-4-5@20251001",
+  "claude-sonnet-4-5-20250929": "claude-sonnet-4-5@20250929",
+  "claude-opus-4-6": "claude-opus-4-6@default",
+  "claude-sonnet-4-6": "claude-sonnet-4-6@default",
+  "claude-opus-4-8": "claude-opus-4-8@default",
+  "claude-sonnet-5": "claude-sonnet-5@default",
+} as const;
+
 export const newerTypes: readonly Provider[] = [
   {
     ...vendor,
@@ -194,6 +205,7 @@ export const newerTypes: readonly Provider[] = [
         when: { modelPrefixes: ["claude-"] },
         dialect: "vertex-claude",
         paths: { chat: "/v1/{scope}publishers/anthropic/models/{model}:rawPredict" },
+        quirks: { modelNames: claudeOnVertex },
       },
       // Open models are served on OpenAI's wire, e.g. meta/llama-…-maas.
       {

@@ -39,6 +39,7 @@ export type DialectName =
   | "palm"
   | "baidu"
   | "zhipu"
+  | "minimax"
   | "ali"
   | "xunfei"
   | "tencent"
@@ -172,6 +173,9 @@ export interface Quirks extends BodyEdits {
   readonly toolIdLength?: number;
   /** Thinking of earlier turns is sent back as `reasoning_content` when a request is translated: the vendor demands it. */
   readonly keepsThoughts?: true;
+
+  /** Pictures must stand in the request: those at addresses are fetched by us, and the request is written anew. */
+  readonly inlinesMedia?: true;
 
   /**
    * A reply with status 200 can be a refusal. `minimax`: `base_resp.status_code` is not 0, message in `base_resp.status_msg`.

@@ -4,8 +4,10 @@ import { Agent, createServer, get, type IncomingMessage, type Server } from "nod
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
+import { createFakeRealtime } from "#test/fake-realtime.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
 import { freePort, manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { openClient } from "#test/realtime-client.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -173,6 +175,28 @@ test("a second signal does the same at once", async () => {
   expect(await server.exited).toBe(0);
   expect(performance.now() - startMs).toBeLessThan(2000);
   expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 5, differing: 0 });
+});
+
+test("realtime conversations end with an error event and 1001, what was said is booked", async () => {
+  const provider = await createFakeRealtime();
+  cleanups.push(() => provider.close());
+  provider.script((talk) => {
+    talk.say({ type: "session.created", session: {} });
+    talk.say({ type: "response.output_text.delta", response_id: "r", delta: "word ".repeat(100) });
+  });
+  const server = await start(60_000, { DRAIN_TIMEOUT: "1" });
+  const draft = { type: 1, name: "rt", key: "k2", base_url: provider.url, models: "gpt-realtime" };
+  await manage(server.url, "POST", "/api/channel/", { ...draft, group: "default" });
+  const url = `${server.url.replace("http", "ws")}/v1/realtime?model=gpt-realtime`;
+  const client = openClient(url, [], { authorization: `Bearer sk-${rootKey}` });
+  await client.until("response.output_text.delta");
+  void server.kill("SIGTERM");
+  expect(await client.closed).toEqual([1001, "server_stopping"]);
+  expect(client.events.at(-1)).toMatchObject({ type: "error", error: { code: "server_stopping" } });
+  expect(await server.exited).toBe(0);
+  const books = readBooks(server.dataDir);
+  expect(books).toMatchObject({ open: 0, entries: 1, differing: 0 });
+  expect(books.consumed).toBeGreaterThan(0);
 });
 
 test("idle connections close within a second; answers given while draining say that theirs will", async () => {

@@ -234,6 +234,8 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     expect(ctx.options.get("GitHubClientSecret")).toBe(optionSecret);
     expect(ctx.options.get("ModelRatio")).toMatchObject({ "gpt-4o-mini": 0.3, "house-model": 1.5 });
     expect(ctx.options.get("GroupRatio")).toEqual({ default: 1, vip: 0.8 });
+    const written = age === "later" ? { "claude-opus-4": 1.25 } : {};
+    expect(ctx.options.get("CacheWriteRatio")).toEqual(written);
     expect(report).toContain("options that do not exist here were left out");
     expect(report).toContain("SomethingElse");
     expect(report).toMatch(/keep their default: CompletionRatio/);

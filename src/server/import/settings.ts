@@ -6,6 +6,9 @@ import { textOf } from "./row.ts";
 import type { Source } from "./source.ts";
 import type { Target } from "./target.ts";
 
+/** Options that a descendant of One API (New API) calls otherwise, with the same meaning and form. */
+const RENAMED: ReadonlyMap<string, OptionKey> = new Map([["CreateCacheRatio", "CacheWriteRatio"]]);
+
 /** Imports the options; `options` is undefined in a dry run. */
 export async function importSettings(
   source: Source,
@@ -17,7 +20,8 @@ export async function importSettings(
   for await (const row of source.rows("options")) {
     const count = tally.of("options");
     count.found += 1;
-    const key = textOf(row, "key");
+    const name = textOf(row, "key");
+    const key = RENAMED.get(name) ?? name;
     const text = textOf(row, "value");
     if (!isOptionKey(key)) {
       count.skipped += 1;

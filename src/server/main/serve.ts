@@ -62,7 +62,8 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
     isDraining = true;
     ctx.logger.info({ signal, timeoutMs: ctx.config.drainTimeoutMs }, "draining");
     app.drain();
-    server.close(() => void leave(ctx, 0));
+    // Whoever has hung up may not be booked yet.
+    server.close(() => void cutShort(app).then(() => leave(ctx, 0)));
     // Connections that fall idle after this moment are closed too (G02).
     setInterval(() => server.closeIdleConnections(), 200).unref();
     setTimeout(() => void cut(), ctx.config.drainTimeoutMs).unref();

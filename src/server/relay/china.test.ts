@@ -165,3 +165,22 @@ describe("Spark's connection", () => {
     await expect.poll(() => emulator.closed).toEqual([1000]);
   });
 });
+
+describe("Moonshot", () => {
+  it("opens no address, so pictures are fetched from public places only, and its own files are its own", async () => {
+    await world.addChannel({ type: 25 });
+    const look = (url: string) =>
+      world.ask({
+        model: MODEL,
+        messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }],
+      });
+    const refusal = await look(`${emulator.url}/a.png`);
+    expect(refusal.status).toBe(400);
+    expect(await refusal.text()).not.toContain("127.0.0.1");
+    expect(world.upstream.journal).toEqual([]);
+    for (const url of ["ms://file-1", "data:image/png;base64,iVBORw0KGgo="]) {
+      expect((await look(url)).status).toBe(200);
+      expect(JSON.stringify(world.upstream.journal.at(-1)?.json)).toContain(url);
+    }
+  });
+});

@@ -169,3 +169,50 @@ describe("a stream that is silent", () => {
     expect([charged, open]).toEqual([0, 0]);
   });
 });
+
+describe("a model's name that says how to think", () => {
+  const reply = {
+    type: "message",
+    role: "assistant",
+    content: [{ type: "text", text: "hi" }],
+    stop_reason: "end_turn",
+    usage: { input_tokens: 1, output_tokens: 1 },
+  };
+  const messages = [{ role: "user", content: "hello" }];
+
+  it.each([
+    [
+      "claude-sonnet-4-5-thinking",
+      { max_tokens: 10_000, temperature: 0.2, messages },
+      {
+        model: "claude-sonnet-4-5",
+        max_tokens: 10_000,
+        messages,
+        thinking: { type: "enabled", budget_tokens: 8_000 },
+      },
+    ],
+    [
+      "claude-opus-4-7-high",
+      { max_tokens: 500, messages, metadata: { user_id: "u" } },
+      {
+        model: "claude-opus-4-7",
+        max_tokens: 500,
+        messages,
+        metadata: { user_id: "u" },
+        thinking: { type: "adaptive" },
+        output_config: { effort: "high" },
+      },
+    ],
+    [
+      "claude-sonnet-4-5",
+      { max_tokens: 500, temperature: 0.2, messages },
+      { model: "claude-sonnet-4-5", max_tokens: 500, temperature: 0.2, messages },
+    ],
+  ])("%s is obeyed where bytes pass", async (name, body, sent) => {
+    await world.addChannel({ type: 14, models: model, mapping: { [model]: name } });
+    world.upstream.script(json(reply));
+    const response = await world.ask({ model, ...body }, { path: "/v1/messages" });
+    expect(response.status).toBe(200);
+    expect(world.upstream.journal[0]?.json).toEqual(sent);
+  });
+});

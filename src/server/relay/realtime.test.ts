@@ -276,6 +276,8 @@ describe("who may come in", () => {
   it("takes it from x-api-key", async () => {
     await addChannel();
     const client = open({ headers: { "x-api-key": `sk-${world.token.key}`, "openai-beta": "realtime=v2" } });
+    const [answer] = await once(client.socket, "upgrade");
+    expect(answer.headers["x-oneapi-request-id"]).toMatch(/^\d{30,}$/);
     await client.until("session.created");
     expect(lastTalk().req.headers["openai-beta"]).toBe("realtime=v2");
   });

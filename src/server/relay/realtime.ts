@@ -52,10 +52,12 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
     handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false),
   });
   const running = new Map<Conversation, Promise<void>>();
+  const ids = new WeakMap<RelayRequest, string>();
+  server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
   const begin = (client: WebSocket, req: RelayRequest) => {
     // Nothing is read before there is somebody to hear it.
     client.pause();
-    const talk = newConversation(rooms, client);
+    const talk = newConversation(client, ids.get(req) ?? "", rooms.ctx.clock.now());
     const done = converse(rooms, req, talk, times)
       .catch((error: unknown) => rooms.ctx.events.backgroundFailed({ task: "realtime", error }))
       .finally(() => running.delete(talk));
@@ -64,7 +66,9 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
   return {
     upgrade(req, socket, head) {
       socket.on("error", () => undefined);
-      if (plainPath(splitUrl(req.url ?? "").path) !== PATH) refuse(rooms, socket);
+      const requestId = newRequestId(rooms.ctx.clock.now());
+      ids.set(req, requestId);
+      if (plainPath(splitUrl(req.url ?? "").path) !== PATH) refuse(socket, requestId);
       else server.handleUpgrade(req, socket, head, begin);
     },
     async cut() {
@@ -74,15 +78,14 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
   };
 }
 
-function newConversation({ ctx }: Rooms, client: WebSocket): Conversation {
-  const startedMs = ctx.clock.now();
+function newConversation(client: WebSocket, requestId: string, startedMs: number): Conversation {
   const cancellation = new Cancellation();
   client.on("close", () => cancellation.cancel());
   client.on("error", () => undefined);
   return {
     client,
     cancellation,
-    requestId: newRequestId(startedMs),
+    requestId,
     startedMs,
     channel: undefined,
     attempts: 0,
@@ -107,9 +110,9 @@ function stop({ session, client, cancellation, requestId }: Conversation): void 
 }
 
 /** Answers an upgrade that is not served, in HTTP. */
-function refuse({ ctx }: Rooms, socket: Duplex): void {
+function refuse(socket: Duplex, requestId: string): void {
   const fault = refusals.upgradeRefused();
-  const body = JSON.stringify(voices.openai.body(fault, newRequestId(ctx.clock.now())));
+  const body = JSON.stringify(voices.openai.body(fault, requestId));
   socket.end(
     `HTTP/1.1 ${fault.status} Bad Request\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

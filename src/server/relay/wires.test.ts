@@ -169,7 +169,10 @@ describe.each([
   it("makes vectors for OpenAI's SDK", async () => {
     const mapping = { [vectors]: upstreamModel };
     await world.addChannel({ type, key, baseUrl: mock.url, models: vectors, mapping });
-    const { data } = await openai().embeddings.create({ model: vectors, input });
+    const ask = { model: vectors, input, truncate: "END", made_up: 1 };
+    const { data: answer, response } = await openai().embeddings.create(ask).withResponse();
+    expect(response.headers.get("x-tollgate-dropped")).toBe("made_up");
+    const { data } = answer;
     expect(data.map(({ embedding }) => embedding.length)).toEqual(input.map(() => 4));
     expect(data[0]?.embedding[0]).toBeCloseTo(0.1);
   });

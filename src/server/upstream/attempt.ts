@@ -1,11 +1,11 @@
 // One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
 // no money and no database, and it never throws: what goes wrong is a RelayFault.
 import type { Egress } from "#server/egress/dispatcher.ts";
-import type { Call, Result } from "./call.ts";
+import type { Call, Prepared, Result } from "./call.ts";
 import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
 import { inlineMedia } from "./media.ts";
 import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
-import { type Prepared, type PrepareTools, prepare } from "./prepare.ts";
+import { type PrepareTools, prepare } from "./prepare.ts";
 import { Receiver } from "./reply.ts";
 import { isFault, type Signed } from "./signers/signer.ts";
 import type { TokenCache } from "./signers/token-cache.ts";
@@ -30,6 +30,8 @@ export interface AttemptTools {
   readonly now: () => number;
   readonly optionText: OptionText;
   readonly limits: AttemptLimits;
+  /** Between two questions after a task that the upstream is still at. Absent = 2 s. Unit: ms. */
+  readonly askAgainMs?: number;
 }
 
 /** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
@@ -69,6 +71,39 @@ function aborted(): RelayFault {
 const UNSIGNED: Signed = { headers: [] };
 
 function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  if (plan.way === "draw") return drawAndWait(tools, call, plan, prepared);
+  return ask(tools, call, plan, prepared);
+}
+
+/** Source: providers 10.5. */
+const ASK_AGAIN_MS = 2_000;
+const MOST_QUESTIONS = 60;
+
+/** A picture may be a task of the upstream's: it is asked after until it is done. */
+async function drawAndWait(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  let result = await ask(tools, call, plan, prepared);
+  for (let round = 0; round < MOST_QUESTIONS; round += 1) {
+    if (result.kind !== "whole" || result.next === undefined) return result;
+    await pause(tools.askAgainMs ?? ASK_AGAIN_MS, call);
+    if (call.cancellation.isCancelled) return aborted();
+    result = await send(tools, call, { plan, prepared, signed: UNSIGNED, next: new URL(result.next) });
+  }
+  return networkFault({ code: "timeout", detail: "the task was not done in time" });
+}
+
+/** Resolves after this time, or when the call is cancelled. */
+function pause(ms: number, { cancellation, trace }: Call): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    cancellation.watch(() => {
+      trace.isSent = true;
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function ask(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
   if (plan.signer === undefined) return send(tools, call, { plan, prepared, signed: UNSIGNED });
   return signAndSend(tools, call, plan, prepared);
 }
@@ -102,14 +137,16 @@ interface Parcel {
   readonly plan: Plan;
   readonly prepared: Prepared;
   readonly signed: Signed;
+  /** What was asked for before is asked for again here. */
+  readonly next?: URL;
 }
 
-function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parcel): Promise<Result> {
+function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> {
+  const { plan, prepared, signed } = parcel;
   const { isStream, cancellation, trace } = call;
   const { firstByteMs, idleMs, totalMs } = tools.limits;
   const { course, dropped, contentType } = prepared;
   const made = signed.secrets ?? [];
-  const url = signed.url === undefined ? undefined : new URL(signed.url);
   return new Promise((resolve) => {
     const receiver = new Receiver({
       course,
@@ -128,14 +165,11 @@ function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parce
     const more = prepared.headers.length + signed.headers.length;
     const flow = tools.egress.send(
       {
-        method: "POST",
-        origin: url?.origin ?? plan.origin,
-        path: url === undefined ? plan.path : url.pathname + url.search,
+        ...whither(parcel),
         headers:
           more === 0 && contentType === undefined
             ? plan.headers
             : [...headersOf(plan, contentType), ...prepared.headers, ...signed.headers],
-        body: prepared.bytes,
         headersTimeoutMs: isStream ? firstByteMs : totalMs,
         idleTimeoutMs: idleMs,
         loopbackPort: plan.loopbackPort,
@@ -149,6 +183,17 @@ function send(tools: AttemptTools, call: Call, { plan, prepared, signed }: Parce
       resolve(aborted());
     });
   });
+}
+
+/** What is asked, and where. */
+function whither({ plan, prepared, signed, next }: Parcel) {
+  const url = next ?? (signed.url === undefined ? undefined : new URL(signed.url));
+  return {
+    method: next === undefined ? ("POST" as const) : ("GET" as const),
+    origin: url?.origin ?? plan.origin,
+    path: url === undefined ? plan.path : url.pathname + url.search,
+    body: next === undefined ? prepared.bytes : undefined,
+  };
 }
 
 /** The plan's headers, with another content type where the body is no JSON. */

@@ -2,7 +2,7 @@
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import type { ClientBody } from "./body.ts";
-import type { Heard } from "./course.ts";
+import type { Course, Heard } from "./course.ts";
 import type { RelayFault } from "./fault.ts";
 import type { FormBody } from "./form.ts";
 import type { Cancellation, JsonRecord } from "./hub.ts";
@@ -32,6 +32,18 @@ export interface Call {
   readonly trace: Trace;
 }
 
+/** What goes out, and what becomes of what comes back. */
+export interface Prepared {
+  readonly kind: "prepared";
+  readonly bytes: Uint8Array;
+  /** Beyond the plan's, names and values in turn. */
+  readonly headers: readonly string[];
+  /** Stands instead of the plan's; undefined = JSON. */
+  readonly contentType?: string;
+  readonly course: Course;
+  readonly dropped: readonly string[];
+}
+
 /** A whole answer that was found to be a reply. */
 export interface WholeReply {
   readonly kind: "whole";
@@ -45,6 +57,8 @@ export interface WholeReply {
   readonly secrets: readonly string[];
   /** Hints of the request that this upstream could not be given. */
   readonly dropped: readonly string[];
+  /** The answer is not ready yet: where it is asked for again. */
+  readonly next?: string;
   /** The generated text, for a count of our own. */
   text(): string;
 }

@@ -38,6 +38,8 @@ export interface Whole {
   readonly kind: "body";
   readonly body: Buffer;
   readonly usage: JsonRecord | undefined;
+  /** The answer is not ready yet: where it is asked for again. */
+  readonly next?: string;
   text(): string;
 }
 
@@ -48,6 +50,13 @@ export interface EventReader {
   end(): SseEvent | undefined;
   /** An event was too large: nothing more comes out. */
   readonly isOverflown: boolean;
+}
+
+export interface StreamOfWhole {
+  readonly meter: Meter;
+  readonly bytes: Uint8Array;
+  /** Stands instead of the upstream's. */
+  readonly contentType?: string;
 }
 
 export interface Course {
@@ -64,7 +73,7 @@ export interface Course {
   /** A whole 200 body for a client that wants it whole. */
   whole(body: Buffer): Whole | RelayFault;
   /** A whole 200 body for a client that wants a stream: all events but the tail, and the meter that tells the rest. */
-  wholeAsStream(body: Buffer): { readonly meter: Meter; readonly bytes: Uint8Array } | RelayFault;
+  wholeAsStream(body: Buffer): StreamOfWhole | RelayFault;
   /** An answer with an error status. */
   fault(error: UpstreamError): RelayFault;
 }

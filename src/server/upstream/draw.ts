@@ -1,5 +1,5 @@
 // Pictures on wires that are not OpenAI's: a text in, pictures out. The client always speaks OpenAI (providers 4.9).
-import type { Drawn, ImageRequest } from "./dialects/dialect.ts";
+import type { Drawn, ImageRequest, PictureFormat } from "./dialects/dialect.ts";
 import { asNumber, asText, type JsonRecord } from "./hub.ts";
 import { Unmappable } from "./hub-request.ts";
 
@@ -12,10 +12,16 @@ export interface ImageAsked {
   readonly dropped: readonly string[];
 }
 
-/** Reads an OpenAI images body. Throws: Unmappable: pictures come inline and whole. */
-export function imageRequest(body: JsonRecord, model: string): ImageAsked {
-  if (body["response_format"] === "url")
-    throw new Unmappable("response_format", "该渠道只支持 b64_json 格式的图片");
+/** Reads an OpenAI images body for a wire that gives these formats. Throws: Unmappable: pictures come whole. */
+export function imageRequest(
+  body: JsonRecord,
+  model: string,
+  formats: readonly PictureFormat[] = ["b64_json"],
+): ImageAsked {
+  const asked = body["response_format"];
+  const format = formats.find((known) => asked === undefined || asked === null || known === asked);
+  if (format === undefined)
+    throw new Unmappable("response_format", `该渠道只支持 ${formats.join("、")} 格式的图片`);
   if (body["stream"] === true) throw new Unmappable("stream", "该渠道不支持流式返回图片");
   const size = asText(body["size"]) ?? "";
   return {
@@ -24,6 +30,7 @@ export function imageRequest(body: JsonRecord, model: string): ImageAsked {
       prompt: asText(body["prompt"]) ?? "",
       n: asNumber(body["n"]) ?? 1,
       size: size === "" || size === "auto" ? undefined : size,
+      format,
     },
     dropped: Object.keys(body).filter((name) => !READ.has(name) && body[name] !== null),
   };
@@ -33,7 +40,7 @@ export function imageRequest(body: JsonRecord, model: string): ImageAsked {
 export function imageList({ images, usage }: Drawn, created: number): JsonRecord {
   return {
     created,
-    data: images.map((base64) => ({ b64_json: base64 })),
+    data: images.map((image) => (typeof image === "string" ? { b64_json: image } : { url: image.url })),
     ...(usage !== undefined && { usage: tokensOf(usage) }),
   };
 }

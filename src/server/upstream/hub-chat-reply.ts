@@ -80,7 +80,9 @@ export class ChatStream {
 
   #addMessage(out: HubChunk[], index: number, message: JsonRecord): void {
     const thinking =
-      textOr(message["reasoning_content"], undefined) ?? textOr(message["reasoning"], undefined);
+      textOr(message["reasoning_content"], undefined) ??
+      textOr(message["reasoning"], undefined) ??
+      detailsText(message["reasoning_details"]);
     if (thinking !== undefined && thinking !== "") out.push({ kind: "thought", index, text: thinking });
     addContent(out, index, message["content"]);
     const refusal = textOr(message["refusal"], "");
@@ -161,6 +163,13 @@ function withCached(usage: JsonRecord, quirks: Quirks | undefined): JsonRecord {
     ...usage,
     prompt_tokens_details: { ...asObject(usage["prompt_tokens_details"]), cached_tokens: cached },
   };
+}
+
+/** Thoughts that come only as a list of details (MiniMax, providers 13.4). */
+function detailsText(details: unknown): string {
+  return listOf(details)
+    .map((item) => textOr(asObject(item)?.["text"], ""))
+    .join("");
 }
 
 function addContent(out: HubChunk[], index: number, content: unknown): void {

@@ -120,6 +120,15 @@ export function vectorsOf(list: unknown, index: string, vector: string): number[
     .map(({ values }) => values.filter((value) => typeof value === "number"));
 }
 
+/** The order of a rerank's results. */
+export function scoresIn(list: unknown): { readonly index: number; readonly score: number }[] {
+  return asList(list).flatMap((item) => {
+    const index = asNumber(asObject(item)?.["index"]);
+    const score = asNumber(asObject(item)?.["relevance_score"]);
+    return index === undefined || score === undefined ? [] : [{ index, score }];
+  });
+}
+
 /** The members that a wire knows itself, taken out of what the hub has no word for. */
 export function ownExtras(
   request: HubRequest,

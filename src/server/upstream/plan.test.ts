@@ -145,6 +145,10 @@ describe("addresses", () => {
       { slug: "vertex", key: "AIza-1", endpoint: "count-tokens", model: "claude-opus-5" },
       "unsupported_relay_mode",
     ],
+    [
+      { slug: "vertex", key: "AIza-1", model: "claude-sonnet-4-5-20250929" },
+      "https://aiplatform.googleapis.com/v1/publishers/anthropic/models/claude-sonnet-4-5%4020250929:rawPredict",
+    ],
     [{ slug: "vertex", key: "a|b" }, "invalid_channel_key"],
     [{ slug: "groq" }, "https://api.groq.com/openai/v1/chat/completions"],
     [{ slug: "openrouter" }, "https://openrouter.ai/api/v1/chat/completions"],

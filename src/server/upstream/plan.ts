@@ -37,9 +37,10 @@ export interface PlanKey {
 
 /**
  * How a request reaches the wire: on OpenAI's own (`pass`), in a foreign format that client and upstream share (`native`), by way of
- * the hub (`translate`), as texts for vectors (`embed`), or as a text for pictures (`draw`).
+ * the hub (`translate`), as texts for vectors (`embed`), as a text for pictures (`draw`) or for speech (`speak`), or as texts to be put
+ * in order (`rank`).
  */
-export type Way = "pass" | "native" | "translate" | "embed" | "draw";
+export type Way = "pass" | "native" | "translate" | "embed" | "draw" | "rank" | "speak";
 
 export interface Plan {
   readonly kind: "plan";
@@ -219,10 +220,23 @@ function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | un
   // A list of models is read as it comes, whatever the wire.
   if (endpoint === "models") return "pass";
   if (endpoint === "count-tokens") return "native";
-  if (dialect.native === "chat" || dialect.passes?.includes(endpoint) === true) return "pass";
-  if (endpoint === "images" && dialect.images !== undefined) return "draw";
-  return endpoint === "embeddings" && dialect.embeddings !== undefined ? "embed" : undefined;
+  const own = OWN_WAYS[endpoint];
+  if (own !== undefined && dialect[own.wire] !== undefined) return own.way;
+  if (dialect.native === "chat") return "pass";
+  return undefined;
 }
+
+/** Endpoints that a dialect may have a wire of its own for. */
+const OWN_WAYS: Readonly<
+  Partial<
+    Record<EndpointName, { readonly wire: "embeddings" | "images" | "rerank" | "speech"; readonly way: Way }>
+  >
+> = {
+  embeddings: { wire: "embeddings", way: "embed" },
+  images: { wire: "images", way: "draw" },
+  rerank: { wire: "rerank", way: "rank" },
+  speech: { wire: "speech", way: "speak" },
+};
 
 interface Whither {
   readonly endpoint: EndpointName;

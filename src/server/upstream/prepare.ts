@@ -1,38 +1,23 @@
 // Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
 // media that a wire wants inline.
 import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
-import type { Call } from "./call.ts";
+import type { Call, Prepared } from "./call.ts";
 import type { NativeFormat, RenderContext } from "./clients/client.ts";
 import { generateCount } from "./clients/generate-native.ts";
 import { clients, natives } from "./clients/index.ts";
 import { messagesCount } from "./clients/messages-native.ts";
 import type { Course } from "./course.ts";
 import { dialects } from "./dialects/index.ts";
-import { imageList, imageRequest } from "./draw.ts";
-import { embeddingList, embeddingRequest } from "./embed.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
-import type { JsonRecord } from "./hub.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
-import { editObject, wholeObject } from "./json.ts";
+import { editObject, type ObjectEdits, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
 import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
+import { toldWhole } from "./prepare-whole.ts";
 import { isTask, TaskCourse, type TaskEndpoint } from "./tasks.ts";
 import { TranslatingCourse } from "./translate.ts";
-import { WholeCourse } from "./whole.ts";
-
-/** What goes out, and what becomes of what comes back. */
-export interface Prepared {
-  readonly kind: "prepared";
-  readonly bytes: Uint8Array;
-  /** Beyond the plan's, names and values in turn. */
-  readonly headers: readonly string[];
-  /** Stands instead of the plan's; undefined = JSON. */
-  readonly contentType?: string;
-  readonly course: Course;
-  readonly dropped: readonly string[];
-}
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */
@@ -52,13 +37,15 @@ export function prepare(
   try {
     switch (plan.way) {
       case "pass":
-        return isTask(call.endpoint) ? taskPassed(call, plan, call.endpoint) : passed(call, plan);
+        if (isTask(call.endpoint)) return taskPassed(call, plan, call.endpoint);
+        return mustFetch(call, plan) ? translated(tools, call, plan) : passed(call, plan);
       case "native":
         return nativelyPassed(tools, call, plan);
       case "embed":
-        return embedded(call, plan);
       case "draw":
-        return drawn(tools, call, plan);
+      case "rank":
+      case "speak":
+        return toldWhole(tools.now, call, plan, plan.way);
       case "translate":
         return translated(tools, call, plan);
       default:
@@ -115,13 +102,8 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
     endpoint === "count-tokens" ? countFormat(plan) : isGeneration(endpoint) && natives[endpoint];
   const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
   if (!format) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
-  const edits = new Map<string, string>();
-  // Gemini names its model in the path.
-  if (endpoint !== "generate" && format !== generateCount && body.model !== call.model)
-    edits.set("model", JSON.stringify(call.model));
-  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
-  if (endpoint === "responses") edits.set("store", "false");
-  const bytes = edits.size === 0 ? body.bytes : editObject(body.bytes, body.object, { set: edits });
+  const edits = nativeEdits(call, plan, format);
+  const bytes = edits === undefined ? body.bytes : editObject(body.bytes, body.object, edits);
   const isMessages = endpoint === "messages" || format === messagesCount;
   const hasVersion = !isMessages || passHeaders.includes("anthropic-version");
   return {
@@ -141,6 +123,21 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
   };
 }
 
+/** undefined = the bytes pass as they are. */
+function nativeEdits(call: Call, { dialect }: Plan, format: NativeFormat): ObjectEdits | undefined {
+  const { endpoint, body, model } = call;
+  const set = new Map<string, string>();
+  // Gemini names its model in the path.
+  if (endpoint !== "generate" && format !== generateCount && body.model !== model)
+    set.set("model", JSON.stringify(model));
+  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
+  if (endpoint === "responses") set.set("store", "false");
+  const more = endpoint === dialect.native ? dialect.nativeEdits?.(model, () => parsed(call)) : undefined;
+  for (const [name, value] of Object.entries(more?.set ?? {})) set.set(name, JSON.stringify(value));
+  if (more !== undefined) return { set, drop: new Set(more.drop) };
+  return set.size === 0 ? undefined : { set };
+}
+
 /** Token counts belong to their format. */
 function countFormat({ dialect }: Plan): NativeFormat {
   return dialect.native === "generate" ? generateCount : messagesCount;
@@ -154,16 +151,32 @@ function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
 
 function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
   const request = parsed(call);
-  if (plan.dialect.inlinesMedia !== true || !hasAddresses(request))
-    return encoded(tools, call, plan, request);
+  const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
+  const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
+  if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
   return tools
-    .inline(request, plan.dialect.opens)
+    .inline(request, opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
 }
 
-function hasAddresses({ messages }: HubRequest): boolean {
-  return messages.some(({ parts }) => parts.some((part) => "source" in part && part.source.kind === "url"));
+const PICTURE = Buffer.from('"image_url"');
+
+/** Bytes that could pass, but for pictures at addresses that this upstream does not open. */
+function mustFetch({ endpoint, body, model, isStream }: Call, { quirks }: Plan): boolean {
+  if (quirks?.inlinesMedia !== true || endpoint !== "chat" || !body.bytes.includes(PICTURE)) return false;
+  return hasAddresses(clients.chat.parse(valuesOf(body), { model, isStream }), isNoWebAddress);
+}
+
+/** Upstreams know addresses of their own, e.g. of files that were uploaded before. */
+function isNoWebAddress(url: string): boolean {
+  return !/^https?:/i.test(url);
+}
+
+function hasAddresses({ messages }: HubRequest, opens: (url: string) => boolean = () => false): boolean {
+  return messages.some(({ parts }) =>
+    parts.some((part) => "source" in part && part.source.kind === "url" && !opens(part.source.url)),
+  );
 }
 
 function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubRequest): Prepared {
@@ -226,60 +239,4 @@ function courseOf(
     toolNames,
     secrets,
   });
-}
-
-function embedded(call: Call, plan: Plan): Prepared {
-  const { dialect, wire, target, quirks, secrets } = plan;
-  const embeddings = dialect.embeddings;
-  if (embeddings === undefined) throw new Error("planned without an embedding wire");
-  const values = valuesOf(call.body);
-  const own = (embeddings.hints ?? []).flatMap((name) => (name in values ? [[name, values[name]]] : []));
-  const hints: JsonRecord = { ...Object.fromEntries(own), ...call.hints };
-  const request = { ...embeddingRequest(values, call.model), hints };
-  const { body, headers = NOTHING, dropped = NOTHING } = embeddings.encode(request, { wire, target });
-  const left = Object.keys(hints).filter((name) => embeddings.hints?.includes(name) !== true);
-  return {
-    kind: "prepared",
-    bytes: Buffer.from(JSON.stringify(body)),
-    headers,
-    dropped: [...dropped, ...left],
-    course: new WholeCourse({
-      dialect,
-      quirks,
-      secrets,
-      read(reply) {
-        const found = embeddings.decode(reply);
-        if (found.kind === "error") return found;
-        if (found.vectors.length === 0) return undefined;
-        const isBase64 = values["encoding_format"] === "base64";
-        const body = embeddingList(found, call.originModel, isBase64);
-        return { kind: "told", body, usage: found.usage };
-      },
-    }),
-  };
-}
-
-function drawn({ now }: PrepareTools, { body, model, seed }: Call, plan: Plan): Prepared {
-  const { dialect, wire, target, quirks, secrets } = plan;
-  const { images } = dialect;
-  if (images === undefined) throw new Error("planned without a wire for pictures");
-  const asked = imageRequest(valuesOf(body), model);
-  const encoded = images.encode(asked.request, { wire, target });
-  return {
-    kind: "prepared",
-    bytes: Buffer.from(JSON.stringify(encoded.body)),
-    headers: encoded.headers ?? NOTHING,
-    dropped: [...asked.dropped, ...(encoded.dropped ?? NOTHING)],
-    course: new WholeCourse({
-      dialect,
-      quirks,
-      secrets,
-      read(reply) {
-        const found = images.decode(reply, { wire, model, seed });
-        if (found.kind === "error") return found;
-        if (found.images.length === 0) return undefined;
-        return { kind: "told", body: imageList(found, Math.trunc(now() / 1000)), usage: found.usage };
-      },
-    }),
-  };
 }

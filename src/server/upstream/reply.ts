@@ -235,17 +235,20 @@ export class Receiver implements Sink, StreamReply {
     }
     this.#mode = "closed";
     this.#meter = stream.meter;
+    const { contentType } = stream;
+    if (contentType !== undefined) this.headers = { ...this.headers, "content-type": contentType };
     this.#settle(this);
     if (stream.bytes.length > 0) this.#emit(stream.bytes);
     this.#finish(undefined);
   }
 
-  #settleWhole({ body, usage, text }: Whole): void {
+  #settleWhole({ body, usage, next, text }: Whole): void {
     const { credentials, secrets, dropped } = this.#options;
     if (this.#mode !== "stream") this.#mode = "closed";
     const masked = maskSecrets(body, credentials);
     const { headers, quirks } = this;
-    this.#settle({ kind: "whole", headers, body: masked, usage, quirks, secrets, dropped, text });
+    const reply = { headers, body: masked, usage, quirks, secrets, dropped, text };
+    this.#settle({ kind: "whole", ...reply, ...(next !== undefined && { next }) });
   }
 
   #onError(): void {

@@ -1,7 +1,7 @@
 // The course of answers that come whole and are told in OpenAI's words: vectors, pictures. Their dialect reads them, and what it found
 // is written here.
 import type { Quirks } from "#contract/providers.ts";
-import type { Course, EventReader, Meter, Whole } from "./course.ts";
+import type { Course, EventReader, Meter, StreamOfWhole, Whole } from "./course.ts";
 import type { Dialect, WireError } from "./dialects/dialect.ts";
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
@@ -13,6 +13,8 @@ export interface Told {
   readonly kind: "told";
   /** In OpenAI's words. */
   readonly body: JsonRecord;
+  /** The answer is not ready yet: where it is asked for again. */
+  readonly next?: string;
   /** In OpenAI's shape; undefined = the upstream told none. */
   readonly usage: JsonRecord | undefined;
 }
@@ -59,11 +61,12 @@ export class WholeCourse implements Course {
       kind: "body",
       body: Buffer.from(JSON.stringify(found.body)),
       usage: found.usage,
+      ...(found.next !== undefined && { next: found.next }),
       text: () => "",
     };
   }
 
-  wholeAsStream(): RelayFault {
+  wholeAsStream(_body: Buffer): StreamOfWhole | RelayFault {
     return unreadableFault("such answers are never streamed", 200);
   }
 

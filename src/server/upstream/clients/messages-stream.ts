@@ -2,6 +2,7 @@
 // complete waits in a lane of its own.
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+import { roughTokens } from "#server/upstream/hub-size.ts";
 import type { RenderContext, StreamRenderer } from "./client.ts";
 import { anthropicUsage, citationOf, imageText, messageId, stopOf, toolId } from "./messages-reply.ts";
 
@@ -39,8 +40,8 @@ export class MessagesRenderer implements StreamRenderer {
 
   take(chunks: readonly HubChunk[]): string {
     let out = "";
+    for (const chunk of chunks) if (chunk.kind === "usage") this.#usage = chunk.usage;
     for (const chunk of chunks) {
-      if (chunk.kind === "usage") this.#usage = chunk.usage;
       if (!this.#isStarted) out += this.#start(chunk.kind === "head" ? chunk.id : undefined);
       out += this.#chunk(chunk);
     }
@@ -58,11 +59,12 @@ export class MessagesRenderer implements StreamRenderer {
     );
   }
 
-  /** The exact input follows in message_delta. Source: providers 18.4. */
+  /** The input as it is told already, else roughly; the exact one follows in message_delta. Source: providers 18.4. */
   #start(id: string | undefined): string {
     this.#isStarted = true;
-    const { model, seed } = this.#context;
-    const usage = { ...anthropicUsage(this.#usage), output_tokens: 0 };
+    const { model, seed, request } = this.#context;
+    const told = this.#usage ?? { prompt_tokens: roughTokens(request) };
+    const usage = { ...anthropicUsage(told), output_tokens: 0 };
     const about = { id: messageId(id, seed), type: "message", role: "assistant", model, content: [] };
     return event("message_start", { message: { ...about, stop_reason: null, stop_sequence: null, usage } });
   }

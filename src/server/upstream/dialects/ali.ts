@@ -4,6 +4,7 @@ import { ChatStream } from "#server/upstream/hub-chat-reply.ts";
 import { vectorsOf } from "#server/upstream/hub-plain.ts";
 import type { HubChunk } from "#server/upstream/hub-reply.ts";
 import { encodeRequest, isMultimodal } from "./ali-request.ts";
+import { aliImages, aliRerank } from "./ali-tasks.ts";
 import type {
   DecodeContext,
   Dialect,
@@ -48,6 +49,8 @@ const embeddings: EmbeddingWire = {
 export const ali: Dialect = {
   native: undefined,
   embeddings,
+  images: aliImages(errorIn),
+  rerank: aliRerank(errorIn),
   // Some models stream whatever the client wants.
   onlyStreams: true,
 

@@ -8,11 +8,12 @@ import {
   hintsBeyond,
   ToolNames,
 } from "#server/upstream/hub-request.ts";
+import { splitSuffix } from "./anthropic-model.ts";
 import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
 import { type Settings, settingsOf } from "./anthropic-settings.ts";
 import { toolsOf } from "./anthropic-tools.ts";
 import { turnsOf } from "./anthropic-turns.ts";
-import type { Dialect, Encoded } from "./dialect.ts";
+import type { Dialect, Encoded, NativeEdits } from "./dialect.ts";
 
 /** Source: providers 6. */
 const VERSION = "2023-06-01";
@@ -30,6 +31,7 @@ export const anthropic: Dialect = {
   },
 
   encode: encodeMessages,
+  nativeEdits,
   decode: decodeMessage,
   decoder: () => new MessageDecoder(),
   readError: (status, body) => errorIn(body, status),
@@ -71,6 +73,18 @@ function encodeMessages(request: HubRequest): Encoded {
     dropped: [...settings.dropped, ...turns.dropped, ...hints, ...(isTierLost ? ["service_tier"] : [])],
     toolNames: names.changed,
   };
+}
+
+/** Members by which a name's suffix is obeyed, and which bound each other. */
+const SUFFIX_NAMES = ["model", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"];
+
+/** A suffix that says how to think (providers 6.4) is obeyed in bodies that pass, too. */
+function nativeEdits(model: string, request: () => HubRequest): NativeEdits | undefined {
+  if (splitSuffix(model).suffix === undefined) return undefined;
+  const { body } = encodeMessages(request());
+  const kept = SUFFIX_NAMES.filter((name) => body[name] !== undefined);
+  const drop = SUFFIX_NAMES.filter((name) => body[name] === undefined);
+  return { set: Object.fromEntries(kept.map((name) => [name, body[name]])), drop };
 }
 
 /** Schemas are enforced by models that can; others, and plain JSON, are asked for (providers 6.1). */

@@ -1,10 +1,17 @@
 // Qianfan's classic service, the ERNIE models of wenxinworkshop (providers 8.2–8.6): one address per model, refusals with status 200.
 import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { vectorsOf } from "#server/upstream/hub-plain.ts";
+import { scoresIn, vectorsOf } from "#server/upstream/hub-plain.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
 import { Unmappable } from "#server/upstream/hub-request.ts";
 import { encodeRequest } from "./baidu-request.ts";
-import type { DecodeContext, Dialect, EmbeddingWire, StreamDecoder, WireError } from "./dialect.ts";
+import type {
+  DecodeContext,
+  Dialect,
+  EmbeddingWire,
+  RerankWire,
+  StreamDecoder,
+  WireError,
+} from "./dialect.ts";
 
 /** What its codes stand for. Source: providers 8.6. */
 const STATUS: Readonly<Record<number, number>> = {
@@ -51,9 +58,21 @@ const embeddings: EmbeddingWire = {
   },
 };
 
+/** Source: providers 8.1, 19.1. */
+const rerank: RerankWire = {
+  encode: ({ query, documents, top }) => ({ body: { query, documents, top_n: top } }),
+
+  decode(body) {
+    const error = errorIn(body);
+    if (error !== undefined) return error;
+    return { kind: "ranked", results: scoresIn(body["results"]), usage: asObject(body["usage"]) };
+  },
+};
+
 export const baidu: Dialect = {
   native: undefined,
   embeddings,
+  rerank,
 
   address(endpoint, wire, { baseUrl, model }) {
     const slug = encodeURIComponent(model.toLowerCase());

@@ -1,8 +1,8 @@
-// Cohere's v2 (providers 23.4, 29.11): /v2/chat, /v2/embed; requests and replies stand in cohere-*.ts. Its rerank is the family's form.
+// Cohere's v2 (providers 19.1, 23.4, 29.11): /v2/chat, /v2/embed, /v2/rerank; requests and replies stand in cohere-*.ts.
 import { asList, asNumber, asObject, asText } from "#server/upstream/hub.ts";
 import { CohereDecoder, cohereError, decodeWhole } from "./cohere-reply.ts";
 import { encodeRequest } from "./cohere-request.ts";
-import type { Dialect, Embedded, EmbeddingWire, WireError } from "./dialect.ts";
+import type { Dialect, Embedded, EmbeddingWire, Ranked, RerankWire, WireError } from "./dialect.ts";
 
 /** Demanded by models from v3 on; a client may say another one. */
 const INPUT_TYPE = "search_document";
@@ -33,10 +33,26 @@ const embeddings: EmbeddingWire = {
   },
 };
 
+/** It is charged by the search; of tokens it tells nothing (providers 19.1). */
+const rerank: RerankWire = {
+  encode({ model, query, documents, top }) {
+    return { body: { model, query, documents, top_n: top } };
+  },
+
+  decode(body): Ranked | WireError {
+    const results = asList(body["results"]).flatMap((item) => {
+      const index = asNumber(asObject(item)?.["index"]);
+      const score = asNumber(asObject(item)?.["relevance_score"]);
+      return index === undefined || score === undefined ? [] : [{ index, score }];
+    });
+    return cohereError(body, 502) ?? { kind: "ranked", results, usage: undefined };
+  },
+};
+
 export const cohere: Dialect = {
   native: undefined,
-  passes: ["rerank"],
   embeddings,
+  rerank,
 
   // An address may be told with its version.
   address: (endpoint, wire, { baseUrl }) => baseUrl.replace(/\/v[12]$/, "") + (wire.paths[endpoint] ?? ""),

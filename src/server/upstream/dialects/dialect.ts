@@ -97,6 +97,9 @@ export interface EmbeddingWire {
   decode(body: JsonRecord): Embedded | WireError;
 }
 
+/** How a client takes pictures: at an address, or inline. */
+export type PictureFormat = "url" | "b64_json";
+
 /** A text to be turned into pictures. */
 export interface ImageRequest {
   readonly model: string;
@@ -105,20 +108,81 @@ export interface ImageRequest {
   readonly n: number;
   /** As OpenAI writes it, e.g. 1024x1536; undefined = as the model likes. */
   readonly size: string | undefined;
+  readonly format: PictureFormat;
 }
 
 export interface Drawn {
   readonly kind: "drawn";
-  /** In base64. */
-  readonly images: readonly string[];
+  /** In base64, or where they stand. */
+  readonly images: readonly (string | { readonly url: string })[];
   /** In OpenAI's shape; undefined = the upstream told none. */
   readonly usage: JsonRecord | undefined;
 }
 
+/** The upstream is still at it: its task is asked after again. */
+export interface Pending {
+  readonly kind: "pending";
+  readonly task: string;
+}
+
 export interface ImageWire {
+  /** Forms in which it gives pictures; the first stands where the client named none. Absent = inline only. */
+  readonly formats?: readonly PictureFormat[];
   /** Throws: Unmappable. */
   encode(request: ImageRequest, context: EncodeContext): Encoded;
-  decode(body: JsonRecord, context: DecodeContext): Drawn | WireError;
+  decode(body: JsonRecord, context: DecodeContext): Drawn | Pending | WireError;
+  /** Where a pending task is asked after. Absent = nothing is ever pending. */
+  taskAddress?(task: string, target: Target): string;
+}
+
+/** Texts to be put in the order in which they answer a question. */
+export interface RerankRequest {
+  readonly model: string;
+  readonly query: string;
+  readonly documents: readonly string[];
+  /** undefined = all of them. */
+  readonly top: number | undefined;
+  readonly returnsDocuments: boolean;
+}
+
+export interface Ranked {
+  readonly kind: "ranked";
+  readonly results: readonly { readonly index: number; readonly score: number }[];
+  /** In OpenAI's shape; undefined = the upstream told none. */
+  readonly usage: JsonRecord | undefined;
+}
+
+export interface RerankWire {
+  encode(request: RerankRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord, context: DecodeContext): Ranked | WireError;
+}
+
+/** A text to be said. */
+export interface SpeechRequest {
+  readonly model: string;
+  readonly text: string;
+  readonly voice: string;
+  /** As OpenAI names it: mp3, wav … */
+  readonly format: string;
+  readonly speed: number | undefined;
+}
+
+export interface Spoken {
+  readonly kind: "spoken";
+  readonly audio: Uint8Array;
+}
+
+/** A wire whose speech stands in a JSON answer. */
+export interface SpeechWire {
+  /** Throws: Unmappable. */
+  encode(request: SpeechRequest, context: EncodeContext): Encoded;
+  decode(body: JsonRecord, context: DecodeContext): Spoken | WireError;
+}
+
+/** Members of a body that passes otherwise: new values, and names that go. */
+export interface NativeEdits {
+  readonly set: JsonRecord;
+  readonly drop: readonly string[];
 }
 
 export interface Dialect {
@@ -130,8 +194,6 @@ export interface Dialect {
   readonly onlyStreams?: true;
   /** Media by address must be fetched by us and sent inline. */
   readonly inlinesMedia?: true;
-  /** Endpoints whose bodies are OpenAI's, or the family's, all the same: they pass. Absent = none. */
-  readonly passes?: readonly EndpointName[];
   /** Addresses that the upstream opens itself nevertheless. Absent = none. */
   opens?(url: string): boolean;
   /** The full URL, query included. `endpoint` is `chat` for every generation that is translated. */
@@ -140,6 +202,11 @@ export interface Dialect {
   takesStreamOptions?(wire: Wire, target: Target): boolean;
   /** Throws: Unmappable. */
   encode(request: HubRequest, context: EncodeContext): Encoded;
+  /**
+   * What a body in the wire's own format must say otherwise because the model's name says more than a name; undefined = nothing.
+   * Throws: Unmappable.
+   */
+  nativeEdits?(model: string, request: () => HubRequest): NativeEdits | undefined;
   /** A whole 200 body. */
   decode(body: JsonRecord, context: DecodeContext): readonly HubChunk[] | WireError;
   decoder(context: DecodeContext): StreamDecoder;
@@ -147,4 +214,6 @@ export interface Dialect {
   readError?(status: number, body: JsonRecord): WireError | undefined;
   readonly embeddings?: EmbeddingWire;
   readonly images?: ImageWire;
+  readonly rerank?: RerankWire;
+  readonly speech?: SpeechWire;
 }

@@ -12,6 +12,7 @@ import { coze } from "./coze.ts";
 import type { Dialect } from "./dialect.ts";
 import { dify } from "./dify.ts";
 import { gemini } from "./gemini.ts";
+import { minimax } from "./minimax.ts";
 import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { palm } from "./palm.ts";
@@ -34,6 +35,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   coze,
   dify,
   gemini,
+  minimax,
   ollama,
   palm,
   responses,
