@@ -2,10 +2,10 @@
 // before the message that says so goes on (reliability M11). Knows no channels and no database.
 import { WebSocket } from "ws";
 import type { RelayFault } from "#server/upstream/fault.ts";
-import { readJson } from "#server/upstream/hub.ts";
+import { type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { maskSecrets } from "#server/upstream/mask.ts";
 import type { Frame, RealtimeLine } from "#server/upstream/realtime.ts";
-import { heardTokens, readEvent } from "#server/upstream/realtime-events.ts";
+import { heardTokens, readEvent, withModel, withoutSecrets } from "#server/upstream/realtime-events.ts";
 import type { RealtimeBill } from "./realtime-bill.ts";
 import { refusals } from "./refusal.ts";
 import { realtimeError } from "./voices.ts";
@@ -96,7 +96,8 @@ export class RealtimeSession {
       this.#isQuiet = false;
       if (this.#isOver) return;
       bill.said(heardTokens(data, isBinary, bill.isNarrow));
-      this.#copy({ data, isBinary }, client, line.socket);
+      const changed = isBinary ? undefined : withModel(data, line.model);
+      this.#copy({ data: changed ?? data, isBinary }, client, line.socket);
     });
     client.on("pong", () => {
       this.#isAlive = true;
@@ -142,19 +143,20 @@ export class RealtimeSession {
     this.#isPumping = true;
     for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift()) {
       const { data, isBinary } = frame;
-      const booking = isBinary ? undefined : this.#bill(data);
+      const event = isBinary ? undefined : readJson(data.toString());
+      const booking = event && this.#bill(event);
       const fault = booking instanceof Promise ? await this.#held(booking) : booking;
-      const masked = isBinary ? data : maskSecrets(data, line.credentials);
+      const shown = event && withoutSecrets(event, line.secrets);
+      const masked = isBinary ? data : maskSecrets(shown ?? data, line.credentials);
       this.#copy({ data: masked, isBinary }, line.socket, client);
       if (fault !== undefined) this.end(fault, CLOSE.policy);
     }
     this.#isPumping = false;
   }
 
-  #bill(data: Buffer): ReturnType<RealtimeBill["heard"]> {
+  #bill(event: JsonRecord): ReturnType<RealtimeBill["heard"]> {
     const { bill } = this.#parts;
-    const event = readJson(data.toString());
-    const news = event && readEvent(event, bill.isNarrow);
+    const news = readEvent(event, bill.isNarrow);
     return news && bill.heard(news);
   }
 

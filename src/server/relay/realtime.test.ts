@@ -98,6 +98,7 @@ describe("a conversation", () => {
       await client.until("session.created");
       const item = { type: "conversation.item.create", item: { role: "user", content: "你好 " } };
       say(client, item);
+      say(client, { type: "session.update", session: { model } });
       say(client, { type: "response.create" });
       await client.until("response.done");
       say(client, { type: "response.create" });
@@ -111,6 +112,7 @@ describe("a conversation", () => {
       expect(client.events[3]).toEqual(done("resp_1"));
       const { req, heard } = lastTalk();
       expect(heard[0]).toBe(JSON.stringify(item));
+      expect(heard[1]).toBe('{"type":"session.update","session":{"model":"up stream"}}');
       expect(req.url).toBe("/v1/realtime?model=up%20stream");
       expect(req.headers.authorization).toBe(`Bearer ${CHANNEL_KEY}`);
       expect(req.headers["content-type"]).toBeUndefined();

@@ -48,8 +48,9 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
 /** A channel that does not have the client's format is asked in its wire's own, now and from now on. */
 async function elseTranslated(tools: AttemptTools, asked: Call, first: Result): Promise<Result> {
   if (first.kind !== "fault" || !isPathAbsent(first)) return first;
-  const { target, endpoint } = asked;
+  const { target, endpoint, trace } = asked;
   noteAbsence(target, endpoint);
+  trace.firstByteMs = 0;
   const second = await attempt(tools, asked);
   if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, endpoint);
   return second;

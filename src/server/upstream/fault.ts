@@ -315,7 +315,11 @@ export function redact(text: string, secrets: readonly string[]): string {
     .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "***");
 }
 
-function redactObject(value: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
+/** The same for every text in an object. */
+export function redactObject(
+  value: Record<string, unknown>,
+  secrets: readonly string[],
+): Record<string, unknown> {
   // What JSON.stringify made of an object, JSON.parse makes an object again; the replacer keeps it JSON.
   const text = JSON.stringify(value, (_, item: unknown) =>
     typeof item === "string" ? redact(item, secrets) : item,

@@ -250,14 +250,6 @@ describe("a plan", () => {
     expect(port({ slug: "ollama", baseUrl: "http://localhost:11434/v1" })).toBe(11_434);
     expect(port({ slug: "openai", baseUrl: "http://localhost:11434" })).toBeUndefined();
   });
-
-  it("answers a wire that is not spoken with a fault that another channel may mend", () => {
-    expect(planOf({ slug: "xunfei", key: "a|b|c" })).toMatchObject({
-      code: "unsupported_channel_type",
-      retry: true,
-      blame: "none",
-    });
-  });
 });
 
 it("calls a model by the name its wire has for it", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { heardTokens, readEvent } from "./realtime-events.ts";
+import { heardTokens, readEvent, withModel, withoutSecrets } from "./realtime-events.ts";
 
 describe("events that cost something", () => {
   const second = Buffer.alloc(48_000).toString("base64");
@@ -47,4 +47,28 @@ it("a client's sound and text count by their length", () => {
   expect({ tokens, isAudio }).toEqual({ tokens: 11, isAudio: true });
   expect(heardTokens(Buffer.from("12345678"), false, false)).toEqual({ tokens: 2, isAudio: false });
   expect(heardTokens(Buffer.alloc(64_000), true, false)).toEqual({ tokens: 10, isAudio: true });
+});
+
+describe("events that cannot pass as they are", () => {
+  it("a client's settings name the model that was chosen", () => {
+    const event = { type: "session.update", session: { model: "gpt-realtime", voice: "ash" } };
+    const data = Buffer.from(JSON.stringify(event));
+    expect(withModel(data, "gpt-realtime")).toBeUndefined();
+    expect(JSON.parse(String(withModel(data, "up-1")))).toEqual({
+      type: "session.update",
+      session: { model: "up-1", voice: "ash" },
+    });
+    expect(
+      withModel(Buffer.from('{"type":"session.update","session":{"voice":"ash"}}'), "m"),
+    ).toBeUndefined();
+    expect(withModel(Buffer.from('{"type":"response.create"}'), "m")).toBeUndefined();
+  });
+
+  it("errors name neither account nor host", () => {
+    const error = { message: "limit of org-abcdef12 at secret.host" };
+    expect(String(withoutSecrets({ type: "error", error }, ["secret.host"]))).not.toMatch(/abcdef|secret/);
+    const response = { status: "failed", status_details: { type: "failed", error } };
+    expect(String(withoutSecrets({ type: "response.done", response }, []))).not.toContain("abcdef");
+    expect(withoutSecrets({ type: "response.done", response: { usage: {} } }, [])).toBeUndefined();
+  });
 });

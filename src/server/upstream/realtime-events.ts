@@ -1,5 +1,7 @@
-// Reads the events of a realtime conversation as far as they cost something (providers 17.4). Pure; it changes none.
-import { asObject, asText, type JsonRecord } from "./hub.ts";
+// Reads the events of a realtime conversation as far as they cost something (providers 17.4), and changes the two kinds that cannot pass
+// as they are: errors that name what is not the client's, and settings that name a model. Pure.
+import { redactObject } from "./fault.ts";
+import { asObject, asText, type JsonRecord, readJson } from "./hub.ts";
 
 /** What an event means for the bill. */
 export type RealtimeNews =
@@ -23,6 +25,9 @@ const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
 const AUDIO_DELTA = /^response\.(output_)?audio\.delta$/;
 const DELTA = /^response\.[\w.]+\.delta$/;
 const APPEND = Buffer.from("input_audio_buffer.append");
+const UPDATE = Buffer.from("session.update");
+/** Behind it a type could hide; sound in base64 has none. */
+const ESCAPE = Buffer.from("\\u");
 /** The type stands near the begin of every event that a client writes. */
 const HEAD_BYTES = 256;
 
@@ -55,6 +60,27 @@ export function heardTokens(
     ? soundTokens(data.length, HEARD_PER_SECOND, isNarrow)
     : Math.ceil(data.length / BYTES_PER_TOKEN);
   return { tokens, isAudio };
+}
+
+/**
+ * The model was chosen, and priced, at the begin: a client that names one in its settings, by the name it knows, gets the same.
+ * undefined = the message passes as it is.
+ */
+export function withModel(data: Buffer, model: string): Buffer | undefined {
+  if (!(data.includes(UPDATE) || data.includes(ESCAPE))) return undefined;
+  const event = readJson(data.toString());
+  const session = event?.["type"] === "session.update" ? asObject(event["session"]) : undefined;
+  const named = session?.["model"];
+  if (named === undefined || named === model) return undefined;
+  return Buffer.from(JSON.stringify({ ...event, session: { ...session, model } }));
+}
+
+/** An error without the upstream's accounts and addresses (reliability R18, R19); undefined = the event passes as it is. */
+export function withoutSecrets(event: JsonRecord, secrets: readonly string[]): Buffer | undefined {
+  const response = asObject(event["response"]);
+  const details = asObject(response?.["status_details"]);
+  if (event["type"] !== "error" && asObject(details?.["error"]) === undefined) return undefined;
+  return Buffer.from(JSON.stringify(redactObject(event, secrets)));
 }
 
 /** Sound comes in base64: four letters for three bytes. */

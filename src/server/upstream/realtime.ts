@@ -39,8 +39,12 @@ export interface RealtimeLine {
   readonly socket: WebSocket;
   /** What came before anybody listened. */
   readonly first: readonly Frame[];
+  /** Upstream name. */
+  readonly model: string;
   /** The channel's credential: not to reach the client. */
   readonly credentials: readonly Buffer[];
+  /** Strings that no caller may read in an error. */
+  readonly secrets: readonly string[];
 }
 
 /** Source: providers 2.6. */
@@ -72,8 +76,11 @@ export async function openRealtime(
   call.cancellation.watch(opening.abort);
   const result = await opening.result;
   if (result.kind !== "open") return faultIn(result, plan, tools.now());
-  const made = (signed.secrets ?? []).map((text) => Buffer.from(text));
-  return firstWord(result.socket, { ...call, plan, credentials: [...plan.credentials, ...made] });
+  const { secrets: made = [] } = signed;
+  const credentials = [...plan.credentials, ...made.map((text) => Buffer.from(text))];
+  const secrets = [...plan.secrets, ...made];
+  const line = { kind: "line", socket: result.socket, model, credentials, secrets } as const;
+  return firstWord(line, call.cancellation);
 }
 
 function aborted(): RelayFault {
@@ -106,23 +113,18 @@ function faultIn(
   return statusFault({ status, body: parseObject(body), text, retryAfterMs, secrets });
 }
 
-interface Opened {
-  readonly plan: Plan;
-  readonly credentials: readonly Buffer[];
-  readonly cancellation: Cancellation;
-}
-
 /** Waits for the server's first message: some accept everybody and then say that the key is wrong. */
 function firstWord(
-  socket: WebSocket,
-  { plan, credentials, cancellation }: Opened,
+  line: Omit<RealtimeLine, "first">,
+  cancellation: Cancellation,
 ): Promise<RealtimeLine | RelayFault> {
+  const { socket, secrets } = line;
   return new Promise((resolve) => {
     const first: Frame[] = [];
     const keep = (data: Buffer, isBinary: boolean) => {
       first.push({ data, isBinary });
       // What came in the same piece of data is told too.
-      if (first.length === 1) end(isBinary ? undefined : errorIn(data, plan.secrets));
+      if (first.length === 1) end(isBinary ? undefined : errorIn(data, secrets));
     };
     const onClose = (code: number) => end(networkFault({ code: "reset", detail: `closed with ${code}` }));
     const end = (fault: RelayFault | undefined) => {
@@ -132,7 +134,7 @@ function firstWord(
       socket.pause();
       queueMicrotask(() => socket.off("message", keep));
       if (fault === undefined) {
-        resolve({ kind: "line", socket, first, credentials });
+        resolve({ ...line, first });
         return;
       }
       socket.terminate();
