@@ -212,6 +212,9 @@ const recipes: Readonly<Record<string, Recipe>> = {
     body: { id: (await freshCode(world)).id, name: "renamed", quota: 2_000 },
   }),
   "GET /api/channel/test": () => ({ path: "/api/channel/test?scope=disabled" }),
+  "POST /api/channel/upstream_models": ({ provider }) => ({
+    body: { type: 8, key: `sk-canary-${freshName()}`, base_url: provider.url },
+  }),
   "POST /api/channel/": ({ provider }) => ({
     body: {
       type: 8,

@@ -47,11 +47,12 @@ export interface FuzzWorld {
   close(): Promise<void>;
 }
 
-/** A channel's provider: answers chats, and what is left of ten dollars. */
+/** A channel's provider: answers chats, what is left of ten dollars, and its models. */
 function startProvider(): Promise<HttpEmulator> {
   return startHttpEmulator(({ path }) => {
     if (path.endsWith("/subscription")) return { json: { hard_limit_usd: 10, has_payment_method: true } };
     if (path.endsWith("/usage")) return { json: { total_usage: 250 } };
+    if (path.endsWith("/models")) return { json: { object: "list", data: [{ id: "some-model" }] } };
     return { json: chatReply("pong") };
   });
 }
