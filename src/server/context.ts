@@ -162,11 +162,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
   const sessions = createSessions({ db, clock, secrets });
 
-  if (store.dialect === "postgres") {
-    const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
-    cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
-    cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
-  }
+  if (store.dialect === "postgres") mindOthers({ config, options, candidates, ledger, events, onError }, cleanup);
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });
   events.ledgerRecovered(await ledger.recover());
@@ -204,6 +200,17 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     stopping: stop.signal,
     dispose: () => cleanup.run(),
   };
+}
+
+type Minded = Pick<Context, "config" | "options" | "candidates" | "ledger" | "events"> & {
+  readonly onError: (error: unknown) => void;
+};
+
+/** Where others may write to the database too: reads anew what they may have changed, and takes over from those that died. */
+function mindOthers({ config, options, candidates, ledger, events, onError }: Minded, cleanup: Cleanup): void {
+  const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
+  cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
+  cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
 }
 
 type Post = Pick<Context, "mailer" | "resets" | "wechat" | "reminders" | "notify">;

@@ -133,7 +133,7 @@ test("the released migrations are the ones that were released", () => {
         "1ef97d9c1f32adaad532c85d0725e814c7f276c2f99f5f0ac7cfae922bcf48c2",
       ],
       [
-        "0009-traffic",
+        "0008-traffic",
         "81cbc3ec686206060d9a01d5b2602954e09c2b9684d2cfc193ee1848b325b778",
         "7e66734b2a6cefbc4a3c318c9fb51391cceaf5d862e3724e6b184a0f91fdb141",
       ],

@@ -6,7 +6,7 @@ import { operations } from "./0004-operations.ts";
 import { openings } from "./0005-openings.ts";
 import { recentLogs } from "./0006-recent-logs.ts";
 import { survivors } from "./0007-survivors.ts";
-import { traffic } from "./0009-traffic.ts";
+import { traffic } from "./0008-traffic.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [

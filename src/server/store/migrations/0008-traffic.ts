@@ -20,7 +20,7 @@ function statements(int: string, bare: string): string[] {
 }
 
 export const traffic: Migration = {
-  name: "0009-traffic",
+  name: "0008-traffic",
   sqlite: statements("integer", " STRICT, WITHOUT ROWID"),
   postgres: statements("bigint", ""),
 };
