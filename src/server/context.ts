@@ -162,7 +162,8 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const defaultPassword = cleanup.keep(createDefaultPassword({ db, coord }), (it) => it.close());
   const sessions = createSessions({ db, clock, secrets });
 
-  if (store.dialect === "postgres") mindOthers({ config, options, candidates, ledger, events, onError }, cleanup);
+  if (store.dialect === "postgres")
+    mindOthers({ config, options, candidates, ledger, events, onError }, cleanup);
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });
   events.ledgerRecovered(await ledger.recover());
@@ -207,7 +208,10 @@ type Minded = Pick<Context, "config" | "options" | "candidates" | "ledger" | "ev
 };
 
 /** Where others may write to the database too: reads anew what they may have changed, and takes over from those that died. */
-function mindOthers({ config, options, candidates, ledger, events, onError }: Minded, cleanup: Cleanup): void {
+function mindOthers(
+  { config, options, candidates, ledger, events, onError }: Minded,
+  cleanup: Cleanup,
+): void {
   const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
   cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
   cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
