@@ -8,6 +8,7 @@ import {
   type HubRequest,
   type HubTool,
   type HubToolChoice,
+  hintsWithin,
   mediaUrl,
   ToolNames,
   textOf,
@@ -38,7 +39,8 @@ const SEARCHING = /search|sonar|:online$/;
 export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBody {
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { extras, stop, n, logprobs } = request;
-  const dropped: string[] = [];
+  // Names and details have their words here.
+  const dropped = hintsWithin(request).filter((name) => name === "cache_control");
   const effort = request.reasoning && effortWord(request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");

@@ -9,6 +9,7 @@ import {
   type HubTool,
   type HubToolChoice,
   hintsBeyond,
+  hintsWithin,
   mediaUrl,
   ToolNames,
   textOf,
@@ -32,7 +33,8 @@ const TOOL_NAME_LIMIT = 64;
 export function responsesBody(request: HubRequest): Encoded {
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { logprobs, maxTokens, reasoning, tools } = request;
-  const dropped = hintsBeyond(request, ABILITIES);
+  const within = hintsWithin(request).filter((name) => !name.endsWith(".detail"));
+  const dropped = [...hintsBeyond(request, ABILITIES), ...within];
   if (request.stop !== undefined && request.stop.length > 0) dropped.push("stop");
   const include = [
     ...(logprobs === undefined ? [] : ["message.output_text.logprobs"]),
