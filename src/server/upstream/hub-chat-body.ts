@@ -40,7 +40,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { extras, stop, n, logprobs } = request;
   // Names and details have their words here.
-  const dropped = hintsWithin(request).filter((name) => name === "cache_control");
+  const dropped: string[] = hintsWithin(request).filter((name) => name === "cache_control");
   const effort = request.reasoning && effortWord(request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");
