@@ -113,7 +113,8 @@ module.exports = {
     },
     {
       name: "dialects-are-pure",
-      comment: "dialects, upstream's and clients', import only contract, hub, sse and fault: pure, so fixtures suffice.",
+      comment:
+        "dialects, upstream's and clients', import only contract, hub, sse and fault: pure, so fixtures suffice.",
       severity: "error",
       from: { path: "^src/server/upstream/(dialects|clients)/", pathNot: TESTS },
       to: {
