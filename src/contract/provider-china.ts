@@ -185,6 +185,7 @@ export const chinaVendors: readonly Provider[] = [
       transcription: "/api/paas/v4/audio/transcriptions",
       moderation: "/api/paas/v4/moderations",
       rerank: "/api/paas/v4/rerank",
+      realtime: "/api/paas/v4/realtime",
       messages: "/api/anthropic/v1/messages",
     },
     // Source: providers 9.3, 29.7.

@@ -1,6 +1,6 @@
 // Default models per channel type: what GET /api/models answers and the form offers. Data only; the console reads it from the
-// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: providers 25 (2026-11). Left out: models reachable
-// only through endpoints that are not relayed (realtime, OCR, video; MiniMax speech and images).
+// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: providers 25
+// (2026-11). Left out: models reachable only through endpoints that are not relayed (OCR, video).
 import { providers } from "./providers.ts";
 
 function names(text: string): readonly string[] {
@@ -12,7 +12,7 @@ const openai = names(`
   gpt-5.3-codex gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max
   gpt-5.1-codex-mini gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini
   o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-audio-1.5 gpt-audio-mini
-  gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
+  gpt-realtime gpt-realtime-2.1 gpt-realtime-mini gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
   omni-moderation-latest text-embedding-3-small text-embedding-3-large
   gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct gpt-4 gpt-4-0613 gpt-4-turbo
   gpt-4-turbo-2024-04-09 gpt-4o-2024-05-13 gpt-4o-2024-08-06 gpt-4o-2024-11-20 chatgpt-4o-latest

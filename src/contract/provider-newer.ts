@@ -316,6 +316,7 @@ export const newerTypes: readonly Provider[] = [
       responses: "/compatible-mode/v1/responses",
       models: "/compatible-mode/v1/models",
       rerank: "/compatible-api/v1/reranks",
+      realtime: "/api-ws/v1/realtime",
       messages: "/apps/anthropic/v1/messages",
     },
   },

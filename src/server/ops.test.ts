@@ -63,6 +63,7 @@ test("calls, tokens, quota, durations, failures and the state of the books can b
   expect(readValue(text, 'tollgate_relay_duration_seconds_bucket{endpoint="chat",le="300"}')).toBe(3);
   expect(readValue(text, 'tollgate_relay_first_byte_seconds_count{endpoint="chat"}')).toBe(2);
   expect(readValue(text, "tollgate_relay_running")).toBe(0);
+  expect(readValue(text, "tollgate_realtime_running")).toBe(0);
   expect(readValue(text, "tollgate_ledger_mismatches")).toBe(0);
   expect(text).toMatch(/^tollgate_channel_failures_total\{channel="1",code="[a-z_]+"\} 1$/m);
   expect(text).toContain("# TYPE tollgate_relay_duration_seconds histogram");

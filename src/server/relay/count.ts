@@ -1,10 +1,10 @@
-// How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here. Nobody is charged.
+// How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here.
+// Nobody is charged.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import { attempt } from "#server/upstream/attempt.ts";
 import { valuesOf } from "#server/upstream/body.ts";
 import { objectMember } from "#server/upstream/clients/generate-fields.ts";
-import type { Cancellation, JsonRecord } from "#server/upstream/hub.ts";
-import { readJson } from "#server/upstream/hub.ts";
+import { type Cancellation, type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { wholeObject } from "#server/upstream/json.ts";
 import { planCall } from "#server/upstream/plan.ts";
 import { promptParts } from "#server/upstream/prompt.ts";

@@ -52,6 +52,7 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
     handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false),
   });
   const running = new Map<Conversation, Promise<void>>();
+  rooms.ctx.events.measure("tollgate_realtime_running", () => running.size);
   const ids = new WeakMap<RelayRequest, string>();
   server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
   const begin = (client: WebSocket, req: RelayRequest) => {

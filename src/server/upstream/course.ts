@@ -1,5 +1,5 @@
-// How the answer of one call becomes the client's reply: three courses stand, bytes that pass (passing.ts, native.ts) and answers that
-// are translated (translate.ts). Types only.
+// How the answer of one call becomes the client's reply: bytes that pass (passing.ts, native.ts, tasks.ts), answers that are translated
+// (translate.ts), and those that come whole and are told in OpenAI's words (whole.ts, speak.ts). Types only.
 import type { Quirks } from "#contract/providers.ts";
 import type { RelayFault, UpstreamError } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";

@@ -60,6 +60,14 @@ describe("addresses", () => {
       "https://r.openai.azure.com/openai/realtime?deployment=gpt-4o&api-version=2024-10-01-preview",
     ],
     [
+      { slug: "zhipu", endpoint: "realtime", model: "m" },
+      "https://open.bigmodel.cn/api/paas/v4/realtime?model=m",
+    ],
+    [
+      { slug: "ali-bailian", endpoint: "realtime", model: "m" },
+      "https://dashscope.aliyuncs.com/api-ws/v1/realtime?model=m",
+    ],
+    [
       { slug: "azure", endpoint: "realtime", baseUrl: "https://r.openai.azure.com", other: "v1" },
       "https://r.openai.azure.com/openai/v1/realtime?model=gpt-4o",
     ],

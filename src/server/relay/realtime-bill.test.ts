@@ -1,0 +1,97 @@
+// What a conversation may cost while a response is being made, and what becomes of money that is not there or cannot be booked.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/fake-realtime.ts";
+import { openClient } from "#test/realtime-client.ts";
+import { createRelayWorld } from "#test/relay-world.ts";
+
+const world = createRelayWorld();
+const model = "gpt-realtime";
+let provider: FakeRealtime;
+
+beforeAll(async () => {
+  provider = await createFakeRealtime();
+});
+
+afterAll(() => provider.close());
+
+beforeEach(() => world.addChannel({ type: 1, baseUrl: provider.url, models: model }));
+
+afterEach(() => vi.restoreAllMocks());
+
+function open() {
+  const url = `${world.url.replace("http", "ws")}/v1/realtime?model=${model}`;
+  return openClient(url, [], { authorization: `Bearer sk-${world.token.key}` });
+}
+
+/** So many seconds of sound: 20 tokens each, at 32 quota. */
+function speak(talk: Talk, seconds: number): void {
+  const delta = Buffer.alloc(seconds * 48_000).toString("base64");
+  talk.say({ type: "response.output_audio.delta", response_id: "r", delta });
+}
+
+const usage = (output: number) => ({
+  input_tokens: 10,
+  output_tokens: output,
+  output_token_details: { audio_tokens: output },
+});
+
+async function makeSpeech(talk: Talk, pieces: number): Promise<void> {
+  talk.say({ type: "session.created", session: {} });
+  talk.say({ type: "response.created", response: { id: "r" } });
+  for (let piece = 0; piece < pieces; piece += 1) {
+    speak(talk, 20);
+    await sleep(280);
+  }
+}
+
+it("more is set aside while a long response is made", async () => {
+  const extend = vi.spyOn(world.ctx.ledger, "extend");
+  const done = { type: "response.done", response: { id: "r", usage: usage(2_000) } };
+  provider.script((talk) => void makeSpeech(talk, 5).then(() => talk.say(done)));
+  const { charged, open: left } = await world.costOf(async () => {
+    const client = open();
+    await client.until("response.done");
+    client.socket.close();
+    await client.closed;
+  });
+  expect(extend).toHaveBeenCalled();
+  expect(charged).toBe(2_000 * 32 + 10 * 2);
+  expect(left).toBe(0);
+});
+
+it("a response that nothing more can be set aside for is ended, and paid for as far as it came", async () => {
+  await world.changeToken({ unlimited_quota: 0, remain_quota: 50_000 });
+  provider.script((talk) => void makeSpeech(talk, 20));
+  const {
+    charged,
+    log,
+    open: left,
+  } = await world.costOf(async () => {
+    const client = open();
+    expect(await client.closed).toEqual([1008, "insufficient_user_quota"]);
+    expect(client.events.at(-1)).toMatchObject({ type: "error" });
+  });
+  expect(charged).toBeGreaterThan(20_000);
+  expect(charged).toBeLessThanOrEqual(50_000);
+  expect(log).toMatchObject({ estimated: 1, model_name: model });
+  expect(left).toBe(0);
+});
+
+it("a conversation ends when a response cannot be booked", async () => {
+  vi.spyOn(world.ctx.ledger, "settle").mockRejectedValueOnce(new Error("disk full"));
+  provider.script((talk) => {
+    talk.say({ type: "session.created", session: {} });
+    talk.say({ type: "response.done", response: { id: "r", usage: usage(1) } });
+  });
+  const client = open();
+  expect((await client.closed)[1]).toBe("booking_failed");
+});
+
+it("nothing begins for which nothing can be set aside", async () => {
+  await world.changeToken({ unlimited_quota: 0, remain_quota: 100 });
+  const before = provider.talks.length;
+  const client = open();
+  expect(await client.closed).toEqual([1008, "pre_consume_token_quota_failed"]);
+  expect(provider.talks).toHaveLength(before);
+});
