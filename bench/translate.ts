@@ -4,7 +4,7 @@ import { cpuUsage } from "node:process";
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
 import type { Call } from "#server/upstream/call.ts";
-import type { Course } from "#server/upstream/course.ts";
+import type { Course } from "#server/upstream/courses/course.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { type Plan, planCall } from "#server/upstream/plan.ts";
 import { prepare } from "#server/upstream/prepare.ts";

@@ -4,7 +4,7 @@ import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
-import type { Heard } from "#server/upstream/course.ts";
+import type { Heard } from "#server/upstream/courses/course.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";

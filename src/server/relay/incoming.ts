@@ -3,6 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
+import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import type { FormBody } from "#server/upstream/form.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import {
@@ -13,7 +14,6 @@ import {
   type Tally,
   wholeObject,
 } from "#server/upstream/json.ts";
-import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** The endpoints that carry text and are billed by tokens. */

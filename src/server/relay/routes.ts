@@ -2,8 +2,8 @@
 // no database.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { identifyCaller } from "#server/accounts/address.ts";
+import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
-import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import type { BillingPart } from "./billing.ts";
 import type { EmbedKind } from "./gemini-embed.ts";
 import type { TextEndpoint } from "./incoming.ts";

@@ -2,10 +2,10 @@
 // no database.
 import { isUtf8 } from "node:buffer";
 import { imageFactors } from "#contract/image-prices.ts";
+import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import { type FormBody, fieldText, readForm } from "#server/upstream/form.ts";
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { newTally, wholeObject } from "#server/upstream/json.ts";
-import type { TaskEndpoint } from "#server/upstream/tasks.ts";
 import type { Incoming, Outside } from "./incoming.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { soundSeconds } from "./sound.ts";

@@ -2,7 +2,7 @@
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import type { ClientBody } from "./body.ts";
-import type { Course, Heard } from "./course.ts";
+import type { Course, Heard } from "./courses/course.ts";
 import type { RelayFault } from "./fault.ts";
 import type { FormBody } from "./form.ts";
 import type { Cancellation, JsonRecord } from "./hub.ts";

@@ -1,7 +1,7 @@
 // Amazon's event stream, a binary framing of streamed answers. Source: providers 23.1: four bytes of total length, four of header length,
 // CRC32 of these eight; headers; payload; CRC32 of all before. Big endian.
 import { crc32 } from "node:zlib";
-import type { EventReader } from "./course.ts";
+import type { EventReader } from "./courses/course.ts";
 import { EVENT_LIMIT_BYTES, type SseEvent } from "./sse.ts";
 
 const PRELUDE_BYTES = 12;

@@ -1,6 +1,6 @@
 // Framings of streamed answers besides server-sent events.
 
-import type { EventReader } from "./course.ts";
+import type { EventReader } from "./courses/course.ts";
 import { EVENT_LIMIT_BYTES, type SseEvent } from "./sse.ts";
 
 const LF = 0x0a;

@@ -2,14 +2,14 @@
 // dialect says what goes out and reads what comes back. Pure.
 import { valuesOf } from "./body.ts";
 import type { Call, Prepared } from "./call.ts";
+import { imageList, imageRequest } from "./courses/draw.ts";
+import { embeddingList, embeddingRequest } from "./courses/embed.ts";
+import { rerankList, rerankRequest } from "./courses/rank.ts";
+import { SpeechCourse, speechRequest } from "./courses/speak.ts";
+import { WholeCourse, type WholeOptions } from "./courses/whole.ts";
 import type { Encoded } from "./dialects/dialect.ts";
-import { imageList, imageRequest } from "./draw.ts";
-import { embeddingList, embeddingRequest } from "./embed.ts";
 import type { JsonRecord } from "./hub.ts";
 import type { Plan, Way } from "./plan.ts";
-import { rerankList, rerankRequest } from "./rank.ts";
-import { SpeechCourse, speechRequest } from "./speak.ts";
-import { WholeCourse, type WholeOptions } from "./whole.ts";
 
 const NOTHING: readonly string[] = [];
 

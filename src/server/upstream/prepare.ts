@@ -6,18 +6,18 @@ import type { NativeFormat, RenderContext } from "./clients/client.ts";
 import { generateCount } from "./clients/generate-native.ts";
 import { clients, natives } from "./clients/index.ts";
 import { messagesCount } from "./clients/messages-native.ts";
-import type { Course } from "./course.ts";
+import type { Course } from "./courses/course.ts";
+import { NativeCourse } from "./courses/native.ts";
+import { PassingCourse } from "./courses/passing.ts";
+import { isTask, TaskCourse, type TaskEndpoint } from "./courses/tasks.ts";
+import { TranslatingCourse } from "./courses/translate.ts";
 import { dialects } from "./dialects/index.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
 import { type HubRequest, Unmappable } from "./hub-request.ts";
 import { editObject, type ObjectEdits, wholeObject } from "./json.ts";
-import { NativeCourse } from "./native.ts";
-import { PassingCourse } from "./passing.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { toldWhole } from "./prepare-whole.ts";
-import { isTask, TaskCourse, type TaskEndpoint } from "./tasks.ts";
-import { TranslatingCourse } from "./translate.ts";
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */

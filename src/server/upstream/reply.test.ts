@@ -1,7 +1,7 @@
 // A mistake of ours while an answer is read ends the call at once, and says so to nobody but the operator.
 import { describe, expect, it } from "vitest";
 import type { Result } from "./call.ts";
-import type { Course, Meter } from "./course.ts";
+import type { Course, Meter } from "./courses/course.ts";
 import { Receiver } from "./reply.ts";
 import { SseReader } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";

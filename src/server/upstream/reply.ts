@@ -3,7 +3,7 @@
 import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
 import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
-import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
+import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./courses/course.ts";
 import { localFault, networkFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
 import { maskSecrets } from "./mask.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Quirks } from "#contract/providers.ts";
+import { SseReader } from "#server/upstream/sse.ts";
 import { StreamMeter, wholeAsEvents } from "./meter.ts";
-import { SseReader } from "./sse.ts";
 
 function follow(quirks: Quirks | undefined, ...payloads: readonly unknown[]) {
   const meter = new StreamMeter({ endpoint: "chat", quirks, secrets: ["sk-secret"], hidesUsage: true });

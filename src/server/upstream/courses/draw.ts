@@ -1,7 +1,7 @@
 // Pictures on wires that are not OpenAI's: a text in, pictures out. The client always speaks OpenAI (providers 4.9).
-import type { Drawn, ImageRequest, PictureFormat } from "./dialects/dialect.ts";
-import { asNumber, asText, type JsonRecord } from "./hub.ts";
-import { Unmappable } from "./hub-request.ts";
+import type { Drawn, ImageRequest, PictureFormat } from "#server/upstream/dialects/dialect.ts";
+import { asNumber, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import { Unmappable } from "#server/upstream/hub-request.ts";
 
 /** Members that a wire reads, or that are settled here. */
 const READ: ReadonlySet<string> = new Set(["model", "prompt", "n", "size", "response_format", "stream"]);

@@ -1,8 +1,8 @@
 // Replies of OpenAI's wire whose vendor says some things in its own way, brought into OpenAI's: content as a list of parts, words for the
 // end of an answer. Everything else stays as it came. Pure.
 import type { Quirks } from "#contract/providers.ts";
-import { asList, asObject, type JsonRecord } from "./hub.ts";
-import { FINISHES, splitContent } from "./hub-chat-reply.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { FINISHES, splitContent } from "#server/upstream/hub-chat-reply.ts";
 
 /** A reply or chunk in OpenAI's words; undefined = it is already, and its bytes may pass. */
 export function tidied(reply: JsonRecord, quirks: Quirks | undefined): JsonRecord | undefined {

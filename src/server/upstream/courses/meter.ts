@@ -1,13 +1,14 @@
 // Follows one streamed reply on OpenAI's wire event by event: says what goes on to the client, keeps the last usage, listens for
 // text, finish and errors. It changes an event only where a quirk of the row asks for it.
+
+import { statusFault, unreadableFault } from "#server/upstream/fault.ts";
+import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import { DONE_EVENT, dataText, fieldOf, isDone, renderEvent, type SseEvent } from "#server/upstream/sse.ts";
+import { ReplyTap, Seen } from "#server/upstream/tap.ts";
+import { findUsage } from "#server/upstream/usage.ts";
+import { errorIn200, parseObject, type ReplyContext } from "#server/upstream/verdict.ts";
 import type { EventAction, Meter } from "./course.ts";
-import { statusFault, unreadableFault } from "./fault.ts";
-import { asObject, type JsonRecord, readJson } from "./hub.ts";
-import { DONE_EVENT, dataText, fieldOf, isDone, renderEvent, type SseEvent } from "./sse.ts";
-import { ReplyTap, Seen } from "./tap.ts";
 import { tidied } from "./tidy.ts";
-import { findUsage } from "./usage.ts";
-import { errorIn200, parseObject, type ReplyContext } from "./verdict.ts";
 
 export interface MeterOptions extends ReplyContext {
   /** We asked for usage and the client did not: the chunk that brings nothing else is ours to keep. */

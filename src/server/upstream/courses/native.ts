@@ -1,15 +1,21 @@
 // The course of a foreign format that client and upstream share: Anthropic Messages, Gemini, Responses. Bytes pass as they came; usage,
 // errors and the end are read on the way.
 import type { Quirks } from "#contract/providers.ts";
-import type { NativeFormat, ReplyKeys } from "./clients/client.ts";
+import type { NativeFormat, ReplyKeys } from "#server/upstream/clients/client.ts";
+import type { Dialect } from "#server/upstream/dialects/dialect.ts";
+import {
+  nativeFault,
+  type RelayFault,
+  type UpstreamError,
+  unreadableFault,
+  wireFault,
+} from "#server/upstream/fault.ts";
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import type { SseEvent } from "#server/upstream/sse.ts";
+import { type KeyTable, keyTable, ReplyTap, Seen } from "#server/upstream/tap.ts";
+import { parseObject } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, EventReader, Meter, Whole } from "./course.ts";
-import type { Dialect } from "./dialects/dialect.ts";
-import { nativeFault, type RelayFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
 import { JsonEvents } from "./passing.ts";
-import type { SseEvent } from "./sse.ts";
-import { type KeyTable, keyTable, ReplyTap, Seen } from "./tap.ts";
-import { parseObject } from "./verdict.ts";
 
 export interface NativeOptions {
   readonly format: NativeFormat;

@@ -1,9 +1,9 @@
 // How the answer of one call becomes the client's reply: bytes that pass (passing.ts, native.ts, tasks.ts), answers that are translated
 // (translate.ts), and those that come whole and are told in OpenAI's words (whole.ts, speak.ts). Types only.
 import type { Quirks } from "#contract/providers.ts";
-import type { RelayFault, UpstreamError } from "./fault.ts";
-import type { JsonRecord } from "./hub.ts";
-import type { SseEvent } from "./sse.ts";
+import type { RelayFault, UpstreamError } from "#server/upstream/fault.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { SseEvent } from "#server/upstream/sse.ts";
 
 /** The generated text of a reply, as far as it has come. */
 export interface Heard {

@@ -1,10 +1,11 @@
 // Speech on wires that put it into JSON: a text in, sound out (providers 19.3). The client speaks OpenAI.
+
+import type { SpeechRequest, Spoken, WireError } from "#server/upstream/dialects/dialect.ts";
+import { type RelayFault, unreadableFault, wireFault } from "#server/upstream/fault.ts";
+import { asNumber, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import { Unmappable } from "#server/upstream/hub-request.ts";
+import { parseObject } from "#server/upstream/verdict.ts";
 import type { Course, Meter, StreamOfWhole } from "./course.ts";
-import type { SpeechRequest, Spoken, WireError } from "./dialects/dialect.ts";
-import { type RelayFault, unreadableFault, wireFault } from "./fault.ts";
-import { asNumber, asText, type JsonRecord } from "./hub.ts";
-import { Unmappable } from "./hub-request.ts";
-import { parseObject } from "./verdict.ts";
 import { WholeCourse, type WholeOptions } from "./whole.ts";
 
 const READ: ReadonlySet<string> = new Set([

@@ -1,14 +1,14 @@
 // The course of OpenAI's own wire: bodies and events pass as they came, after a look.
 import type { Quirks } from "#contract/providers.ts";
+import { type RelayFault, statusFault, type UpstreamError, unreadableFault } from "#server/upstream/fault.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import { dataText, type SseEvent, SseReader } from "#server/upstream/sse.ts";
+import { ReplyTap } from "#server/upstream/tap.ts";
+import { findUsage } from "#server/upstream/usage.ts";
+import { judgeReply, parseObject, readReply } from "#server/upstream/verdict.ts";
 import type { Course, EventReader, Meter, Whole } from "./course.ts";
-import { type RelayFault, statusFault, type UpstreamError, unreadableFault } from "./fault.ts";
-import type { JsonRecord } from "./hub.ts";
 import { type MeterOptions, StreamMeter, wholeAsEvents } from "./meter.ts";
-import { dataText, type SseEvent, SseReader } from "./sse.ts";
-import { ReplyTap } from "./tap.ts";
 import { tidied } from "./tidy.ts";
-import { findUsage } from "./usage.ts";
-import { judgeReply, parseObject, readReply } from "./verdict.ts";
 
 export class PassingCourse implements Course {
   readonly onlyStreams = false;

@@ -1,17 +1,29 @@
 // The course of an answer in another format than the client's: a dialect decodes it into the hub, the client's dialect renders it. One
 // event at a time, nothing is collected that need not be.
 import type { Quirks } from "#contract/providers.ts";
-import type { ClientDialect, RenderContext, StreamRenderer } from "./clients/client.ts";
+import type { ClientDialect, RenderContext, StreamRenderer } from "#server/upstream/clients/client.ts";
+import type {
+  DecodeContext,
+  Dialect,
+  StreamDecoder,
+  WireError,
+  WireEvent,
+} from "#server/upstream/dialects/dialect.ts";
+import {
+  type RelayFault,
+  statusFault,
+  type UpstreamError,
+  unreadableFault,
+  wireFault,
+} from "#server/upstream/fault.ts";
+import { LineReader } from "#server/upstream/frames.ts";
+import { AwsReader } from "#server/upstream/frames-aws.ts";
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
+import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/sse.ts";
+import { parseObject } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
 import { type CustomTools, customTools } from "./custom-tools.ts";
-import type { DecodeContext, Dialect, StreamDecoder, WireError, WireEvent } from "./dialects/dialect.ts";
-import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
-import { LineReader } from "./frames.ts";
-import { AwsReader } from "./frames-aws.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
-import { foldReply, type HubChunk, ReplyFold } from "./hub-reply.ts";
-import { dataText, fieldOf, type SseEvent, SseReader } from "./sse.ts";
-import { parseObject } from "./verdict.ts";
 
 export interface Translation {
   readonly dialect: Dialect;

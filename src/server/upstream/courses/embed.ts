@@ -1,7 +1,7 @@
 // Embeddings on wires that are not OpenAI's: texts in, vectors out. The client always speaks OpenAI (providers 4.8).
-import type { Embedded, EmbeddingRequest } from "./dialects/dialect.ts";
-import type { JsonRecord } from "./hub.ts";
-import { Unmappable } from "./hub-request.ts";
+import type { Embedded, EmbeddingRequest } from "#server/upstream/dialects/dialect.ts";
+import type { JsonRecord } from "#server/upstream/hub.ts";
+import { Unmappable } from "#server/upstream/hub-request.ts";
 
 /** Reads an OpenAI embeddings body. Throws: Unmappable, for token arrays among others: only their own vendor knows those. */
 export function embeddingRequest(body: JsonRecord, model: string): EmbeddingRequest {

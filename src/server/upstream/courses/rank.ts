@@ -1,7 +1,7 @@
 // Rerank on wires of their own: a question and texts in, their order out. The client speaks the family's form, Jina's (providers 19.1).
-import type { Ranked, RerankRequest } from "./dialects/dialect.ts";
-import { asList, asNumber, asObject, asText, type JsonRecord } from "./hub.ts";
-import { Unmappable } from "./hub-request.ts";
+import type { Ranked, RerankRequest } from "#server/upstream/dialects/dialect.ts";
+import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import { Unmappable } from "#server/upstream/hub-request.ts";
 
 const READ: ReadonlySet<string> = new Set(["model", "query", "documents", "top_n", "return_documents"]);
 

@@ -1,8 +1,8 @@
 // Streams that pass in their own format: what is read of them on the way, however they end.
 import { describe, expect, it } from "vitest";
-import type { NativeFormat } from "./clients/client.ts";
-import { generateNative } from "./clients/generate-native.ts";
-import { responsesNative } from "./clients/responses-native.ts";
+import type { NativeFormat } from "#server/upstream/clients/client.ts";
+import { generateNative } from "#server/upstream/clients/generate-native.ts";
+import { responsesNative } from "#server/upstream/clients/responses-native.ts";
 import { NativeCourse } from "./native.ts";
 
 function meterAfter(format: NativeFormat, events: readonly object[]) {

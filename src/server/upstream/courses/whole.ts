@@ -1,12 +1,18 @@
 // The course of answers that come whole and are told in OpenAI's words: vectors, pictures. Their dialect reads them, and what it found
 // is written here.
 import type { Quirks } from "#contract/providers.ts";
+import type { Dialect, WireError } from "#server/upstream/dialects/dialect.ts";
+import {
+  type RelayFault,
+  statusFault,
+  type UpstreamError,
+  unreadableFault,
+  wireFault,
+} from "#server/upstream/fault.ts";
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { SseReader } from "#server/upstream/sse.ts";
+import { parseObject } from "#server/upstream/verdict.ts";
 import type { Course, EventReader, Meter, StreamOfWhole, Whole } from "./course.ts";
-import type { Dialect, WireError } from "./dialects/dialect.ts";
-import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
-import { SseReader } from "./sse.ts";
-import { parseObject } from "./verdict.ts";
 
 /** What an answer comes to. */
 export interface Told {

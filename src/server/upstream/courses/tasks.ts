@@ -1,12 +1,18 @@
 // The course of pictures and sound on OpenAI's wire: JSON, plain text, sound as bytes, or events; all of it passes (providers 4.9, 4.10).
 import type { EndpointName } from "#contract/provider.ts";
-import type { NativeFormat, NativeNews } from "./clients/client.ts";
+import type { NativeFormat, NativeNews } from "#server/upstream/clients/client.ts";
+import {
+  nativeFault,
+  type RelayFault,
+  type UpstreamError,
+  unreadableFault,
+  wireFault,
+} from "#server/upstream/fault.ts";
+import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import type { SseEvent } from "#server/upstream/sse.ts";
+import { readReply } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
-import { nativeFault, type RelayFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
 import { NativeCourse, type NativeOptions } from "./native.ts";
-import type { SseEvent } from "./sse.ts";
-import { readReply } from "./verdict.ts";
 
 /** Endpoints of this course. */
 export type TaskEndpoint = Extract<

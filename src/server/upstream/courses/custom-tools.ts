@@ -1,8 +1,8 @@
 // Custom tools take plain text; most wires know functions only, so there they are functions with one text `input` (providers 18.5). This
 // turns calls of them back. Pure.
-import { readJson } from "./hub.ts";
-import type { HubChunk } from "./hub-reply.ts";
-import type { HubRequest } from "./hub-request.ts";
+import { readJson } from "#server/upstream/hub.ts";
+import type { HubChunk } from "#server/upstream/hub-reply.ts";
+import type { HubRequest } from "#server/upstream/hub-request.ts";
 
 type ToolChunk = HubChunk & { readonly kind: "tool" };
 

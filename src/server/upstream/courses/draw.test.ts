@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import type { EgressRequest, Sink } from "#server/egress/send.ts";
+import { attempt } from "#server/upstream/attempt.ts";
+import { Cancellation } from "#server/upstream/hub.ts";
+import { createTokenCache } from "#server/upstream/signers/token-cache.ts";
 import { clientBody } from "#test/wire-cases.ts";
-import { attempt } from "./attempt.ts";
-import { Cancellation } from "./hub.ts";
-import { createTokenCache } from "./signers/token-cache.ts";
 
 const provider = providerOf(17) ?? expect.fail("no row");
 const pending = { output: { task_id: "a/1", task_status: "PENDING" } };
