@@ -14,9 +14,8 @@ env["NODE_COMPILE_CACHE"] ??= cacheDir;
 
 const args = argv.slice(2);
 if (args.length === 0 || args[0] === "serve") {
-  // Nothing of a start runs long enough to be worth optimizing; compilers that are not used are not read into memory, 9 MB.
-  setFlagsFromString("--no-opt");
-  setFlagsFromString("--no-maglev");
+  // Nothing of a start runs long enough to be worth optimizing; compilers that are not used are not read into memory: 10 MB.
+  for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--no-${compiler}`);
   const { serve } = await import("./main/serve.ts");
   await serve();
 } else {

@@ -86,8 +86,7 @@ function dieOnFault(ctx: Context, app: App): void {
 
 /** From here on code that runs often is optimized: main.ts had switched that off for the start. */
 function optimizeCode(): void {
-  setFlagsFromString("--opt");
-  setFlagsFromString("--maglev");
+  for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--${compiler}`);
 }
 
 /** Starts the server and returns when it listens. Ends the process with a sentence when it cannot. */
