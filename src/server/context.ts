@@ -138,7 +138,7 @@ export async function createContext(config: Config, parts: ContextParts = {}): P
 
 async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Promise<Context> {
   const clock = parts.clock ?? systemClock;
-  const logger = parts.logger ?? createLogger({ logLevel: config.logLevel, pretty: process.stdout.isTTY });
+  const logger = parts.logger ?? createLogger({ ...config, pretty: process.stdout.isTTY, now: clock.now });
   const events = createEvents(logger);
   const node = randomHex(16);
 

@@ -34,7 +34,7 @@ test("lines are handed on together, in order and whole: when there are many, soo
   expect(written).toEqual(["a\nb\n"]);
   vi.advanceTimersByTime(1_000);
   expect(written).toHaveLength(1);
-  const long = "x".repeat(3_000);
+  const long = "x".repeat(9_000);
   gatherer.write(long);
   gatherer.write(long);
   expect(written.slice(1)).toEqual([long + long]);

@@ -85,7 +85,7 @@ function prettyStream(): DestinationStream | undefined {
 
 /** Lines wait for each other this long, or until there are so many characters: one write for many calls. */
 const FLUSH_MS = 100;
-const FLUSH_LENGTH = 4 * 1024;
+const FLUSH_LENGTH = 16 * 1024;
 
 /** Where gathered lines go; pino's file stream is one. */
 interface Sink extends DestinationStream {
@@ -134,23 +134,37 @@ function standardOutput(): DestinationStream {
   // Larger than anything gathered, at three bytes a character: see flushSync.
   const minLength = 3 * FLUSH_LENGTH;
   const gathered = new Gatherer(
-    pino.destination({ dest: 1, sync: false, minLength, periodicFlush: FLUSH_MS }),
+    pino.destination({ dest: 1, sync: false, minLength, maxWrite: 2 * minLength, periodicFlush: FLUSH_MS }),
   );
   process.on("exit", () => gathered.flushSync());
   return gathered;
+}
+
+/** Makes pino's member for the time, ISO 8601 in UTC; lines of one millisecond share it. */
+function timestamps(now: () => number): () => string {
+  let stampMs = 0;
+  let stamp = "";
+  return () => {
+    const nowMs = now();
+    if (nowMs !== stampMs) {
+      stampMs = nowMs;
+      stamp = `,"time":"${new Date(nowMs).toISOString()}"`;
+    }
+    return stamp;
+  };
 }
 
 /**
  * Builds the root logger. Writing is asynchronous and gathered, so that neither a slow pipe nor many small writes stall
  * streams; exit flushes what is left.
  */
-export function createLogger(options: { logLevel: string; pretty: boolean }): Logger {
+export function createLogger(options: { logLevel: string; pretty: boolean; now: () => number }): Logger {
   const destination = (options.pretty ? prettyStream() : undefined) ?? standardOutput();
   return pino(
     {
       level: options.logLevel,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: timestamps(options.now),
       formatters: { level: (label) => ({ level: label }), log: (fields) => redactFields(fields) },
       hooks: { streamWrite: redactText },
     },

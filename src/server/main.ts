@@ -4,6 +4,7 @@
 import { enableCompileCache } from "node:module";
 import { argv, env } from "node:process";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 
 // Beside the code, never in a directory that other users of the machine can write to. A read-only one is only slower.
 const cacheDir = fileURLToPath(new URL("../../.cache/compile", import.meta.url));
@@ -13,6 +14,8 @@ env["NODE_COMPILE_CACHE"] ??= cacheDir;
 
 const args = argv.slice(2);
 if (args.length === 0 || args[0] === "serve") {
+  // Nothing of a start runs long enough to be worth optimizing; compilers that are not used are not read into memory: 10 MB.
+  for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--no-${compiler}`);
   const { serve } = await import("./main/serve.ts");
   await serve();
 } else {

@@ -1,6 +1,7 @@
 // Handlers: topping up and the partner plan (contract 3.8, 17). All that moves is moved by the bank.
 import { LogType } from "#contract/log.ts";
-import { microOf, type partnerApi, yuanText } from "#contract/partner.ts";
+import type { partnerApi } from "#contract/partner.ts";
+import { microOf, yuanText } from "#contract/yuan.ts";
 import { ensureAffCode } from "#server/accounts/aff-code.ts";
 import { type AppError, faults } from "#server/errors.ts";
 import type { Redeemed } from "#server/money/partner-operations.ts";

@@ -1,7 +1,7 @@
 // The amounts in a user form: what they mean as changes of balances, and their booking by the bank (contract 3.5).
 import { LogType } from "#contract/log.ts";
-import { microOf } from "#contract/partner.ts";
 import type { UserUpdate } from "#contract/user-admin.ts";
+import { microOf } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import type { LogNote } from "#server/money/partner-operations.ts";

@@ -1,6 +1,7 @@
 // Handlers: the caller's own account.
-import { yuanText } from "#contract/partner.ts";
+
 import type { SelfUpdate, User, userApi } from "#contract/user.ts";
+import { yuanText } from "#contract/yuan.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";

@@ -131,7 +131,7 @@ async function withOptions(
   clock: Clock,
   work: (options: Options) => Promise<void>,
 ): Promise<void> {
-  const events = createEvents(createLogger({ logLevel: "silent", pretty: false }));
+  const events = createEvents(createLogger({ logLevel: "silent", pretty: false, now: systemClock.now }));
   const coord = await openCoord({ store, clock, node: randomHex(16) });
   const options = await createOptions({ db: store.db, secrets, coord, events });
   try {

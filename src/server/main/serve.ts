@@ -1,11 +1,11 @@
 // The process: configuration → context → listening → draining on a signal. Speaks to people on stderr, logs on stdout.
 import type { Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { type App, createApp, createHttpServer } from "#server/app.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
 import { startJobs } from "#server/jobs/jobs.ts";
+import { trimMemory } from "#server/store/trim.ts";
 import { banner, explainFailure } from "./banner.ts";
 import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
 
@@ -85,14 +85,9 @@ function dieOnFault(ctx: Context, app: App): void {
   process.on("unhandledRejection", die);
 }
 
-/**
- * Gives the memory back that only starting needed: about 20 MB of young generation and garbage of the module loader. The
- * one collection takes some 20 ms at a moment when nobody is served yet.
- */
-function trimMemory(): void {
-  setFlagsFromString("--expose-gc");
-  const collect: (options: object) => void = runInNewContext("gc");
-  collect({ type: "major", execution: "sync", flavor: "last-resort" });
+/** From here on code that runs often is optimized: main.ts had switched that off for the start. */
+function optimizeCode(): void {
+  for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--${compiler}`);
 }
 
 /** Starts the server and returns when it listens. Ends the process with a sentence when it cannot. */
@@ -121,6 +116,7 @@ async function start(): Promise<void> {
   const server = createHttpServer(app);
   trimMemory();
   await listen(server, config.port, config.host);
+  optimizeCode();
   drainOnSignal(ctx, app, server);
   startJobs(ctx);
   startHeartbeat();

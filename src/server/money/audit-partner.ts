@@ -1,8 +1,8 @@
 // The checker's part for the partner plan: commissions, used codes and gifts against the ledger. Reads only, and only what
 // differs leaves the database.
 import { type RawBuilder, sql } from "kysely";
-import { partnerRates } from "#contract/partner.ts";
 import { RedemptionStatus } from "#contract/redemption.ts";
+import { partnerRates } from "#contract/yuan.ts";
 import type { Db } from "#server/store/db.ts";
 import type { Mismatch } from "./audit.ts";
 

@@ -1,6 +1,6 @@
 // What the bank does for the partner plan beside redemptions: commission, registration gifts, and lines in the log.
 import { describe, expect, test } from "vitest";
-import { microOf, yuanText } from "#contract/partner.ts";
+import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { useBank } from "#test/bank.ts";
 import { engines, seedUser } from "#test/stores.ts";

@@ -98,6 +98,7 @@ class Counter implements Ledger {
   readonly #timer: NodeJS.Timeout;
   /** The first lease; no reservation is made before it stands. */
   #lease: Promise<void> | undefined;
+  #hasLease = false;
   #adjustments = 0;
 
   constructor(deps: LedgerDeps, teller: Teller) {
@@ -110,7 +111,7 @@ class Counter implements Ledger {
   async reserve(order: ReserveOrder): Promise<ReserveVerdict> {
     assertAmount(order.amount);
     if (order.amount > MAX) return "user_quota";
-    await this.#leased();
+    if (!this.#hasLease) await this.#leased();
     const { requestId, userId, tokenId, amount } = order;
     const modelName = plainText(order.modelName);
     const operation = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
@@ -223,10 +224,15 @@ class Counter implements Ledger {
 
   /** Takes the lease once; a failure is told to whoever asked and tried again by the next. */
   #leased(): Promise<void> {
-    this.#lease ??= this.#teller.renewLease(this.#deps.node, LEASE_SEC).catch((error: unknown) => {
-      this.#lease = undefined;
-      throw error;
-    });
+    this.#lease ??= this.#teller.renewLease(this.#deps.node, LEASE_SEC).then(
+      () => {
+        this.#hasLease = true;
+      },
+      (error: unknown) => {
+        this.#lease = undefined;
+        throw error;
+      },
+    );
     return this.#lease;
   }
 

@@ -43,6 +43,10 @@ export interface Price extends PriceRatios {
   readonly weights: Readonly<Record<Kind | "over", bigint>>;
   /** How many times the price of plain input a token of each kind costs, as the log's formula writes it. */
   readonly multiples: Readonly<Record<Kind, string>>;
+  /** The weights of the dearest token of input and of output that a text can come to. */
+  readonly dearest: { readonly input: bigint; readonly output: bigint };
+  /** What every explanation of a charge at this price has in it, written once. */
+  readonly words: { readonly ratios: string; readonly group: string; readonly factors: string };
   /** Prices of the whole request when its input is longer than `above` LLM tokens, the shortest first. */
   readonly tiers: readonly Tier[];
 }
@@ -75,11 +79,25 @@ export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): P
   const base = multiply(parseRational(ratios.modelRatio), parseRational(ratios.groupRatio));
   const costs = eachKind((kind) => factors[kind].map(parseRational).reduce(multiply, base));
   const over = KINDS.reduce((common, kind) => leastMultiple(common, costs[kind].d), 1n);
+  const weights = { ...eachKind((kind) => (costs[kind].n * over) / costs[kind].d), over };
   return {
     ...ratios,
-    weights: { ...eachKind((kind) => (costs[kind].n * over) / costs[kind].d), over },
+    weights,
     multiples: eachKind((kind) => factors[kind].map(exactRatio).join(" × ")),
+    dearest: {
+      input: largest(weights.text, weights.cached, weights.cacheWrite),
+      output: largest(weights.completion, weights.audioCompletion, weights.imageCompletion),
+    },
+    words: wordsOf(ratios),
     tiers,
+  };
+}
+
+function wordsOf({ modelRatio, completionRatio, groupRatio }: PriceRatios): Price["words"] {
+  return {
+    ratios: `模型倍率 ${shown(modelRatio)}，补全倍率 ${shown(completionRatio)}`,
+    group: `分组倍率 ${shown(groupRatio)}`,
+    factors: ` × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)} = `,
   };
 }
 
@@ -106,16 +124,18 @@ export function tierOf(price: Price, promptTokens: number): Price {
 
 /** A count as a whole number from 0 to 2^53 − 1, whatever was reported (reliability M02, M17). */
 export function whole(count: number): bigint {
-  if (!(count > 0)) return 0n;
-  return BigInt(count >= Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.trunc(count));
+  return BigInt(wholeNumber(count));
+}
+
+function wholeNumber(count: number): number {
+  return count > 0 ? Math.trunc(Math.min(count, Number.MAX_SAFE_INTEGER)) : 0;
 }
 
 /** Splits a usage so that every token is of one kind; parts that come to more than their whole are cut. */
-function partsOf(usage: Usage): Record<Kind, bigint> {
-  let left = whole(usage.promptTokens);
+function partsOf(usage: Usage): Record<Kind, number> {
+  let left = wholeNumber(usage.promptTokens);
   const take = (count = 0) => {
-    const asked = whole(count);
-    const taken = asked < left ? asked : left;
+    const taken = Math.min(wholeNumber(count), left);
     left -= taken;
     return taken;
   };
@@ -124,9 +144,8 @@ function partsOf(usage: Usage): Record<Kind, bigint> {
   const audio = take(usage.audioPromptTokens);
   const image = take(usage.imagePromptTokens);
   const text = left;
-  const hour = whole(usage.cacheWriteHourTokens ?? 0);
-  const cacheWriteHour = hour < written ? hour : written;
-  left = whole(usage.completionTokens);
+  const cacheWriteHour = Math.min(wholeNumber(usage.cacheWriteHourTokens ?? 0), written);
+  left = wholeNumber(usage.completionTokens);
   const audioCompletion = take(usage.audioCompletionTokens);
   const imageCompletion = take(usage.imageCompletionTokens);
   const cacheWrite = written - cacheWriteHour;
@@ -145,9 +164,9 @@ export function charge(usage: Usage, price: Price): bigint {
   let isEmpty = true;
   for (const kind of KINDS) {
     const count = parts[kind];
-    if (count === 0n) continue;
+    if (count === 0) continue;
     isEmpty = false;
-    sum += count * weights[kind];
+    sum += BigInt(count) * weights[kind];
   }
   return isEmpty ? 0n : collect(sum, weights.over, weights);
 }
@@ -158,20 +177,18 @@ export function charge(usage: Usage, price: Price): bigint {
  * an hour (contract 10.2 [P]). Unit: quota.
  */
 export function estimate(promptTokens: number, maxTokens: number, price: Price, floorTokens: number): bigint {
-  let most = 0n;
-  for (const { weights } of [price, ...price.tiers.flatMap((tier) => reached(tier, promptTokens))]) {
+  const input = whole(promptTokens);
+  const output = whole(maxTokens);
+  const floor = whole(floorTokens);
+  const most = ({ weights, dearest }: Price) => {
     // What of the prompt is cached, and what kind of output comes, is not known yet.
-    const input = largest(weights.text, weights.cached, weights.cacheWrite);
-    const output = largest(weights.completion, weights.audioCompletion, weights.imageCompletion);
-    const expected = whole(promptTokens) * input + whole(maxTokens) * output;
-    const floor = whole(floorTokens) * weights.text;
-    most = largest(most, collect(largest(expected, floor), weights.over, weights));
-  }
-  return most;
-}
-
-function reached({ above, price }: Tier, promptTokens: number): readonly Price[] {
-  return promptTokens > above ? [price] : [];
+    const expected = input * dearest.input + output * dearest.output;
+    const least = floor * weights.text;
+    return collect(expected > least ? expected : least, weights.over, weights);
+  };
+  let amount = most(price);
+  for (const tier of price.tiers) if (promptTokens > tier.above) amount = largest(amount, most(tier.price));
+  return amount;
 }
 
 function largest(first: bigint, ...others: readonly bigint[]): bigint {
@@ -201,26 +218,24 @@ const LABELS: readonly (readonly [label: string, ratio: keyof PriceRatios, kinds
 export function explain(usage: Usage, listed: Price, charged: bigint): string {
   const price = tierOf(listed, usage.promptTokens);
   const parts = partsOf(usage);
-  const labels = [`模型倍率 ${shown(price.modelRatio)}`, `补全倍率 ${shown(price.completionRatio)}`];
-  const tier = listed.tiers.find((one) => one.price === price);
-  if (tier !== undefined) labels.unshift(`输入超过 ${tier.above} tokens`);
+  const tier = price === listed ? undefined : listed.tiers.find((one) => one.price === price);
+  let text = tier === undefined ? "" : `输入超过 ${tier.above} tokens，`;
+  text += price.words.ratios;
   for (const [label, name, kinds] of LABELS) {
     const ratio = price[name];
-    if (ratio !== undefined && kinds.some((kind) => parts[kind] > 0n))
-      labels.push(`${label} ${shown(ratio)}`);
+    if (ratio !== undefined && kinds.some((kind) => parts[kind] > 0)) text += `，${label} ${shown(ratio)}`;
   }
-  labels.push(`分组倍率 ${shown(price.groupRatio)}`);
-  const terms = KINDS.flatMap((kind) => {
-    const isAlways = kind === "text" || kind === "completion";
-    if (parts[kind] === 0n && !isAlways) return [];
-    return [kind === "text" ? String(parts.text) : `${parts[kind]} × ${price.multiples[kind]}`];
-  });
-  return `${labels.join("，")}；${formula(terms.join(" + "), price, charged)}`;
+  let sum = String(parts.text);
+  for (const kind of KINDS) {
+    const isTold = kind === "completion" || (kind !== "text" && parts[kind] > 0);
+    if (isTold) sum += ` + ${parts[kind]} × ${price.multiples[kind]}`;
+  }
+  return `${text}，${price.words.group}；${formula(sum, price, charged)}`;
 }
 
 /** `(sum) × model ratio × group ratio = charge`, to be checked with a pocket calculator. */
-export function formula(sum: string, { modelRatio, groupRatio }: PriceRatios, charged: bigint): string {
-  return `(${sum}) × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)} = ${charged}`;
+export function formula(sum: string, { words }: Pick<Price, "words">, charged: bigint): string {
+  return `(${sum})${words.factors}${charged}`;
 }
 
 /** At most six significant digits (contract 10.7 [P]). */

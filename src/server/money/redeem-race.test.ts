@@ -1,7 +1,7 @@
 // One code and many hands: on both databases, and on three nodes over one PostgreSQL. REDEEM_ROUNDS sets the rounds.
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import { yuanText } from "#contract/partner.ts";
+import { yuanText } from "#contract/yuan.ts";
 import { getUser } from "#server/store/users.ts";
 import { useBank } from "#test/bank.ts";
 import { engines, seedRedemption, seedUser } from "#test/stores.ts";

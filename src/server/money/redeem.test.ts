@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { microOf, yuanText } from "#contract/partner.ts";
+import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { useBank } from "#test/bank.ts";
 import { engines, seedRedemption, seedUser } from "#test/stores.ts";

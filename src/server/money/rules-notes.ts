@@ -1,9 +1,9 @@
 // Entries of the user's log that are no calls: top-ups, gifts, changes by hand (contract 10.7). Pure, part of rules.ts.
-import { LogType } from "#contract/log.ts";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import type { UserBook } from "./books.ts";
 import type { LogNote } from "./partner-operations.ts";
 import type { Desk } from "./rules-booking.ts";
+import { LogType } from "./states.ts";
 
 /** Quota as the log writes it: `＄0.200000 额度`, or `100000 点额度` without currency. */
 export function amountText(amount: bigint, { inCurrency, quotaPerUnit }: QuotaDisplay): string {

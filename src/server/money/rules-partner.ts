@@ -1,9 +1,6 @@
 // Codes, gifts, invitations and commission (contract 17, spec §9). Pure, part of rules.ts: whatever an order brings to
 // whomever is decided and booked here at once, so that it is stored in one transaction or not at all.
-import { LogType } from "#contract/log.ts";
-import { partnerRates, yuanText } from "#contract/partner.ts";
-import { RedemptionStatus } from "#contract/redemption.ts";
-import { UserStatus } from "#contract/user.ts";
+import { partnerRates, yuanText } from "#contract/yuan.ts";
 import type { CodeBook, CommissionBook, UserBook } from "./books.ts";
 import type {
   CommissionChange,
@@ -15,6 +12,7 @@ import type {
 import { parseRational } from "./rational.ts";
 import { type Desk, MAX_AMOUNT } from "./rules-booking.ts";
 import { amountText, note, noteChange } from "./rules-notes.ts";
+import { LogType, RedemptionStatus, UserStatus } from "./states.ts";
 
 /** What a gift code adds to a code's quota, for each side: 5 %, rounded down (reliability M07). */
 export function giftOf(quota: bigint): bigint {

@@ -113,9 +113,11 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
   }
 
   async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {
-    const entry = entries.get(offer) ?? (await look(offer, address));
-    if ("kind" in entry) return entry;
-    const { caller, expiredTime, subnets } = entry;
+    const entry = await look(offer, address);
+    return "kind" in entry ? entry : judgeEntry(entry, address);
+  }
+
+  function judgeEntry({ caller, expiredTime, subnets }: Entry, address: string): Caller | RelayFault {
     if (expiredTime !== -1 && expiredTime < clock.seconds()) return refusals.keyExpired();
     if (subnets.length > 0 && !isInRanges(address, subnets)) return refusals.subnetRefused();
     return caller;
@@ -125,7 +127,8 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
     async admit(offers, address) {
       let fault: RelayFault | undefined;
       for (const offer of offers) {
-        const found = await tryOffer(offer, address);
+        const entry = entries.get(offer);
+        const found = entry === undefined ? await tryOffer(offer, address) : judgeEntry(entry, address);
         if (!("kind" in found)) return found;
         fault ??= found;
       }

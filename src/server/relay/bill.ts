@@ -146,7 +146,8 @@ export class Account {
       await this.tools.ledger.release(requestId);
       return { usage: NOTHING, charged: 0n };
     }
-    const { usage, amount, content, isEstimated } = await this.sum(reply, isGone);
+    const summed = this.sum(reply, isGone);
+    const { usage, amount, content, isEstimated } = summed instanceof Promise ? await summed : summed;
     const elapsedMs = this.tools.clock.now() - startedMs;
     const booking = this.tools.ledger.settle({
       requestId,
@@ -178,14 +179,19 @@ export class Account {
     }
   }
 
-  /** What a call comes to: by the usage the upstream told, else counted here. */
-  protected async sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Sum> {
+  /** What a call comes to: by the usage the upstream told, else counted here, which takes a while. */
+  protected sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Sum | Promise<Sum> {
     const read = this.#told(reply);
-    const usage = read === undefined ? await this.#count(reply) : await this.#completed(read.usage);
+    if (read !== undefined && read.usage.promptTokens > 0) return this.#summed(read.usage, read, isGone);
+    const counting = read === undefined ? this.#count(reply) : this.#completed(read.usage);
+    return counting.then((usage) => this.#summed(usage, undefined, isGone));
+  }
+
+  /** `read` = the usage is what the upstream told. */
+  #summed(usage: TokenUsage, read: ReadUsage | undefined, isGone: boolean): Sum {
     const amount = charge(usage, this.price);
-    const isWhole = usage === read?.usage;
-    const content = explain(usage, this.price, amount) + remarkOf(isWhole ? read : undefined, isGone);
-    return { usage, amount, content, isEstimated: !isWhole };
+    const content = explain(usage, this.price, amount) + remarkOf(read, isGone);
+    return { usage, amount, content, isEstimated: read === undefined };
   }
 
   /** The usage the upstream told, within what the request can have caused. */
@@ -196,7 +202,6 @@ export class Account {
 
   /** Some vendors never tell the prompt of a stream; no request has none. */
   async #completed(usage: TokenUsage): Promise<TokenUsage> {
-    if (usage.promptTokens > 0) return usage;
     const { incoming } = this.billed;
     return { ...usage, promptTokens: await this.tools.tokens.count(incoming.model, promptOf(incoming)) };
   }

@@ -16,6 +16,9 @@ type Order = WorkerRequest extends infer Request
     : never
   : never;
 
+/** More than any page of rows takes; V8 prepares less for a heap with such a limit, 2 MB. */
+const HEAP_LIMIT_MB = 1024;
+
 /** Where compiled modules are kept, if anywhere: without them each thread loads the compiler, some 20 MB. */
 function environment(): NodeJS.ProcessEnv {
   const directory = getCompileCacheDir();
@@ -45,6 +48,7 @@ export class SqliteThread {
       // The options of the main thread's own command line are not for this file, nor are the secrets of its environment.
       execArgv: [],
       env: environment(),
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
     });
     const thread = new SqliteThread(worker, onDeath);
     // The worker answers number 0 by itself once it is open.

@@ -3,6 +3,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { WorkerOptions, WorkerReply, WorkerRequest } from "./sqlite-messages.ts";
 import { describe, SqliteSession } from "./sqlite-session.ts";
+import { trimMemory } from "./trim.ts";
+
+/** By then the statements of a start have been run. */
+const STARTED_MS = 1_000;
 
 function answer(session: SqliteSession, request: Exclude<WorkerRequest, { kind: "load" }>): unknown {
   switch (request.kind) {
@@ -26,6 +30,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
     return;
   }
   port.postMessage({ id: 0, value: undefined } satisfies WorkerReply);
+  setTimeout(trimMemory, STARTED_MS).unref();
   port.on("message", (request: WorkerRequest) => {
     const succeed = (value: unknown) => port.postMessage({ id: request.id, value } satisfies WorkerReply);
     const fail = (error: unknown) =>

@@ -107,6 +107,7 @@ function fittedNumbers(
   body: ClientBody,
   edits: BodyEdits,
 ): readonly (readonly [name: string, value: unknown])[] {
+  if (edits.clampTemperature === undefined && edits.zeroAs === undefined) return [];
   return ["temperature", "top_p"].flatMap((name) => {
     const value = readMember(body.bytes, body.object, name);
     const fit = fitted(name, value, edits);

@@ -304,24 +304,71 @@ export interface ObjectEdits {
  * those of changed names and values stays, blanks included; after a drop only the members' own bytes do.
  */
 export function editObject(bytes: Uint8Array, object: JsonObject, edits: ObjectEdits): Uint8Array {
-  const { set, drop } = edits;
-  const kept = drop === undefined ? object.members : object.members.filter(({ name }) => !drop.has(name));
-  const isWhole = kept.length === object.members.length;
-  const parts: Uint8Array[] = [];
-  // What stands before the first member, between two, and behind the last.
-  let at = 0;
-  for (const [index, member] of kept.entries()) {
-    if (isWhole) parts.push(bytes.subarray(at, member.keyStart));
-    else parts.push(index === 0 ? bytes.subarray(0, object.start + 1) : COMMA_BYTES);
-    pushMember(parts, bytes, member, edits);
-    at = member.valueEnd;
+  const { drop } = edits;
+  const isWhole = drop === undefined || !object.members.some(({ name }) => drop.has(name));
+  return isWhole ? splice(bytes, splicesOf(object, edits)) : rewrite(bytes, object, edits);
+}
+
+/** A part of the bytes and the text that takes its place. */
+interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** The edits of an object that loses no member, in the order of its bytes. */
+function splicesOf({ start, end, members }: JsonObject, edits: ObjectEdits): readonly Splice[] {
+  const splices: Splice[] = [];
+  for (const { name, keyStart, keyEnd, valueStart, valueEnd } of members) {
+    const newName = edits.rename?.get(name);
+    const value = edits.set?.get(name);
+    if (newName !== undefined) splices.push({ start: keyStart, end: keyEnd, text: JSON.stringify(newName) });
+    if (value !== undefined) splices.push({ start: valueStart, end: valueEnd, text: value });
   }
-  if (kept.length === 0) parts.push(bytes.subarray(0, object.start + 1));
-  const names = new Set(kept.map(({ name }) => name));
-  const added = [...(set ?? [])].filter(([name]) => !names.has(name) && drop?.has(name) !== true);
-  const text = added.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
-  if (text !== "") parts.push(Buffer.from(kept.length > 0 ? `,${text}` : text));
-  parts.push(bytes.subarray(isWhole && kept.length > 0 ? at : object.end - 1));
+  const added = addedTo(members, edits);
+  const last = members.at(-1);
+  if (last === undefined) splices.push({ start: start + 1, end: end - 1, text: added });
+  else if (added !== "") splices.push({ start: last.valueEnd, end: last.valueEnd, text: `,${added}` });
+  return splices;
+}
+
+/** What is set and not there yet, as members without braces around them. */
+function addedTo(members: readonly Member[], { set, drop }: ObjectEdits): string {
+  let text = "";
+  for (const [name, value] of set ?? []) {
+    if (drop?.has(name) === true || members.some((member) => member.name === name)) continue;
+    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${value}`;
+  }
+  return text;
+}
+
+function splice(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array {
+  let length = bytes.length;
+  for (const { start, end, text } of splices) length += Buffer.byteLength(text) - (end - start);
+  const edited = Buffer.allocUnsafe(length);
+  let from = 0;
+  let to = 0;
+  for (const { start, end, text } of splices) {
+    edited.set(bytes.subarray(from, start), to);
+    to += start - from;
+    to += edited.write(text, to);
+    from = end;
+  }
+  edited.set(bytes.subarray(from), to);
+  return edited;
+}
+
+/** Writes an object without the members that are dropped. */
+function rewrite(bytes: Uint8Array, object: JsonObject, edits: ObjectEdits): Uint8Array {
+  const kept = object.members.filter(({ name }) => edits.drop?.has(name) !== true);
+  const parts: Uint8Array[] = [bytes.subarray(0, object.start + 1)];
+  for (const [index, member] of kept.entries()) {
+    if (index > 0) parts.push(COMMA_BYTES);
+    pushMember(parts, bytes, member, edits);
+  }
+  const added = addedTo(kept, edits);
+  if (added !== "") parts.push(Buffer.from(kept.length > 0 ? `,${added}` : added));
+  parts.push(bytes.subarray(object.end - 1));
   return Buffer.concat(parts);
 }
 

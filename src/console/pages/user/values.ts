@@ -1,7 +1,8 @@
 // Form values of a user as administrators edit it ⇄ what the contract wants. Pure.
-import { microOf, partnerRates, Withdrawal } from "#contract/partner.ts";
+import { Withdrawal } from "#contract/partner.ts";
 import { Password, Role, SelfUpdate, type User, Username } from "#contract/user.ts";
 import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
+import { microOf, partnerRates } from "#contract/yuan.ts";
 
 export interface NewUserValues {
   readonly username: string;

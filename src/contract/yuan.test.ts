@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { microOf, yuanText } from "./partner.ts";
+import { microOf, yuanText } from "./yuan.ts";
 
 test("yuan are exact decimal texts", () => {
   for (const [text, micro] of [
