@@ -51,6 +51,8 @@ const MAX_OUTPUT = 131_072;
 const MAX_BELIEVED_OUTPUT = 1_000_000;
 /** A prompt cannot have more tokens than bytes, but templates, hidden instructions and media add to it. */
 const PROMPT_SLACK = 16_384;
+/** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
+const FOUND_TOKENS = 1_048_576;
 /** A stream asks for more when it comes this near to what was set aside. */
 const MARGIN_TOKENS = 256;
 const CHECKPOINT_MS = 250;
@@ -181,7 +183,7 @@ export class Account {
   /** What a call comes to: by the usage the upstream told, else counted here. */
   protected async sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Sum> {
     const read = this.#told(reply);
-    const usage = read === undefined ? await this.#count(reply) : await this.#completed(read.usage);
+    const usage = read === undefined ? await this.#count(reply) : await this.#completed(read.usage, reply);
     const amount = charge(usage, this.price);
     const isWhole = usage === read?.usage;
     const content = explain(usage, this.price, amount) + remarkOf(isWhole ? read : undefined, isGone);
@@ -191,14 +193,34 @@ export class Account {
   /** The usage the upstream told, within what the request can have caused. */
   #told(reply: WholeReply | StreamReply | undefined): ReadUsage | undefined {
     if (reply?.usage === undefined) return undefined;
-    return readUsage(reply.usage, boundsOf(this.billed.incoming), reply.quirks);
+    const { incoming } = this.billed;
+    const { usage, quirks } = reply;
+    const bounds = boundsOf(incoming);
+    const read = readUsage(usage, bounds, quirks);
+    return read?.isAnomalous === true ? readUsage(usage, widened(bounds, incoming, reply), quirks) : read;
   }
 
-  /** Some vendors never tell the prompt of a stream; no request has none. */
-  async #completed(usage: TokenUsage): Promise<TokenUsage> {
-    if (usage.promptTokens > 0) return usage;
+  /**
+   * Some vendors never tell the prompt of a stream; no request has none. What is told before the end, or tells of no output, says
+   * little of the text that has come: that is counted.
+   */
+  async #completed(usage: TokenUsage, reply: WholeReply | StreamReply | undefined): Promise<TokenUsage> {
     const { incoming } = this.billed;
-    return { ...usage, promptTokens: await this.tools.tokens.count(incoming.model, promptOf(incoming)) };
+    const { tokens } = this.tools;
+    const isPromptMissing = usage.promptTokens === 0;
+    const isCut = reply?.kind === "stream" && !reply.isFinished;
+    const isDoubtful = !WITHOUT_OUTPUT.has(incoming.endpoint) && (isCut || usage.completionTokens === 0);
+    const text = isDoubtful ? (reply?.text() ?? "") : "";
+    const completion =
+      text === "" ? 0 : await tokens.count(incoming.model, { texts: [text], fixedTokens: 0 });
+    if (!isPromptMissing && completion <= usage.completionTokens) return usage;
+    return {
+      ...usage,
+      promptTokens: isPromptMissing
+        ? await tokens.count(incoming.model, promptOf(incoming))
+        : usage.promptTokens,
+      completionTokens: Math.max(completion, usage.completionTokens),
+    };
   }
 
   /** Prompt and output received so far, counted here (the published rule of reliability M15). */
@@ -258,6 +280,50 @@ function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): Usag
       : Math.min(maxTokens, MAX_BELIEVED_OUTPUT);
   return { promptTokens, completionTokens: each * choices };
 }
+
+/**
+ * The bounds for a usage that is beyond the first ones: an upstream may not keep the client's limit, and has then put out what came;
+ * and what it reads of documents and the web is not in the request.
+ */
+function widened(
+  bounds: UsageBounds,
+  { endpoint, model, body }: Incoming,
+  reply: WholeReply | StreamReply,
+): UsageBounds {
+  const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
+  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text());
+  return {
+    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0),
+    completionTokens: Math.max(bounds.completionTokens, heard),
+  };
+}
+
+/** Models that search by themselves. */
+const FINDERS = /search|research|internet|sonar|compound/i;
+/** Begins of the names by which requests point to documents and let upstreams look things up, in all formats. */
+const FINDINGS = [
+  "file",
+  "document",
+  "video_url",
+  "cachedContent",
+  "cached_content",
+  "web_",
+  "$web_",
+  "googleSearch",
+  "google_search",
+  "urlContext",
+  "url_context",
+  "code_",
+  "codeExecution",
+  "computer",
+  "mcp",
+  "plugins",
+  "enable_search",
+  "search_",
+  "bash_",
+  "text_editor",
+  "tool_search",
+].map((name) => Buffer.from(`"${name}`));
 
 /** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
 function roughPrompt({ endpoint, tally }: Incoming): number {

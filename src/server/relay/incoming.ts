@@ -114,7 +114,12 @@ function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<Incoming, "max
   if (endpoint === "messages") return { maxTokens, choices: 1 };
   const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
   const choices = Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1);
-  return { maxTokens: maxCompletionTokens ?? maxTokens, choices };
+  return { maxTokens: larger(maxTokens, maxCompletionTokens), choices };
+}
+
+/** An upstream may know only one of the two names. */
+function larger(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
 /** Gemini's limits stand one level down, and in two spellings (providers 17.2). Throws: Refusal. */

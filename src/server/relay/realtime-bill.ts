@@ -45,6 +45,8 @@ const MARGIN_TOKENS = 256;
 const LOOK_MS = 250;
 /** Five minutes: what a microphone sends is mostly silence, which never becomes part of the conversation. */
 const MOST_SOUND = 3_000;
+/** No turn of a conversation is longer than an hour. */
+const MOST_SECONDS = 3_600;
 /** No context of any model is longer. */
 const BOUNDS = { promptTokens: 2_000_000, completionTokens: 1_000_000 };
 const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
@@ -198,7 +200,10 @@ export class RealtimeBill {
     const own = this.#transcriber ?? model;
     const price = prices().find(own, own, caller.group) ?? this.#price;
     const seconds = told?.["type"] === "duration" ? asNumber(told["seconds"]) : undefined;
-    const counted = seconds === undefined ? undefined : ({ unit: "second", seconds } as const);
+    const counted =
+      seconds === undefined
+        ? undefined
+        : ({ unit: "second", seconds: Math.min(seconds, MOST_SECONDS) } as const);
     const read = told && counted === undefined ? readUsage(told, BOUNDS) : undefined;
     if (read === undefined && counted === undefined) return undefined;
     const usage = read?.usage ?? NOTHING;
