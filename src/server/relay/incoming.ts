@@ -168,6 +168,8 @@ const OWN_NAMES = new Set([
   "max_tokens",
   "max_completion_tokens",
   "max_output_tokens",
+  "size",
+  "quality",
 ]);
 
 /**
@@ -175,7 +177,7 @@ const OWN_NAMES = new Set([
  * Some parsers ignore case: to them `Model` and `model` are one key and the last one counts. Names are compared the way Go
  * folds them, which makes `ſ` an s and the Kelvin sign a k.
  */
-function hasTwins({ members }: JsonObject): boolean {
+export function hasTwins({ members }: Pick<JsonObject, "members">): boolean {
   const seen = new Set<string>();
   for (const { name } of members) {
     const folded = PLAIN_NAME.test(name) ? name : name.toUpperCase().toLowerCase();
