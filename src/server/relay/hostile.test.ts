@@ -1,5 +1,4 @@
 // Callers that try to pay less than they use, to be answered for nothing, or to make us work for it (reliability M02, M04, M17, R15).
-import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { chatReply, chunk, DONE, json, sse, usageChunk } from "#test/fake-upstream.ts";
 import { createRelayWorld, errorOf, MODEL, QUESTION } from "#test/relay-world.ts";
@@ -190,13 +189,23 @@ describe("work for nothing", () => {
     await world.setOption("TokenRequestsPerMinute", "0");
   });
 
+  it("refuses nests that are too deep to be written anew", async () => {
+    await world.addChannel({ models: CLAUDE });
+    const deep = "[".repeat(1e5) + "]".repeat(1e5);
+    for (const [action, name] of [
+      ["embedContent", "title"],
+      ["countTokens", "generateContentRequest"],
+    ]) {
+      const text = `{"${name}":{"a":${deep}},"content":{"parts":[{"text":"t"}]},"contents":[{}]}`;
+      const response = await world.ask(text, { path: `/v1beta/models/${CLAUDE}:${action}` });
+      expect([action, response.status]).toEqual([action, 400]);
+    }
+  });
+
   it("ends a search among channels none of which can do what is asked", async () => {
     for (let index = 0; index < 30; index += 1) await world.addChannel({ type: 14, models: CLAUDE });
-    const before = Date.now();
     const refused = await errorOf(await world.ask({ ...QUESTION, model: CLAUDE, n: 2 }));
     expect(refused).toMatchObject({ status: 400, param: "n" });
-    expect(Date.now() - before).toBeLessThan(5_000);
-    await sleep(0);
   });
 });
 

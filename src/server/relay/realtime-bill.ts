@@ -141,15 +141,16 @@ export class RealtimeBill {
 
   /** The conversation is over: what was being said is paid for as far as it came, what was set aside goes back. */
   async close(): Promise<void> {
-    const requestId = this.#requestId;
-    if (requestId === "") return;
-    this.#requestId = "";
     const [making] = this.#making.values();
     if (making === undefined) {
-      await this.#tools.ledger.release(requestId);
+      const requestId = this.#requestId;
+      this.#requestId = "";
+      if (requestId !== "") await this.#tools.ledger.release(requestId);
       return;
     }
+    const requestId = this.#takeRequestId();
     const usage = this.#roughUsage();
+    this.#making.clear();
     const amount = charge(usage, this.#price);
     const content = explain(usage, this.#price, amount) + REMARK_BROKEN;
     const { model } = this.#speaker;
@@ -165,6 +166,13 @@ export class RealtimeBill {
     return making;
   }
 
+  /** Of several responses at once only one is set aside; each of them is booked. */
+  #takeRequestId(): string {
+    const requestId = this.#requestId;
+    this.#requestId = "";
+    return requestId === "" ? newRequestId(this.#tools.clock.now()) : requestId;
+  }
+
   async #done({ response, usage }: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
     const making = this.#makingOf(response);
     const read = usage && readUsage(usage, BOUNDS);
@@ -173,8 +181,7 @@ export class RealtimeBill {
     const amount = charge(counted, this.#price);
     const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
     const content = explain(counted, this.#price, amount) + remark;
-    const requestId = this.#requestId;
-    this.#requestId = "";
+    const requestId = this.#takeRequestId();
     const { model } = this.#speaker;
     const isEstimated = read === undefined;
     await this.#book({ requestId, model, ...making, usage: counted, amount, content, isEstimated }, making);
