@@ -102,6 +102,58 @@ describe("a client that leaves before the usage is complete", () => {
   });
 });
 
+describe("usage that an upstream makes up", () => {
+  const made = [-1_000_000, 1e308, 1.5, "12", null, {}, [], true, 2 ** 63] as const;
+  const text = [{ type: "text", text: "hi there" }];
+  const head = { id: "m", type: "message", role: "assistant", model: CLAUDE, stop_reason: "end_turn" };
+  const gemini = { candidates: [{ content: { parts: [{ text: "hi there" }] }, finishReason: "STOP" }] };
+  const ask = { model: CLAUDE, max_tokens: 100, messages: QUESTION.messages };
+
+  it.each(made)("never makes a charge that the request cannot cause: %j", async (count) => {
+    await world.addChannel({ type: 14, models: CLAUDE });
+    await world.addChannel({ type: 24, models: "gemini-2.5-flash" });
+    const anthropicUsage = [
+      { input_tokens: count, output_tokens: 5 },
+      { input_tokens: 9, output_tokens: count },
+      {
+        input_tokens: 9,
+        output_tokens: 5,
+        cache_read_input_tokens: count,
+        cache_creation_input_tokens: count,
+      },
+    ];
+    for (const path of ["/v1/messages", "/v1/chat/completions"])
+      for (const usage of anthropicUsage) {
+        world.upstream.script(json({ ...head, content: text, usage }));
+        const { charged, log } = await world.costOf(async () => (await world.ask(ask, { path })).text());
+        expect(charged).toBeGreaterThan(0);
+        expect(log?.prompt_tokens).toBeLessThan(20_000);
+        expect(log?.completion_tokens).toBeLessThanOrEqual(100);
+      }
+    for (const name of [
+      "promptTokenCount",
+      "candidatesTokenCount",
+      "thoughtsTokenCount",
+      "totalTokenCount",
+    ]) {
+      const usageMetadata = {
+        promptTokenCount: 9,
+        candidatesTokenCount: 5,
+        totalTokenCount: 14,
+        [name]: count,
+      };
+      world.upstream.script(json({ ...gemini, usageMetadata }));
+      const generationConfig = { maxOutputTokens: 100 };
+      const body = { contents: [{ parts: [{ text: "hello world" }] }], generationConfig };
+      const path = "/v1beta/models/gemini-2.5-flash:generateContent";
+      const { charged, log } = await world.costOf(async () => (await world.ask(body, { path })).text());
+      expect(charged).toBeGreaterThan(0);
+      expect(log?.prompt_tokens).toBeLessThan(20_000);
+      expect(log?.completion_tokens).toBeLessThanOrEqual(100);
+    }
+  });
+});
+
 describe("what is set aside", () => {
   /** Quota that was open while the upstream had the request. */
   async function setAside(body: unknown, path: string): Promise<number> {
@@ -177,6 +229,15 @@ it("names odd hints in a header that every client can read", async () => {
   expect(response.headers.get("set-cookie")).toBeNull();
   expect(response.headers.get("x-tollgate-dropped")?.length).toBeLessThan(2_000);
 });
+
+it.each(['{"include_usage":false,"include_usage":true}', '{"include_usage":true,"Include_Usage":false}'])(
+  "refuses a wish for usage that can be read in two ways: %s",
+  async (options) => {
+    await world.addChannel();
+    const text = JSON.stringify({ ...QUESTION, stream: true }).slice(0, -1);
+    expect((await world.ask(`${text},"stream_options":${options}}`)).status).toBe(400);
+  },
+);
 
 describe("work for nothing", () => {
   it("counts prompts within the limits of calls", async () => {

@@ -83,6 +83,9 @@ export function readIncoming(
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
   const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
+  // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
+  const options = memberObject(body, "stream_options");
+  if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
   // Gemini's model stands in the path; what the body repeats of it is no name.
   const named = endpoint === "generate" ? undefined : body.model;
   const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
@@ -163,6 +166,7 @@ const OWN_NAMES = new Set([
   "model",
   "stream",
   "stream_options",
+  "include_usage",
   "n",
   "best_of",
   "max_tokens",
