@@ -159,6 +159,12 @@ describe("strictness", () => {
     ).toMatchObject({ textBytes: 7, media: 1, numbers: 2 });
   });
 
+  it("refuses a request of a million lists", () => {
+    const text = (lists: number) => bytes(`{"a":[${"[],".repeat(lists)}1]}`);
+    expect(wholeObject(text(100_000), newTally())).toBeDefined();
+    expect(wholeObject(text(1_000_000), newTally())).toBeUndefined();
+  });
+
   it("takes nothing for a file that is none, or stands where texts stand", () => {
     const heard = (text: string) => {
       const tally = newTally();

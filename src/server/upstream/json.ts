@@ -26,6 +26,8 @@ export interface Tally {
   media: number;
   /** Numbers at any depth; a prompt can be given as token numbers. */
   numbers: number;
+  /** Objects and lists at any depth. */
+  nests: number;
   /** The value that comes next stands under a name that files have. */
   isFile: boolean;
   /** Half of a character that lies outside the basic plane: JSON allows it, text does not. */
@@ -33,7 +35,7 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { textBytes: 0, media: 0, numbers: 0, isFile: false, hasLoneSurrogate: false };
+  return { textBytes: 0, media: 0, numbers: 0, nests: 0, isFile: false, hasLoneSurrogate: false };
 }
 
 const QUOTE = 0x22;
@@ -49,6 +51,8 @@ const LOWER_U = 0x75;
 /** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
 const DEPTH_LIMIT = 512;
 const MEMBER_LIMIT = 2_000;
+/** Parsed, an empty list takes twenty times its two bytes. */
+const NEST_LIMIT = 200_000;
 
 /** Escapes of one letter: `" \\ / b f n r t`. */
 const SHORT_ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
@@ -150,11 +154,17 @@ function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, de
   const byte = bytes[from];
   if (byte === QUOTE) return skipText(bytes, from, tally);
   if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-    return depth >= DEPTH_LIMIT ? -1 : skipNested(bytes, from, tally, depth);
+    return depth >= DEPTH_LIMIT || isOneTooMany(tally) ? -1 : skipNested(bytes, from, tally, depth);
   }
   if (byte !== 0x2d && !isDigit(byte)) return skipLiteral(bytes, from);
   if (tally !== undefined) tally.numbers += 1;
   return skipNumber(bytes, from);
+}
+
+function isOneTooMany(tally: Tally | undefined): boolean {
+  if (tally === undefined) return false;
+  tally.nests += 1;
+  return tally.nests > NEST_LIMIT;
 }
 
 /** A string that is a value. */
