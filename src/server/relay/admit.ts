@@ -48,6 +48,8 @@ const ADMIN_ROLE = 10;
 const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
 /** Keys remembered at once; the oldest goes. */
 const MAX_ENTRIES = 50_000;
+/** Behind a key anything can stand; what is longer than keys with a channel is not remembered. */
+const MAX_OFFER = 200;
 /** Keys of one address that are none, in a burst; the one that finds the budget empty is evaluated too. */
 const GUESSES = 60;
 const GUESS_WINDOW_MS = 60_000;
@@ -105,11 +107,14 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
     const fault = judge(row, clock.seconds());
     if (fault !== undefined) return fault;
     const entry = entryOf(row, pin);
-    if (seenChanges === changes) {
-      entries.set(offer, entry);
-      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
-    }
+    if (seenChanges === changes) remember(offer, entry);
     return entry;
+  }
+
+  function remember(offer: string, entry: Entry): void {
+    if (offer.length > MAX_OFFER) return;
+    entries.set(offer, entry);
+    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
   }
 
   async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {

@@ -51,6 +51,8 @@ const MAX_OUTPUT = 131_072;
 const MAX_BELIEVED_OUTPUT = 1_000_000;
 /** A prompt cannot have more tokens than bytes, but templates, hidden instructions and media add to it. */
 const PROMPT_SLACK = 16_384;
+/** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
+const FOUND_TOKENS = 1_048_576;
 /** A stream asks for more when it comes this near to what was set aside. */
 const MARGIN_TOKENS = 256;
 const CHECKPOINT_MS = 250;
@@ -182,9 +184,10 @@ export class Account {
   /** What a call comes to: by the usage the upstream told, else counted here, which takes a while. */
   protected sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Sum | Promise<Sum> {
     const read = this.#told(reply);
-    if (read !== undefined && read.usage.promptTokens > 0) return this.#summed(read.usage, read, isGone);
-    const counting = read === undefined ? this.#count(reply) : this.#completed(read.usage);
-    return counting.then((usage) => this.#summed(usage, undefined, isGone));
+    if (read !== undefined && read.usage.promptTokens > 0 && !this.#isDoubtful(read.usage, reply))
+      return this.#summed(read.usage, read, isGone);
+    const counting = read === undefined ? this.#count(reply) : this.#completed(read.usage, reply);
+    return counting.then((usage) => this.#summed(usage, usage === read?.usage ? read : undefined, isGone));
   }
 
   /** `read` = the usage is what the upstream told. */
@@ -197,13 +200,35 @@ export class Account {
   /** The usage the upstream told, within what the request can have caused. */
   #told(reply: WholeReply | StreamReply | undefined): ReadUsage | undefined {
     if (reply?.usage === undefined) return undefined;
-    return readUsage(reply.usage, boundsOf(this.billed.incoming), reply.quirks);
+    const { incoming } = this.billed;
+    const { usage, quirks } = reply;
+    const bounds = boundsOf(incoming);
+    const read = readUsage(usage, bounds, quirks);
+    return read?.isAnomalous === true ? readUsage(usage, widened(bounds, incoming, reply), quirks) : read;
   }
 
-  /** Some vendors never tell the prompt of a stream; no request has none. */
-  async #completed(usage: TokenUsage): Promise<TokenUsage> {
+  /** What is told before the end, or tells of no output, says little of the text that has come. */
+  #isDoubtful(usage: TokenUsage, reply: WholeReply | StreamReply | undefined): boolean {
+    if (WITHOUT_OUTPUT.has(this.billed.incoming.endpoint)) return false;
+    return usage.completionTokens === 0 || (reply?.kind === "stream" && !reply.isFinished);
+  }
+
+  /** Some vendors never tell the prompt of a stream; no request has none. Text that usage says little of is counted. */
+  async #completed(usage: TokenUsage, reply: WholeReply | StreamReply | undefined): Promise<TokenUsage> {
     const { incoming } = this.billed;
-    return { ...usage, promptTokens: await this.tools.tokens.count(incoming.model, promptOf(incoming)) };
+    const { tokens } = this.tools;
+    const isPromptMissing = usage.promptTokens === 0;
+    const text = this.#isDoubtful(usage, reply) ? (reply?.text() ?? "") : "";
+    const completion =
+      text === "" ? 0 : await tokens.count(incoming.model, { texts: [text], fixedTokens: 0 });
+    if (!isPromptMissing && completion <= usage.completionTokens) return usage;
+    return {
+      ...usage,
+      promptTokens: isPromptMissing
+        ? await tokens.count(incoming.model, promptOf(incoming))
+        : usage.promptTokens,
+      completionTokens: Math.max(completion, usage.completionTokens),
+    };
   }
 
   /** Prompt and output received so far, counted here (the published rule of reliability M15). */
@@ -263,6 +288,50 @@ function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): Usag
       : Math.min(maxTokens, MAX_BELIEVED_OUTPUT);
   return { promptTokens, completionTokens: each * choices };
 }
+
+/**
+ * The bounds for a usage that is beyond the first ones: an upstream may not keep the client's limit, and has then put out what came;
+ * and what it reads of documents and the web is not in the request.
+ */
+function widened(
+  bounds: UsageBounds,
+  { endpoint, model, body }: Incoming,
+  reply: WholeReply | StreamReply,
+): UsageBounds {
+  const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
+  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text());
+  return {
+    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0),
+    completionTokens: Math.max(bounds.completionTokens, heard),
+  };
+}
+
+/** Models that search by themselves. */
+const FINDERS = /search|research|internet|sonar|compound/i;
+/** Begins of the names by which requests point to documents and let upstreams look things up, in all formats. */
+const FINDINGS = [
+  "file",
+  "document",
+  "video_url",
+  "cachedContent",
+  "cached_content",
+  "web_",
+  "$web_",
+  "googleSearch",
+  "google_search",
+  "urlContext",
+  "url_context",
+  "code_",
+  "codeExecution",
+  "computer",
+  "mcp",
+  "plugins",
+  "enable_search",
+  "search_",
+  "bash_",
+  "text_editor",
+  "tool_search",
+].map((name) => Buffer.from(`"${name}`));
 
 /** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
 function roughPrompt({ endpoint, tally }: Incoming): number {

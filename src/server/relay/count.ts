@@ -44,7 +44,8 @@ export async function countPrompt(tools: CountTools, counted: Counted): Promise<
 /** The generation request in a body: Gemini's may be wrapped (providers 17.2). */
 export function countedPart(endpoint: "messages" | "generate", bytes: Buffer): Buffer {
   if (endpoint === "messages") return bytes;
-  const body = readJson(bytes.toString());
+  // One that is too deep to be written anew is refused where it is read.
+  const body = wholeObject(bytes) && readJson(bytes.toString());
   const wrapped = body && objectMember(body, "generateContentRequest");
   return wrapped === undefined ? bytes : Buffer.from(JSON.stringify(wrapped));
 }

@@ -5,6 +5,7 @@ import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { camel, member, objectMember, objectsMember } from "#server/upstream/clients/generate-fields.ts";
 import { unmappableFault } from "#server/upstream/fault.ts";
 import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import { wholeObject } from "#server/upstream/json.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** One text, or a list of them. */
@@ -30,7 +31,8 @@ export function readEmbed(
 }
 
 function read(kind: EmbedKind, body: Buffer, model: string): EmbedAsked {
-  const values = readJson(body.toString());
+  // Also too deep to be written anew.
+  const values = wholeObject(body) && readJson(body.toString());
   if (values === undefined) throw new Refusal(refusals.bodyUnreadable());
   const requests = kind === "one" ? [values] : objectsMember(values, "requests");
   const [first] = requests;

@@ -83,6 +83,9 @@ export function readIncoming(
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
   const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
+  // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
+  const options = memberObject(body, "stream_options");
+  if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
   // Gemini's model stands in the path; what the body repeats of it is no name.
   const named = endpoint === "generate" ? undefined : body.model;
   const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
@@ -114,7 +117,12 @@ function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<Incoming, "max
   if (endpoint === "messages") return { maxTokens, choices: 1 };
   const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
   const choices = Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1);
-  return { maxTokens: maxCompletionTokens ?? maxTokens, choices };
+  return { maxTokens: larger(maxTokens, maxCompletionTokens), choices };
+}
+
+/** An upstream may know only one of the two names. */
+function larger(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
 /** Gemini's limits stand one level down, and in two spellings (providers 17.2). Throws: Refusal. */
@@ -158,11 +166,14 @@ const OWN_NAMES = new Set([
   "model",
   "stream",
   "stream_options",
+  "include_usage",
   "n",
   "best_of",
   "max_tokens",
   "max_completion_tokens",
   "max_output_tokens",
+  "size",
+  "quality",
 ]);
 
 /**
@@ -170,7 +181,7 @@ const OWN_NAMES = new Set([
  * Some parsers ignore case: to them `Model` and `model` are one key and the last one counts. Names are compared the way Go
  * folds them, which makes `ſ` an s and the Kelvin sign a k.
  */
-function hasTwins({ members }: JsonObject): boolean {
+export function hasTwins({ members }: Pick<JsonObject, "members">): boolean {
   const seen = new Set<string>();
   for (const { name } of members) {
     const folded = PLAIN_NAME.test(name) ? name : name.toUpperCase().toLowerCase();

@@ -45,6 +45,8 @@ const MARGIN_TOKENS = 256;
 const LOOK_MS = 250;
 /** Five minutes: what a microphone sends is mostly silence, which never becomes part of the conversation. */
 const MOST_SOUND = 3_000;
+/** No turn of a conversation is longer than an hour. */
+const MOST_SECONDS = 3_600;
 /** No context of any model is longer. */
 const BOUNDS = { promptTokens: 2_000_000, completionTokens: 1_000_000 };
 const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
@@ -139,15 +141,16 @@ export class RealtimeBill {
 
   /** The conversation is over: what was being said is paid for as far as it came, what was set aside goes back. */
   async close(): Promise<void> {
-    const requestId = this.#requestId;
-    if (requestId === "") return;
-    this.#requestId = "";
     const [making] = this.#making.values();
     if (making === undefined) {
-      await this.#tools.ledger.release(requestId);
+      const requestId = this.#requestId;
+      this.#requestId = "";
+      if (requestId !== "") await this.#tools.ledger.release(requestId);
       return;
     }
+    const requestId = this.#takeRequestId();
     const usage = this.#roughUsage();
+    this.#making.clear();
     const amount = charge(usage, this.#price);
     const content = explain(usage, this.#price, amount) + REMARK_BROKEN;
     const { model } = this.#speaker;
@@ -163,6 +166,13 @@ export class RealtimeBill {
     return making;
   }
 
+  /** Of several responses at once only one is set aside; each of them is booked. */
+  #takeRequestId(): string {
+    const requestId = this.#requestId;
+    this.#requestId = "";
+    return requestId === "" ? newRequestId(this.#tools.clock.now()) : requestId;
+  }
+
   async #done({ response, usage }: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
     const making = this.#makingOf(response);
     const read = usage && readUsage(usage, BOUNDS);
@@ -171,8 +181,7 @@ export class RealtimeBill {
     const amount = charge(counted, this.#price);
     const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
     const content = explain(counted, this.#price, amount) + remark;
-    const requestId = this.#requestId;
-    this.#requestId = "";
+    const requestId = this.#takeRequestId();
     const { model } = this.#speaker;
     const isEstimated = read === undefined;
     await this.#book({ requestId, model, ...making, usage: counted, amount, content, isEstimated }, making);
@@ -198,7 +207,10 @@ export class RealtimeBill {
     const own = this.#transcriber ?? model;
     const price = prices().find(own, own, caller.group) ?? this.#price;
     const seconds = told?.["type"] === "duration" ? asNumber(told["seconds"]) : undefined;
-    const counted = seconds === undefined ? undefined : ({ unit: "second", seconds } as const);
+    const counted =
+      seconds === undefined
+        ? undefined
+        : ({ unit: "second", seconds: Math.min(seconds, MOST_SECONDS) } as const);
     const read = told && counted === undefined ? readUsage(told, BOUNDS) : undefined;
     if (read === undefined && counted === undefined) return undefined;
     const usage = read?.usage ?? NOTHING;

@@ -253,9 +253,15 @@ async function count(
 ): Promise<JsonRecord> {
   const passHeaders = formatHeaders(req, route.endpoint);
   const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
-  const bytes = await rooms.readBody(req, door.gone);
-  const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
-  const candidates = await findCandidates(rooms, caller, incoming);
-  const { requestId, gone } = door;
-  return countPrompt(rooms, { incoming, bytes, candidates, requestId, cancellation: gone });
+  // It costs nothing, but it is work.
+  const leave = rooms.limits.begin(caller, addressOf(req, rooms.ctx.config.trustedProxies));
+  try {
+    const bytes = await rooms.readBody(req, door.gone);
+    const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
+    const candidates = await findCandidates(rooms, caller, incoming);
+    const { requestId, gone } = door;
+    return await countPrompt(rooms, { incoming, bytes, candidates, requestId, cancellation: gone });
+  } finally {
+    leave();
+  }
 }

@@ -73,7 +73,7 @@ export class Door {
     if (this.gone.isCancelled) return;
     const head = this.#head(contentTypeOf(headers) ?? "application/json");
     head.push("content-length", String(body.length));
-    if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
+    tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
@@ -129,7 +129,7 @@ export class Door {
     const streamType = contentTypeOf(headers) ?? "text/event-stream";
     const head = this.#head(isArray ? "application/json" : streamType);
     head.push(...STREAM_HEADERS);
-    if (dropped.length > 0) head.push(DROPPED, dropped.join(", "));
+    tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
     this.status = 200;
     this.#res.writeHead(200, head);
@@ -221,6 +221,16 @@ const PLAIN_TYPE = /^(audio\/[\w.+-]+|text\/(plain|vtt|srt)|application\/(x-subr
 function contentTypeOf(headers: ReplyHeaders): string | undefined {
   const type = headers["content-type"];
   return typeof type === "string" && PLAIN_TYPE.test(type) ? type : undefined;
+}
+
+/** Names of hints that can stand in a header as they are; clients can send any name. */
+const PLAIN_NAME = /^[\w.$[\]-]{1,64}$/;
+const MOST_NAMES = 20;
+
+/** Adds the names of hints that went nowhere. */
+function tellDropped(head: string[], dropped: readonly string[]): void {
+  const names = dropped.filter((name) => PLAIN_NAME.test(name)).slice(0, MOST_NAMES);
+  if (names.length > 0) head.push(DROPPED, names.join(", "));
 }
 
 /** Adds the upstream's headers that clients may see, without secrets. */

@@ -6,16 +6,18 @@ import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { asObject, type JsonRecord, type TokenUsage } from "#server/upstream/hub.ts";
-import { readUsage } from "#server/upstream/usage.ts";
+import { readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import { parseObject } from "#server/upstream/verdict.ts";
 import { Account, type Billed, type BillTools, type Sum } from "./bill.ts";
-import { subtitleSeconds } from "./sound.ts";
+import { leastSeconds, mostSeconds, subtitleSeconds } from "./sound.ts";
 import type { TaskFacts, TaskIncoming } from "./tasks.ts";
 
 type Reply = WholeReply | StreamReply | undefined;
 
-/** Nothing that is honest is more. */
-const BOUNDS = { promptTokens: 10_000_000, completionTokens: 10_000_000 };
+/** Nothing that is honest is more: of one picture, of pictures and instructions that go in, of a second of sound. */
+const MOST_PICTURE = 65_536;
+const MOST_PROMPT = 1_048_576;
+const MOST_PER_SECOND = 100;
 /** Audio tokens in a second of generated speech, and in a second of heard speech (providers 17.4). */
 const SPOKEN_TOKENS_PER_SECOND = 20;
 const HEARD_TOKENS_PER_SECOND = 10;
@@ -58,7 +60,8 @@ export class TaskAccount extends Account {
       const content = explainUnits(counted.counted, this.price, amount) + remark;
       return { usage: NO_TOKENS, amount, content, isEstimated: counted.isEstimated };
     }
-    const read = reply?.usage === undefined ? undefined : readUsage(reply.usage, BOUNDS, reply.quirks);
+    const read =
+      reply?.usage === undefined ? undefined : readUsage(reply.usage, boundsOf(this.#task), reply.quirks);
     const usage = read?.usage ?? commonUsage(this.#task);
     const amount = charge(usage, this.price);
     const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
@@ -80,11 +83,9 @@ export class TaskAccount extends Account {
     if (task.kind === "speech" && unit === "character")
       return { counted: { unit, characters: [...task.text].length }, isEstimated: false };
     if (task.kind !== "sound" || unit !== "spoken") return undefined;
-    const told = secondsIn(reply) ?? task.seconds;
-    return {
-      counted: { unit: "second", seconds: told ?? roughSeconds(task.bytes) },
-      isEstimated: told === undefined,
-    };
+    const told = secondsIn(reply, task) ?? task.seconds;
+    const seconds = told ?? Math.max(roughSeconds(task.bytes), leastSeconds(reply?.text() ?? ""));
+    return { counted: { unit: "second", seconds }, isEstimated: told === undefined };
   }
 }
 
@@ -95,20 +96,43 @@ function imagesIn(reply: Reply): number | undefined {
   return Array.isArray(data) && data.length > 0 ? data.length : undefined;
 }
 
-/** The length of a sound as a reply tells it: as its price, in its details, or by its last subtitle. Unit: seconds. */
-function secondsIn(reply: Reply): number | undefined {
+type Sound = Extract<TaskFacts, { kind: "sound" }>;
+
+/**
+ * The length of a sound as a reply tells it, within what its file can hold: as its price, in its details, or by its last subtitle.
+ * Unit: seconds.
+ */
+function secondsIn(reply: Reply, { bytes, hasStamps }: Sound): number | undefined {
   if (reply === undefined) return undefined;
-  const priced = secondsOf(reply.usage?.["seconds"]);
+  const priced = secondsOf(reply.usage?.["seconds"], bytes);
   if (priced !== undefined || reply.kind === "stream") return priced;
   const body: JsonRecord | undefined = asObject(parseObject(reply.body));
-  return body === undefined ? subtitleSeconds(reply.text()) : secondsOf(body["duration"]);
+  if (body !== undefined) return secondsOf(body["duration"], bytes);
+  return hasStamps ? secondsOf(subtitleSeconds(reply.text()), bytes) : undefined;
 }
 
-function secondsOf(value: unknown): number | undefined {
+function secondsOf(value: unknown, bytes: number): number | undefined {
   const seconds = typeof value === "string" ? Number(value) : value;
-  return typeof seconds === "number" && Number.isFinite(seconds) && seconds >= 0 && seconds < 1e6
-    ? seconds
-    : undefined;
+  const isTold = typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0;
+  return isTold ? Math.min(seconds, mostSeconds(bytes)) : undefined;
+}
+
+/** The most that a task can honestly have used. */
+function boundsOf(task: TaskFacts): UsageBounds {
+  switch (task.kind) {
+    case "images":
+      return { promptTokens: MOST_PROMPT, completionTokens: task.images * MOST_PICTURE };
+    case "speech": {
+      const slowest = (60 + task.text.length) * MOST_PER_SECOND;
+      return { promptTokens: MOST_PROMPT, completionTokens: slowest };
+    }
+    case "sound": {
+      const tokens = Math.ceil(mostSeconds(task.bytes)) * MOST_PER_SECOND;
+      return { promptTokens: tokens, completionTokens: tokens };
+    }
+    default:
+      throw new Error(`unknown task ${JSON.stringify(task satisfies never)}`);
+  }
 }
 
 /** What a task of this size commonly uses: for the reservation, and for upstreams that tell nothing. */

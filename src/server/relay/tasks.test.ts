@@ -20,7 +20,12 @@ function wav(seconds: number): Uint8Array<ArrayBuffer> {
   const head = Buffer.alloc(44);
   head.write("RIFF", 0);
   head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(8_000, 24);
   head.writeUInt32LE(16_000, 28);
+  head.writeUInt16LE(16, 34);
   head.write("data", 36);
   head.writeUInt32LE(16_000 * seconds, 40);
   return Uint8Array.from(Buffer.concat([head, Buffer.alloc(16_000 * seconds)]));
@@ -213,6 +218,52 @@ describe("transcription", () => {
     world.upstream.script(json({ text: "hi", usage }));
     const { log } = await world.costOf(() => upload(path, { file, model: "gpt-4o-transcribe" }));
     expect(log).toMatchObject({ prompt_tokens: 50, completion_tokens: 10 });
+  });
+
+  it.each<[string, () => Step, number]>([
+    ["a duration that the file cannot hold", () => json({ text: "hi", duration: 900_000 }), 3_800],
+    ["a duration of nothing", () => json({ text: "hi", duration: 0 }), 100],
+    ["a text that took longer", () => raw("word ".repeat(500), { "content-type": "text/plain" }), 5_000],
+    [
+      "stamps nobody asked for",
+      () => raw("00:00:00,001 --> 00:00:00,001", { "content-type": "text/plain" }),
+      100,
+    ],
+  ])("charges by what is likely: %s", async (_, step, price) => {
+    world.upstream.script(step());
+    const small = new File([Buffer.alloc(8_000)], "a.opus");
+    const fields = { file: small, model: "whisper-1", response_format: "text" };
+    const { charged } = await world.costOf(async () => (await upload(path, fields)).text());
+    expect(Math.round(charged / 100) * 100).toBe(price);
+  });
+
+  it("refuses what two parsers could read differently", async () => {
+    const form = new FormData();
+    form.append("file", new File(["a"], "a.wav"));
+    form.append("file", file);
+    form.append("model", "whisper-1");
+    const init = { method: "POST", headers: { authorization: `Bearer sk-${world.token.key}` } };
+    expect((await fetch(world.url + path, { ...init, body: form })).status).toBe(400);
+    const picture = new FormData();
+    for (const [name, value] of [
+      ["image", file],
+      ["prompt", "p"],
+      ["n", "1"],
+      ["n", "10"],
+    ] as const)
+      picture.append(name, value);
+    const edits = await fetch(`${world.url}/v1/images/edits`, { ...init, body: picture });
+    expect(edits.status).toBe(400);
+    const odd = { model: "dall-e-2", prompt: "p", N: 10 };
+    expect((await world.ask(odd, { path: "/v1/images/generations" })).status).toBe(400);
+    expect(world.upstream.journal).toHaveLength(0);
+  });
+
+  it("knows no model by the name of an object's own members", async () => {
+    for (const model of ["constructor", "__proto__"]) {
+      const response = await world.ask({ model, prompt: "p" }, { path: "/v1/images/generations" });
+      expect(response.status).toBe(503);
+    }
   });
 
   it("names what is wrong with a form", async () => {

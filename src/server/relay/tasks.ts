@@ -6,9 +6,9 @@ import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import { type FormBody, fieldText, readForm } from "#server/upstream/form.ts";
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { newTally, wholeObject } from "#server/upstream/json.ts";
-import type { Incoming, Outside } from "./incoming.ts";
+import { hasTwins, type Incoming, type Outside } from "./incoming.ts";
 import { Refusal, refusals } from "./refusal.ts";
-import { soundSeconds } from "./sound.ts";
+import { HEAD_BYTES, soundSeconds } from "./sound.ts";
 
 /** What a task is charged by. */
 export type TaskFacts =
@@ -20,8 +20,14 @@ export type TaskFacts =
       readonly prompt: string;
     }
   | { readonly kind: "speech"; readonly text: string }
-  /** `seconds` is undefined where only the upstream can tell. */
-  | { readonly kind: "sound"; readonly bytes: number; readonly seconds: number | undefined };
+  | {
+      readonly kind: "sound";
+      readonly bytes: number;
+      /** undefined where only the upstream can tell. */
+      readonly seconds: number | undefined;
+      /** Subtitles are asked for, whose lines say when they are spoken. */
+      readonly hasStamps: boolean;
+    };
 
 /** A request of these endpoints. */
 export interface TaskIncoming extends Incoming {
@@ -43,12 +49,13 @@ const DEFAULT_MODELS: Readonly<Partial<Record<TaskEndpoint, string>>> = {
   translation: "whisper-1",
 };
 const SPEECH_LIMIT = 4_096;
+const SUBTITLES: ReadonlySet<string> = new Set(["srt", "vtt"]);
 const FORMATS: ReadonlySet<string> = new Set(["json", "text", "srt", "verbose_json", "vtt", "diarized_json"]);
 /** Longest prompts in characters, and most pictures at once. */
-const IMAGE_LIMITS: Readonly<Record<string, readonly [characters: number, images: number]>> = {
-  "dall-e-2": [1_000, 10],
-  "dall-e-3": [4_000, 1],
-};
+const IMAGE_LIMITS: ReadonlyMap<string, readonly [characters: number, images: number]> = new Map([
+  ["dall-e-2", [1_000, 10]],
+  ["dall-e-3", [4_000, 1]],
+]);
 const MOST_IMAGES = 10;
 
 /** Values by name, from wherever they stand. */
@@ -66,21 +73,33 @@ export async function readTask(
 ): Promise<TaskIncoming> {
   const form = contentType.startsWith("multipart/form-data") ? await readForm(bytes, contentType) : undefined;
   if (form === undefined) return fromJson(outside, bytes);
-  if (form.fields.getAll("model").length > 1) throw new Refusal(refusals.keysRepeated());
+  if (repeatsFields(form)) throw new Refusal(refusals.keysRepeated());
   const object = wholeObject(EMPTY_BODY);
   if (object === undefined) throw new Error("no object");
   const body = { bytes: EMPTY_BODY, object, model: fieldText(form, "model") };
   return incomingOf(outside, { body, form, fields: formFields(form) });
 }
 
+/** Fields that can be there once only: some upstreams would read the first, others the last. */
+const SINGLE = new Set(
+  "model n size quality prompt input file stream stream_format response_format".split(" "),
+);
+
+function repeatsFields({ fields }: FormBody): boolean {
+  const seen = [...fields.keys()].map((name) => name.toLowerCase()).filter((name) => SINGLE.has(name));
+  return new Set(seen).size < seen.length;
+}
+
 const EMPTY_BODY = Buffer.from("{}");
 
-function fromJson(outside: Outside & { readonly endpoint: TaskEndpoint }, bytes: Buffer): TaskIncoming {
+function fromJson(
+  outside: Outside & { readonly endpoint: TaskEndpoint },
+  bytes: Buffer,
+): Promise<TaskIncoming> {
   const object = isUtf8(bytes) ? wholeObject(bytes) : undefined;
   const values = object && asObject(JSON.parse(bytes.toString()));
   if (object === undefined || values === undefined) throw new Refusal(refusals.bodyUnreadable());
-  const names = object.members.map(({ name }) => name.toLowerCase());
-  if (new Set(names).size < names.length) throw new Refusal(refusals.keysRepeated());
+  if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
   const body = { bytes, object, model: values["model"] };
   return incomingOf(outside, { body, form: undefined, fields: jsonFields(values) });
 }
@@ -91,14 +110,14 @@ interface Contents {
   readonly fields: Fields;
 }
 
-function incomingOf(
+async function incomingOf(
   outside: Outside & { readonly endpoint: TaskEndpoint },
   { body, form, fields }: Contents,
-): TaskIncoming {
+): Promise<TaskIncoming> {
   const { endpoint, apiVersion, passHeaders } = outside;
   const model = fields.text("model") ?? outside.pathModel ?? DEFAULT_MODELS[endpoint];
   if (model === undefined || model === "") throw new Refusal(refusals.fieldMissing("model"));
-  const task = factsOf(endpoint, model, { form, fields });
+  const task = await factsOf(endpoint, model, { form, fields });
   return {
     endpoint,
     body,
@@ -116,7 +135,11 @@ function incomingOf(
   };
 }
 
-function factsOf(endpoint: TaskEndpoint, model: string, { form, fields }: Omit<Contents, "body">): TaskFacts {
+function factsOf(
+  endpoint: TaskEndpoint,
+  model: string,
+  { form, fields }: Omit<Contents, "body">,
+): TaskFacts | Promise<TaskFacts> {
   switch (endpoint) {
     case "images":
     case "image-edits":
@@ -139,7 +162,7 @@ function factsOf(endpoint: TaskEndpoint, model: string, { form, fields }: Omit<C
 function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): TaskFacts {
   const prompt = fields.text("prompt") ?? "";
   if (prompt === "" && endpoint !== "image-variations") throw new Refusal(refusals.promptMissing());
-  const [characters, most] = IMAGE_LIMITS[model] ?? [Number.POSITIVE_INFINITY, MOST_IMAGES];
+  const [characters, most] = IMAGE_LIMITS.get(model) ?? [Number.POSITIVE_INFINITY, MOST_IMAGES];
   if ([...prompt].length > characters) throw new Refusal(refusals.promptTooLong(characters));
   const images = fields.number("n") ?? 1;
   if (!Number.isInteger(images) || images < 1 || images > most)
@@ -150,12 +173,14 @@ function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): Task
   return { kind: "images", images, size, quality, prompt };
 }
 
-function soundFacts(form: FormBody | undefined, fields: Fields): TaskFacts {
+async function soundFacts(form: FormBody | undefined, fields: Fields): Promise<TaskFacts> {
   const file = form?.fields.get("file");
   if (form === undefined || !(file instanceof File)) throw new Refusal(refusals.fieldMissing("file"));
   const format = fields.text("response_format") ?? "json";
   if (!FORMATS.has(format)) throw new Refusal(refusals.fieldInvalid("response_format"));
-  return { kind: "sound", bytes: file.size, seconds: soundSeconds(form.bytes) };
+  const head = Buffer.from(await file.slice(0, HEAD_BYTES).arrayBuffer());
+  const seconds = soundSeconds(head, file.size);
+  return { kind: "sound", bytes: file.size, seconds, hasStamps: SUBTITLES.has(format) };
 }
 
 function jsonFields(values: JsonRecord): Fields {
@@ -175,12 +200,16 @@ function jsonFields(values: JsonRecord): Fields {
   };
 }
 
+/** What every parser reads as the same number. */
+const DIGITS = /^[1-9]\d{0,3}$/;
+
 function formFields(form: FormBody): Fields {
   return {
     text: (name) => fieldText(form, name),
     number(name) {
       const text = fieldText(form, name);
-      return text === undefined || text === "" ? undefined : Number(text);
+      if (text === undefined || text === "") return undefined;
+      return DIGITS.test(text) ? Number(text) : Number.NaN;
     },
     flag: (name) => fieldText(form, name) === "true",
   };

@@ -25,6 +25,8 @@ export interface TryTools {
 
 /** Source: reliability R09. */
 const MAX_RETRIES = 5;
+/** Channels that are asked in vain whether they could serve a request; each look costs us work and the caller nothing. */
+const MAX_UNCALLED = 10;
 /** After this long no other channel is tried: the client has waited enough. */
 const RETRY_BUDGET_MS = 120_000;
 
@@ -100,6 +102,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
   const tried = new Set<number>();
   let spent = 0;
+  let uncalled = 0;
   let fault: RelayFault | undefined;
   for (;;) {
     const isCooling = health.cooling(model);
@@ -117,9 +120,11 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     fault = result;
     health.failed(channel.id, model, fault, ticket);
     // A channel that was not even called costs no try.
-    if (!wasUncalled(fault)) spent += 1;
+    if (wasUncalled(fault)) uncalled += 1;
+    else spent += 1;
     const isLate = ctx.clock.now() - progress.startedMs > RETRY_BUDGET_MS;
-    const willRetry = fault.retry && spent <= retries && !cancellation.isCancelled && !isLate;
+    const willRetry =
+      fault.retry && spent <= retries && uncalled < MAX_UNCALLED && !cancellation.isCancelled && !isLate;
     report(tools, progress.requestId, { channel, fault, willRetry });
     if (!willRetry) throw new Refusal(lastWord(fault));
   }

@@ -77,6 +77,8 @@ export interface StreamReply {
   readonly headers: ReplyHeaders;
   /** Text seen so far. */
   readonly tap: Heard;
+  /** The answer came to its end, though perhaps not the stream: what is told of its usage is all. */
+  readonly isFinished: boolean;
   /** The last usage the upstream told so far; undefined = none. */
   readonly usage: JsonRecord | undefined;
   readonly quirks: Quirks | undefined;

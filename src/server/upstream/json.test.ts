@@ -153,15 +153,31 @@ describe("strictness", () => {
       expect(heard(`{"a":"${lone}"}`).hasLoneSurrogate).toBe(true);
       expect(heard(`{"${lone}":1}`).hasLoneSurrogate).toBe(true);
     }
+    const file = `data:image/png;base64,${"AAAA".repeat(20)}`;
     expect(
-      heard(
-        '{"a":"xyz","b":{"c":["12","é"]},"x":[{"image_url":{"url":"data:image/png;base64,AAAA"}}, 1, -2.5]}',
-      ),
-    ).toMatchObject({
-      textBytes: 7,
-      media: 1,
-      numbers: 2,
-    });
+      heard(`{"a":"xyz","b":{"c":["12","é"]},"x":[{"image_url":{"url":"${file}"}}, 1, -2.5]}`),
+    ).toMatchObject({ textBytes: 7, media: 1, numbers: 2 });
+  });
+
+  it("refuses a request of a million lists", () => {
+    const text = (lists: number) => bytes(`{"a":[${"[],".repeat(lists)}1]}`);
+    expect(wholeObject(text(100_000), newTally())).toBeDefined();
+    expect(wholeObject(text(1_000_000), newTally())).toBeUndefined();
+  });
+
+  it("takes nothing for a file that is none, or stands where texts stand", () => {
+    const heard = (text: string) => {
+      const tally = newTally();
+      wholeObject(bytes(text), tally);
+      return tally.textBytes;
+    };
+    const base64 = "Ab+/".repeat(40);
+    expect(heard(`{"x":{"data":"${base64}"}}`)).toBe(0);
+    expect(heard(`{"x":{"url":"data:image/png;base64,${base64.replaceAll("/", "\\/")}"}}`)).toBe(0);
+    expect(heard(`{"x":{"text":"${base64}"}}`)).toBe(160);
+    expect(heard(`{"x":[{"url":""},"${base64}"]}`)).toBe(160);
+    expect(heard(`{"x":{"data":"${base64} ${base64}"}}`)).toBe(321);
+    expect(heard(`{"x":{"url":"data:text/plain,${"a ".repeat(80)}"}}`)).toBe(176);
   });
 
   it("parses one value alone", () => {

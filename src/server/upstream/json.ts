@@ -20,18 +20,22 @@ export interface JsonObject {
 
 /** What a scan hears on its way through all values, for whoever wants to know. */
 export interface Tally {
-  /** Bytes of text values at any depth, escapes as they stand; data URLs are left out. */
+  /** Bytes of text values at any depth, escapes as they stand; files in base64 are left out. */
   textBytes: number;
   /** Members named after images, sounds and files: their tokens cannot be told from their bytes. */
   media: number;
   /** Numbers at any depth; a prompt can be given as token numbers. */
   numbers: number;
+  /** Objects and lists at any depth. */
+  nests: number;
+  /** The value that comes next stands under a name that files have. */
+  isFile: boolean;
   /** Half of a character that lies outside the basic plane: JSON allows it, text does not. */
   hasLoneSurrogate: boolean;
 }
 
 export function newTally(): Tally {
-  return { textBytes: 0, media: 0, numbers: 0, hasLoneSurrogate: false };
+  return { textBytes: 0, media: 0, numbers: 0, nests: 0, isFile: false, hasLoneSurrogate: false };
 }
 
 const QUOTE = 0x22;
@@ -47,6 +51,8 @@ const LOWER_U = 0x75;
 /** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
 const DEPTH_LIMIT = 512;
 const MEMBER_LIMIT = 2_000;
+/** Parsed, an empty list takes twenty times its two bytes. */
+const NEST_LIMIT = 200_000;
 
 /** Escapes of one letter: `" \\ / b f n r t`. */
 const SHORT_ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
@@ -148,26 +154,53 @@ function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, de
   const byte = bytes[from];
   if (byte === QUOTE) return skipText(bytes, from, tally);
   if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-    return depth >= DEPTH_LIMIT ? -1 : skipNested(bytes, from, tally, depth);
+    return depth >= DEPTH_LIMIT || isOneTooMany(tally) ? -1 : skipNested(bytes, from, tally, depth);
   }
   if (byte !== 0x2d && !isDigit(byte)) return skipLiteral(bytes, from);
   if (tally !== undefined) tally.numbers += 1;
   return skipNumber(bytes, from);
 }
 
+function isOneTooMany(tally: Tally | undefined): boolean {
+  if (tally === undefined) return false;
+  tally.nests += 1;
+  return tally.nests > NEST_LIMIT;
+}
+
 /** A string that is a value. */
 function skipText(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
   const end = skipString(bytes, from, tally);
   if (tally === undefined || end < 0) return end;
-  // `data:`
-  const isDataUrl =
-    end - from > 16 &&
-    bytes[from + 1] === 0x64 &&
-    bytes[from + 2] === 0x61 &&
-    bytes[from + 3] === 0x74 &&
-    bytes[from + 5] === COLON;
-  if (!isDataUrl) tally.textBytes += end - from - 2;
+  if (!(tally.isFile && isBase64(bytes, from + 1, end - 1))) tally.textBytes += end - from - 2;
   return end;
+}
+
+const DATA_BEGIN = Buffer.from("data:");
+/** Kind and parameters of a data URL are short. */
+const DATA_HEAD = 200;
+/** Less is no file. */
+const FILE_BYTES = 64;
+
+/** Whether a text is a file: base64 from end to end, or a data URL of it. A text that only begins like one is read as text. */
+function isBase64(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start < FILE_BYTES) return false;
+  let at = start;
+  if (isAt(bytes, start, DATA_BEGIN)) {
+    at = bytes.subarray(start, Math.min(end, start + DATA_HEAD)).indexOf(COMMA) + start + 1;
+    if (at === start) return false;
+  }
+  while (at < end && BASE64[bytes[at] as number] === 1) at += 1; // Within bounds.
+  return at === end;
+}
+
+/** Letters of base64 in both alphabets, padding, and the backslash before an escaped slash. */
+const BASE64 = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[\w+/=\\-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
+  for (let index = 0; index < text.length; index += 1) if (bytes[start + index] !== text[index]) return false;
+  return true;
 }
 
 /** The offset behind the object or array that opens at `from`; -1 = malformed, cut off or too deep. */
@@ -178,6 +211,7 @@ function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, d
   if (bytes[at] === close) return at + 1;
   for (;;) {
     if (isObject) at = skipKey(bytes, at, tally);
+    else if (tally !== undefined) tally.isFile = false;
     if (at >= 0) at = skipValue(bytes, at, tally, depth + 1);
     if (at < 0) return -1;
     at = skipBlanks(bytes, at);
@@ -187,16 +221,18 @@ function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, d
   }
 }
 
-/** Source: the parts of OpenAI's messages, providers 4.3. */
-const MEDIA_NAMES = ["file", "image_url", "video_url", "input_audio"].map((name) => Buffer.from(`"${name}"`));
+const quoted = (name: string): Buffer => Buffer.from(`"${name}"`);
 
-function isMediaName(bytes: Uint8Array, start: number, end: number): boolean {
-  for (const name of MEDIA_NAMES) {
-    if (name.length !== end - start) continue;
-    let index = 1;
-    while (index < name.length && bytes[start + index] === name[index]) index += 1;
-    if (index === name.length) return true;
-  }
+/** Source: the parts of all formats' messages, providers 4.3, 17. */
+const MEDIA_NAMES = [
+  ...["file", "image_url", "video_url", "input_audio", "source"],
+  ...["inlineData", "inline_data", "fileData", "file_data", "file_url"],
+].map(quoted);
+/** Names under which files stand in base64. */
+const FILE_NAMES = ["data", "url", "image_url", "video_url", "file_data", "image"].map(quoted);
+
+function isNamed(bytes: Uint8Array, start: number, end: number, names: readonly Buffer[]): boolean {
+  for (const name of names) if (name.length === end - start && isAt(bytes, start, name)) return true;
   return false;
 }
 
@@ -205,7 +241,10 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
   if (bytes[at] !== QUOTE) return -1;
   const end = skipString(bytes, at, tally);
   if (end < 0) return -1;
-  if (tally !== undefined && isMediaName(bytes, at, end)) tally.media += 1;
+  if (tally !== undefined) {
+    if (isNamed(bytes, at, end, MEDIA_NAMES)) tally.media += 1;
+    tally.isFile = isNamed(bytes, at, end, FILE_NAMES);
+  }
   const colon = skipBlanks(bytes, end);
   return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
 }
@@ -258,6 +297,7 @@ function memberAt(bytes: Uint8Array, keyStart: number, tally: Tally | undefined)
   const colon = skipBlanks(bytes, keyEnd);
   if (bytes[colon] !== COLON) return undefined;
   const valueStart = skipBlanks(bytes, colon + 1);
+  if (tally !== undefined) tally.isFile = false;
   const valueEnd = skipValue(bytes, valueStart, tally, 1);
   const name = readName(bytes, keyStart, keyEnd);
   if (valueEnd < 0 || name === undefined) return undefined;

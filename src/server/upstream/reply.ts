@@ -156,6 +156,10 @@ export class Receiver implements Sink, StreamReply {
     return this.#meter?.tap ?? new ReplyTap();
   }
 
+  get isFinished(): boolean {
+    return this.#meter?.isFinished === true;
+  }
+
   text(): string {
     return this.tap.text();
   }

@@ -21,11 +21,11 @@ const KEPT = [
   "default",
 ] as const;
 
-const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  string: ["enum", "date-time"],
-  number: ["float", "double"],
-  integer: ["int32", "int64"],
-};
+const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["string", ["enum", "date-time"]],
+  ["number", ["float", "double"]],
+  ["integer", ["int32", "int64"]],
+]);
 
 /** A schema may contain itself this often, then it is an object without details. Source: providers 7.4. */
 const RECURSION_DEPTH = 5;
@@ -187,7 +187,7 @@ function withChoices(kept: JsonRecord, choices: readonly JsonRecord[]): JsonReco
 
 function formatOf(given: JsonRecord, type: string | undefined): JsonRecord {
   const { format } = given;
-  return typeof format === "string" && FORMATS[type ?? ""]?.includes(format) === true ? { format } : {};
+  return typeof format === "string" && FORMATS.get(type ?? "")?.includes(format) === true ? { format } : {};
 }
 
 /** Gemini's enums are texts: those of other types are dropped, for numbers as texts would be another answer. */

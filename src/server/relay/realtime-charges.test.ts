@@ -1,0 +1,47 @@
+// What a realtime conversation costs in ways that no provider's script shows: several responses at once, and nothing left for the last.
+import { expect, it } from "vitest";
+import { createTokenCounter } from "#server/upstream/tokens.ts";
+import { createRelayWorld } from "#test/relay-world.ts";
+import { priceOf } from "./bill.ts";
+import { RealtimeBill } from "./realtime-bill.ts";
+
+const world = createRelayWorld();
+const model = "gpt-realtime";
+
+async function newBill(): Promise<RealtimeBill> {
+  const { ledger, prices, options, clock } = world.ctx;
+  const tools = { ledger, prices, options, clock, tokens: createTokenCounter(() => true) };
+  const base = { tokenName: "t", group: "default", isAdmin: false, models: undefined, pin: undefined };
+  const caller = { ...base, userId: world.userId, tokenId: world.token.id };
+  await world.addChannel({ models: model });
+  const candidates = world.ctx.candidates.find("default", model);
+  const bill = new RealtimeBill(tools, { caller, model }, priceOf(tools, { model }, caller, candidates));
+  await bill.reserve();
+  return bill;
+}
+
+const usage = { input_tokens: 20, output_tokens: 7_000, total_tokens: 7_020 };
+
+it("charges each of several responses, also those for which nothing could be set aside any more", async () => {
+  for (let round = 0; round < 2; round += 1) {
+    await world.changeToken({ status: 1, unlimited_quota: 0, remain_quota: 40_000 });
+    const bill = await newBill();
+    const { entries, open } = await world.costOf(async () => {
+      for (const response of ["a", "b", "c"]) await bill.heard({ kind: "begun", response });
+      expect(await bill.heard({ kind: "done", response: "a", usage })).toBeDefined();
+      await bill.heard({ kind: "done", response: "b", usage });
+      await bill.heard({ kind: "output", response: "c", tokens: 50, isAudio: false });
+      await bill.close();
+    });
+    expect({ entries, open }).toEqual({ entries: 3, open: 0 });
+  }
+});
+
+it("believes no transcription that is longer than a conversation", async () => {
+  const bill = await newBill();
+  const { charged } = await world.costOf(async () => {
+    await bill.heard({ kind: "transcribed", usage: { type: "duration", seconds: 1e300 } });
+    await bill.close();
+  });
+  expect(charged).toBeLessThan(3_600 * 200);
+});
