@@ -43,9 +43,19 @@ const geminiPaths: Paths = {
   models: "/{other}/models",
 };
 
-/** Reasoning models refuse `max_tokens`. Nothing else is edited: the upstream itself tells what it refuses. Source: providers 4.6. */
+/** Fields that sample or look at the samples. */
+const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"] as const;
+const renameFields = { max_tokens: "max_completion_tokens" } as const;
+
+/**
+ * Reasoning models refuse `max_tokens` and a temperature; from 5.1 on only while they think, which they do when told to. `system` stays:
+ * they take it for `developer`. Source: providers 4.2, 4.6.
+ */
 const reasoningModels: Quirks["forModels"] = [
-  { prefixes: ["o1", "o3", "o4", "gpt-5"], renameFields: { max_tokens: "max_completion_tokens" } },
+  { prefixes: ["gpt-5."], renameFields, dropWhenThinking: sampling },
+  { prefixes: ["gpt-5-chat"], renameFields },
+  { prefixes: ["gpt-5"], renameFields, dropFields: sampling },
+  { prefixes: ["o1", "o3", "o4"], renameFields, dropFields: ["temperature"] },
 ];
 
 /** Models that answer at /v1/responses only. Source: providers 4.6. */
@@ -85,6 +95,7 @@ export const globalVendors: readonly Provider[] = [
         when: { modelPrefixes: responsesOnly },
         dialect: "responses",
         paths: { chat: openaiPaths.responses },
+        quirks: { dropFields: ["temperature", "top_p"] },
       },
     ],
   },

@@ -124,6 +124,8 @@ export interface BodyEdits {
    * thoughts from every message without tool calls.
    */
   readonly dropFields?: readonly string[];
+  /** Top-level fields removed while `reasoning_effort` names an effort other than `none`: a model that thinks refuses them. */
+  readonly dropWhenThinking?: readonly string[];
   /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
   readonly clampTemperature?: readonly [min: number, max: number];
   /** `temperature` and `top_p` equal to 0 become this number. */
@@ -301,6 +303,7 @@ export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits |
 
 /** Edits of which the model's stand instead of the row's. */
 const LAST_WORD_EDITS = [
+  "dropWhenThinking",
   "clampTemperature",
   "zeroAs",
   "trueWithTools",

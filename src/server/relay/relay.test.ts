@@ -43,6 +43,23 @@ describe("a plain call", () => {
     });
   });
 
+  it("leaves out what a model or a vendor refuses, and says so", async () => {
+    const asked = { messages: QUESTION.messages, temperature: 0.2, max_tokens: 9, logprobs: true };
+    await world.addChannel({ type: 1, models: "gpt-5-mini,gpt-5.4" });
+    await world.addChannel({ type: 29, models: "llama-3.1-8b-instant" });
+    const dropped = async (body: object) =>
+      (await world.ask({ ...asked, ...body })).headers.get("x-tollgate-dropped");
+    expect(await dropped({ model: "gpt-5-mini" })).toBe("temperature, logprobs");
+    expect(await dropped({ model: "gpt-5.4" })).toBeNull();
+    expect(await dropped({ model: "llama-3.1-8b-instant" })).toBe("logprobs");
+    const sent = world.upstream.journal.map(({ text }) => Object.keys(JSON.parse(text)));
+    expect(sent).toEqual([
+      ["messages", "max_completion_tokens", "model"],
+      ["messages", "temperature", "max_completion_tokens", "logprobs", "model"],
+      ["messages", "temperature", "max_tokens", "model"],
+    ]);
+  });
+
   it("sends the channel's key and the allowed headers only", async () => {
     await world.ask(QUESTION, {
       headers: {

@@ -13,6 +13,8 @@ export interface ClientBody {
   readonly model: unknown;
 }
 
+const NOTHING: readonly string[] = [];
+
 const values = new WeakMap<ClientBody, JsonRecord>();
 
 /** All of a body, parsed once however often it is asked for. */
@@ -90,6 +92,23 @@ function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOr
   if (messages !== undefined) set.set("messages", messages);
 }
 
+/** What the client asked for and the upstream is not told, because it would refuse it; by the client's names. */
+export function lostFields(body: ClientBody, edits: BodyEdits): readonly string[] {
+  const lost = refusedBy(body, edits);
+  const stop = edits.oneStop === true ? readMember(body.bytes, body.object, "stop") : undefined;
+  return Array.isArray(stop) && stop.length > 1 ? [...lost, "stop"] : lost;
+}
+
+function refusedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
+  const { dropFields = NOTHING, dropWhenThinking = NOTHING } = edits;
+  const refused = dropWhenThinking.length > 0 && isThinking(body) ? dropWhenThinking : NOTHING;
+  return [...dropFields, ...refused].filter((name) => has(body, name));
+}
+
+function isThinking({ bytes, object }: ClientBody): boolean {
+  return (readMember(bytes, object, "reasoning_effort") ?? "none") !== "none";
+}
+
 function droppedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
   const rejected = edits.rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : [];
   const said = [
@@ -97,7 +116,8 @@ function droppedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
     ...(edits.effortAsThinking === true ? ["reasoning_effort"] : []),
   ];
   return [
-    ...[...(edits.dropFields ?? []), ...said].filter((name) => has(body, name)),
+    ...refusedBy(body, edits),
+    ...said.filter((name) => has(body, name)),
     ...rejected.filter((name) => readMember(body.bytes, body.object, name) === 0),
   ];
 }

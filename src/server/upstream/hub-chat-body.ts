@@ -2,7 +2,7 @@
 // (providers 18.3). Pure.
 import type { JsonRecord } from "./hub.ts";
 import {
-  effortWord,
+  effortFor,
   type HubMessage,
   type HubPart,
   type HubRequest,
@@ -39,7 +39,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { extras, stop, n, logprobs } = request;
   const dropped: string[] = [];
-  const effort = request.reasoning && effortWord(request.reasoning);
+  const effort = request.reasoning && effortFor(request.model, request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");
   if (request.topK !== undefined) dropped.push("top_k");

@@ -1,6 +1,6 @@
 // Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
 // media that a wire wants inline.
-import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
+import { encodeBody, lostFields, valuesOf, wantsUsage } from "./body.ts";
 import type { Call, Prepared } from "./call.ts";
 import type { NativeFormat, RenderContext } from "./clients/client.ts";
 import { generateCount } from "./clients/generate-native.ts";
@@ -76,7 +76,9 @@ function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): P
   });
   const hidesUsage = isStream && !wantsUsage(body);
   const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
-  const dropped = hints === undefined ? NOTHING : Object.keys(hints);
+  const unsaid = hints === undefined ? NOTHING : Object.keys(hints);
+  const lost = plan.edits === undefined ? NOTHING : lostFields(body, plan.edits);
+  const dropped = lost.length > 0 ? [...unsaid, ...lost] : unsaid;
   return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
 }
 
@@ -187,30 +189,36 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
     dropped = NOTHING,
     toolNames,
   } = plan.dialect.encode(request, { wire, target, passHeaders: call.passHeaders });
-  const bytes = Buffer.from(JSON.stringify(body));
+  const { bytes, lost } = edited(Buffer.from(JSON.stringify(body)), plan);
   return {
     kind: "prepared",
-    bytes: plan.dialect.native === "chat" ? edited(bytes, plan) : bytes,
+    bytes,
     headers,
-    dropped: [...(request.dropped ?? NOTHING), ...dropped],
+    dropped: [...(request.dropped ?? NOTHING), ...dropped, ...lost],
     course: courseOf(tools, call, plan, { request, toolNames }),
   };
 }
 
-/** A chat body that was written here gets the row's edits like any other. */
-function edited(bytes: Buffer, { edits, quirks, takesStreamOptions, target }: Plan): Uint8Array {
+/** The formats of OpenAI's, whose names the edits of a row are in. */
+const OPENAI_FORMATS: ReadonlySet<string | undefined> = new Set(["chat", "responses"]);
+
+/** A body in OpenAI's names that was written here gets the row's edits like any other. */
+function edited(
+  bytes: Buffer,
+  { dialect, edits, quirks, takesStreamOptions, target }: Plan,
+): { readonly bytes: Uint8Array; readonly lost: readonly string[] } {
+  if (!OPENAI_FORMATS.has(dialect.native)) return { bytes, lost: NOTHING };
   const object = wholeObject(bytes);
   if (object === undefined) throw new Error("JSON.stringify did not make an object");
-  return encodeBody(
-    { bytes, object, model: target.model },
-    {
-      model: target.model,
-      asksUsage: false,
-      dropsStreamOptions: !takesStreamOptions,
-      edits,
-      toolIdLength: quirks?.toolIdLength,
-    },
-  );
+  const body = { bytes, object, model: target.model };
+  const order = {
+    model: target.model,
+    asksUsage: false,
+    dropsStreamOptions: !takesStreamOptions,
+    edits,
+    toolIdLength: quirks?.toolIdLength,
+  };
+  return { bytes: encodeBody(body, order), lost: edits === undefined ? NOTHING : lostFields(body, edits) };
 }
 
 function courseOf(
