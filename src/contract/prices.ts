@@ -34,7 +34,7 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ["按实际调用的模型与工具计价", "groq/compound groq/compound-mini openrouter/auto"],
   [
     "按张计价，价格因规格而异",
-    "glm-image qwen-image-plus wan2.6-t2i grok-imagine-image Kwai-Kolors/Kolors Qwen/Qwen-Image",
+    "glm-image qwen-image-plus wan2.6-t2i image-01 grok-imagine-image Kwai-Kolors/Kolors Qwen/Qwen-Image",
   ],
   ["按检索次数计价", "rerank-v4.0-pro rerank-v3.5"],
   [

@@ -1,6 +1,6 @@
 // Default models per channel type: what GET /api/models answers and the form offers. Data only; the console reads it from the
-// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: providers 25 (2026-11). Left out: models reachable
-// only through endpoints that are not relayed (realtime, OCR, video; MiniMax speech and images).
+// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: providers 25 (2026-11). Left out: models
+// reachable only through endpoints that are not relayed (OCR, video).
 import { providers } from "./providers.ts";
 
 function names(text: string): readonly string[] {
@@ -11,7 +11,8 @@ const openai = names(`
   gpt-5.6 gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro
   gpt-5.3-codex gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max
   gpt-5.1-codex-mini gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini
-  o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-audio-1.5 gpt-audio-mini
+  o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-realtime gpt-realtime-2.1
+  gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini
   gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
   omni-moderation-latest text-embedding-3-small text-embedding-3-large
   gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct gpt-4 gpt-4-0613 gpt-4-turbo
@@ -98,7 +99,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     Baichuan3-Turbo Baichuan3-Turbo-128k Baichuan-Text-Embedding`),
   27: names(`
     MiniMax-M3 MiniMax-M2.7 MiniMax-M2.7-highspeed MiniMax-M2.5 MiniMax-M2.5-highspeed MiniMax-M2.1 M2-her
-    MiniMax-Text-01
+    MiniMax-Text-01 speech-2.8-hd speech-2.8-turbo image-01
     MiniMax-VL-01 abab6.5s-chat`),
   28: names(`
     mistral-large-latest mistral-large-2512 mistral-medium-latest mistral-medium-2604 mistral-small-latest
