@@ -98,7 +98,7 @@ export type Balance =
       readonly unit?: BalanceUnit;
       /** Absolute, or a path under the channel's base URL. */
       readonly url: string;
-      /** Dotted path in the JSON answer, e.g. `data.credit`. */
+      /** Dotted path in the JSON answer, e.g. `data.credit`; `name=value` is the entry of a list that says so, else its first. */
       readonly field: string;
       /** Dotted path of a number that is taken off. */
       readonly minus?: string;

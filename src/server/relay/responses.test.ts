@@ -32,6 +32,12 @@ function sdk(): OpenAI {
   return new OpenAI({ baseURL: `${world.url}/v1`, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
 }
 
+type Item = OpenAI.Responses.ResponseOutputItem;
+
+function isCall(item: Item): item is OpenAI.Responses.ResponseFunctionToolCall {
+  return item.type === "function_call";
+}
+
 const weather: OpenAI.Responses.FunctionTool = {
   type: "function",
   name: "get_weather",
@@ -81,11 +87,11 @@ describe.each([
     const whole = await sdk().responses.create(request);
     const streamed = await sdk().responses.stream(request).finalResponse();
     for (const { output } of [whole, streamed]) {
-      const call = output.find((item) => item.type === "function_call");
+      const call = output.find(isCall);
       expect(call).toMatchObject({ name: "get_weather" });
       expect(JSON.parse(call?.arguments ?? "")).toEqual({ city: "Hangzhou" });
     }
-    const call = whole.output.find((item) => item.type === "function_call");
+    const call = whole.output.find(isCall);
     if (call === undefined) throw new Error("no call");
     const answer = await sdk().responses.create({
       ...request,
@@ -115,9 +121,10 @@ describe.each([
   });
 
   it("is told of errors as the SDK's own classes", async () => {
-    await expect(sdk().responses.create({ model: "nobody-has-it", input: "hi" })).rejects.toMatchObject({
-      status: 503,
-    });
+    mock.nextRequestError(429, { message: "slow down please", type: "rate_limit_error" });
+    await expect(sdk().responses.create({ model, input: "hi" })).rejects.toBeInstanceOf(
+      OpenAI.RateLimitError,
+    );
     await expect(
       sdk().responses.create({ model, input: "hi", previous_response_id: "resp_1" }),
     ).rejects.toMatchObject({ status: 400, param: "previous_response_id" });
