@@ -86,7 +86,8 @@ describe.each([
     const request = { model, tools: [weather], input: "weather in Hangzhou?" };
     const whole = await sdk().responses.create(request);
     const streamed = await sdk().responses.stream(request).finalResponse();
-    for (const { output } of [whole, streamed]) {
+    const outputs: readonly (readonly Item[])[] = [whole.output, streamed.output];
+    for (const output of outputs) {
       const call = output.find(isCall);
       expect(call).toMatchObject({ name: "get_weather" });
       expect(JSON.parse(call?.arguments ?? "")).toEqual({ city: "Hangzhou" });
