@@ -76,6 +76,9 @@ const responsesOnly = [
   "computer-use-preview",
 ] as const;
 
+/** They all think, and refuse sampling. */
+const responsesQuirks: Quirks = { dropFields: ["temperature", "top_p"] };
+
 export const globalVendors: readonly Provider[] = [
   {
     type: 1,
@@ -95,7 +98,7 @@ export const globalVendors: readonly Provider[] = [
         when: { modelPrefixes: responsesOnly },
         dialect: "responses",
         paths: { chat: openaiPaths.responses },
-        quirks: { dropFields: ["temperature", "top_p"] },
+        quirks: responsesQuirks,
       },
     ],
   },
@@ -139,6 +142,19 @@ export const globalVendors: readonly Provider[] = [
           "count-tokens": "/anthropic/v1/messages/count_tokens",
         },
         quirks: {},
+      },
+      // Responses live on the v1 surface.
+      {
+        when: { baseEnds: ["/openai/v1"], modelPrefixes: responsesOnly },
+        dialect: "responses",
+        paths: { chat: responses },
+        quirks: responsesQuirks,
+      },
+      {
+        when: { modelPrefixes: responsesOnly },
+        dialect: "responses",
+        paths: { chat: `/openai${responses}` },
+        quirks: responsesQuirks,
       },
       // The v1 surface names the deployment in the body. Source: providers 5.1, 24.
       { when: { baseEnds: ["/openai/v1"] }, dialect: "openai", paths: azurePaths },
