@@ -58,6 +58,9 @@ const reasoningModels: Quirks["forModels"] = [
   { prefixes: ["o1", "o3", "o4"], renameFields, dropFields: ["temperature"] },
 ];
 
+/** A convention of the family: `gpt-5-high`. Source: providers 4.6. */
+const reasoningPrefixes = ["o1", "o3", "o4", "gpt-5"] as const;
+
 /** Models that answer at /v1/responses only. Source: providers 4.6. */
 const responsesOnly = [
   "gpt-5-pro",
@@ -77,7 +80,7 @@ const responsesOnly = [
 ] as const;
 
 /** They all think, and refuse sampling. */
-const responsesQuirks: Quirks = { dropFields: ["temperature", "top_p"] };
+const responsesQuirks: Quirks = { dropFields: ["temperature", "top_p"], effortInName: reasoningPrefixes };
 
 export const globalVendors: readonly Provider[] = [
   {
@@ -92,7 +95,7 @@ export const globalVendors: readonly Provider[] = [
     signer: "bearer",
     paths: openaiPaths,
     balance: { probe: "openai-billing", unit: "usd" },
-    quirks: { forModels: reasoningModels },
+    quirks: { forModels: reasoningModels, effortInName: reasoningPrefixes },
     alternates: [
       {
         when: { modelPrefixes: responsesOnly },

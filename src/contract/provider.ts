@@ -157,6 +157,8 @@ export interface Quirks extends BodyEdits {
   readonly forModels?: readonly ModelEdits[];
   /** Names that the catalogue and its users know → the wire's own. */
   readonly modelNames?: Readonly<Record<string, string>>;
+  /** Models whose names begin so may end in an effort (`-high`): it goes into the request, and the name loses it. */
+  readonly effortInName?: readonly string[];
   /** `stream_options` is removed and never added: the upstream rejects the field. Usage comes in its last chunk. */
   readonly noStreamOptions?: true;
   /**

@@ -60,6 +60,37 @@ describe("a plain call", () => {
     ]);
   });
 
+  it("obeys a name that says how much to think, at the model's own price", async () => {
+    const models = "gpt-5.4,gpt-5.4-high,gpt-5-pro-high,claude-sonnet-4-6,claude-sonnet-4-6-thinking";
+    await world.addChannel({ type: 1, models });
+    const { messages } = QUESTION;
+    const plain = await world.costOf(() => world.ask({ model: "gpt-5.4", messages }));
+    const high = await world.costOf(async () => {
+      const body = { model: "gpt-5.4-high", messages, temperature: 1, reasoning_effort: "low" };
+      expect((await world.ask(body)).headers.get("x-tollgate-dropped")).toBe("temperature");
+    });
+    expect(high.charged).toBe(plain.charged);
+    await world.ask({ model: "gpt-5-pro-high", messages });
+    const responses = { model: "gpt-5.4-high", input: "hi", reasoning: { summary: "auto" } };
+    await world.ask(responses, { path: "/v1/responses" });
+    const sent = world.upstream.journal.map(({ path, json: body }) => [
+      path,
+      body.model,
+      body.reasoning_effort ?? body.reasoning,
+    ]);
+    expect(sent).toEqual([
+      ["/v1/chat/completions", "gpt-5.4", undefined],
+      ["/v1/chat/completions", "gpt-5.4", "high"],
+      ["/v1/responses", "gpt-5-pro", { effort: "high", summary: "auto" }],
+      ["/v1/responses", "gpt-5.4", { summary: "auto", effort: "high" }],
+    ]);
+    // What is no effort stays in the name.
+    const priced = (name: string) => world.ctx.prices().find(name, name, "default")?.model;
+    expect(priced("claude-sonnet-4-6-thinking")).toBe("claude-sonnet-4-6");
+    expect(priced("gpt-5.1-codex-max-high")).toBe("gpt-5.1-codex-max");
+    expect(priced("gpt-5.1-codex-max")).toBe("gpt-5.1-codex-max");
+  });
+
   it("sends the channel's key and the allowed headers only", async () => {
     await world.ask(QUESTION, {
       headers: {

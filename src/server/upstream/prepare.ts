@@ -10,7 +10,8 @@ import type { Course } from "./course.ts";
 import { dialects } from "./dialects/index.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
-import { type HubRequest, Unmappable } from "./hub-request.ts";
+import { asObject } from "./hub.ts";
+import { type Effort, type HubRequest, Unmappable } from "./hub-request.ts";
 import { editObject, type ObjectEdits, wholeObject } from "./json.ts";
 import { NativeCourse } from "./native.ts";
 import { PassingCourse } from "./passing.ts";
@@ -73,11 +74,12 @@ function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): P
     dropsStreamOptions: !takesStreamOptions,
     edits: plan.edits,
     toolIdLength: quirks?.toolIdLength,
+    effort: plan.effort,
   });
   const hidesUsage = isStream && !wantsUsage(body);
   const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
   const unsaid = hints === undefined ? NOTHING : Object.keys(hints);
-  const lost = plan.edits === undefined ? NOTHING : lostFields(body, plan.edits);
+  const lost = plan.edits === undefined ? NOTHING : lostFields(body, plan.edits, plan.effort);
   const dropped = lost.length > 0 ? [...unsaid, ...lost] : unsaid;
   return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
 }
@@ -126,14 +128,18 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
 }
 
 /** undefined = the bytes pass as they are. */
-function nativeEdits(call: Call, { dialect }: Plan, format: NativeFormat): ObjectEdits | undefined {
+function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat): ObjectEdits | undefined {
   const { endpoint, body, model } = call;
   const set = new Map<string, string>();
   // Gemini names its model in the path.
   if (endpoint !== "generate" && format !== generateCount && body.model !== model)
     set.set("model", JSON.stringify(model));
   // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
-  if (endpoint === "responses") set.set("store", "false");
+  if (endpoint === "responses") {
+    set.set("store", "false");
+    const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
+    if (reasoning) set.set("reasoning", JSON.stringify(reasoning));
+  }
   const more = endpoint === dialect.native ? dialect.nativeEdits?.(model, () => parsed(call)) : undefined;
   for (const [name, value] of Object.entries(more?.set ?? {})) set.set(name, JSON.stringify(value));
   if (more !== undefined) return { set, drop: new Set(more.drop) };
@@ -152,7 +158,7 @@ function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
 }
 
 function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
-  const request = parsed(call);
+  const request = withEffort(parsed(call), plan.effort);
   const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
   const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
   if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
@@ -160,6 +166,15 @@ function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Pro
     .inline(request, opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
+}
+
+/** A request that thinks as much as the model's name says. */
+function withEffort(request: HubRequest, effort: Effort | undefined): HubRequest {
+  if (effort === undefined) return request;
+  return {
+    ...request,
+    reasoning: { effort, budgetTokens: undefined, isShown: request.reasoning?.isShown },
+  };
 }
 
 const PICTURE = Buffer.from('"image_url"');

@@ -2,12 +2,12 @@
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { HubReply } from "#server/upstream/hub-reply.ts";
 import {
+  effortOf,
   type HubFormat,
   type HubReasoning,
   type HubRequest,
   Unmappable,
 } from "#server/upstream/hub-request.ts";
-import { effortOf } from "./chat-request.ts";
 import type { ClientDialect, ParseContext, RenderContext } from "./client.ts";
 import { flagIn, listIn, numberIn, textIn } from "./read.ts";
 import { parseInput } from "./responses-input.ts";
