@@ -34,7 +34,7 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ["按实际调用的模型与工具计价", "groq/compound groq/compound-mini openrouter/auto"],
   [
     "按张计价，价格因规格而异",
-    "glm-image qwen-image-plus wan2.6-t2i grok-imagine-image Kwai-Kolors/Kolors Qwen/Qwen-Image",
+    "glm-image qwen-image-plus wan2.6-t2i image-01 grok-imagine-image Kwai-Kolors/Kolors Qwen/Qwen-Image",
   ],
   ["按检索次数计价", "rerank-v4.0-pro rerank-v3.5"],
   [
@@ -82,6 +82,17 @@ export function tiersOf(
 /** The name a price is looked up by: `qwen-…-internet` and `command-…-internet` lose the suffix (contract 10.8). */
 export function pricedName(model: string): string {
   return /^(qwen|command)-.*-internet$/.test(model) ? model.slice(0, -"-internet".length) : model;
+}
+
+const EFFORT_WORDS: ReadonlySet<string> = new Set(
+  "thinking none minimal low medium high xhigh max".split(" "),
+);
+
+/** A name without the word at its end that says how much to think; undefined = it has none. Source: providers 4.6, 6.4. */
+export function withoutEffort(model: string): string | undefined {
+  const at = model.lastIndexOf("-");
+  const isNamed = EFFORT_WORDS.has(model.slice(at + 1)) && /claude|^(o\d|gpt-5)/.test(model);
+  return isNamed ? model.slice(0, at) : undefined;
 }
 
 /** Name pattern → ratio, first hit wins. Source: contract 14.2; providers 22.5 for the families since 2025. */

@@ -43,10 +43,23 @@ const geminiPaths: Paths = {
   models: "/{other}/models",
 };
 
-/** Reasoning models refuse `max_tokens`. Nothing else is edited: the upstream itself tells what it refuses. Source: providers 4.6. */
+/** Fields that sample or look at the samples. */
+const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"] as const;
+const renameFields = { max_tokens: "max_completion_tokens" } as const;
+
+/**
+ * Reasoning models refuse `max_tokens` and a temperature; from 5.1 on only while they think, which they do when told to. `system` stays:
+ * they take it for `developer`. Source: providers 4.2, 4.6.
+ */
 const reasoningModels: Quirks["forModels"] = [
-  { prefixes: ["o1", "o3", "o4", "gpt-5"], renameFields: { max_tokens: "max_completion_tokens" } },
+  { prefixes: ["gpt-5."], renameFields, dropWhenThinking: sampling },
+  { prefixes: ["gpt-5-chat"], renameFields },
+  { prefixes: ["gpt-5"], renameFields, dropFields: sampling },
+  { prefixes: ["o1", "o3", "o4"], renameFields, dropFields: ["temperature"] },
 ];
+
+/** A convention of the family: `gpt-5-high`. Source: providers 4.6. */
+const reasoningPrefixes = ["o1", "o3", "o4", "gpt-5"] as const;
 
 /** Models that answer at /v1/responses only. Source: providers 4.6. */
 const responsesOnly = [
@@ -66,6 +79,9 @@ const responsesOnly = [
   "computer-use-preview",
 ] as const;
 
+/** They all think, and refuse sampling. */
+const responsesQuirks: Quirks = { dropFields: ["temperature", "top_p"], effortInName: reasoningPrefixes };
+
 export const globalVendors: readonly Provider[] = [
   {
     type: 1,
@@ -79,12 +95,13 @@ export const globalVendors: readonly Provider[] = [
     signer: "bearer",
     paths: openaiPaths,
     balance: { probe: "openai-billing", unit: "usd" },
-    quirks: { forModels: reasoningModels },
+    quirks: { forModels: reasoningModels, effortInName: reasoningPrefixes },
     alternates: [
       {
         when: { modelPrefixes: responsesOnly },
         dialect: "responses",
         paths: { chat: openaiPaths.responses },
+        quirks: responsesQuirks,
       },
     ],
   },
@@ -128,6 +145,19 @@ export const globalVendors: readonly Provider[] = [
           "count-tokens": "/anthropic/v1/messages/count_tokens",
         },
         quirks: {},
+      },
+      // Responses live on the v1 surface.
+      {
+        when: { baseEnds: ["/openai/v1"], modelPrefixes: responsesOnly },
+        dialect: "responses",
+        paths: { chat: responses },
+        quirks: responsesQuirks,
+      },
+      {
+        when: { modelPrefixes: responsesOnly },
+        dialect: "responses",
+        paths: { chat: `/openai${responses}` },
+        quirks: responsesQuirks,
       },
       // The v1 surface names the deployment in the body. Source: providers 5.1, 24.
       { when: { baseEnds: ["/openai/v1"] }, dialect: "openai", paths: azurePaths },

@@ -11,8 +11,9 @@ const openai = names(`
   gpt-5.6 gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro
   gpt-5.3-codex gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max
   gpt-5.1-codex-mini gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini
-  o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-audio-1.5 gpt-audio-mini
-  gpt-realtime gpt-realtime-2.1 gpt-realtime-mini gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
+  o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-realtime gpt-realtime-2.1
+  gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini
+  gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
   omni-moderation-latest text-embedding-3-small text-embedding-3-large
   gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct gpt-4 gpt-4-0613 gpt-4-turbo
   gpt-4-turbo-2024-04-09 gpt-4o-2024-05-13 gpt-4o-2024-08-06 gpt-4o-2024-11-20 chatgpt-4o-latest
@@ -98,7 +99,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     Baichuan3-Turbo Baichuan3-Turbo-128k Baichuan-Text-Embedding`),
   27: names(`
     MiniMax-M3 MiniMax-M2.7 MiniMax-M2.7-highspeed MiniMax-M2.5 MiniMax-M2.5-highspeed MiniMax-M2.1 M2-her
-    MiniMax-Text-01
+    MiniMax-Text-01 speech-2.8-hd speech-2.8-turbo image-01
     MiniMax-VL-01 abab6.5s-chat`),
   28: names(`
     mistral-large-latest mistral-large-2512 mistral-medium-latest mistral-medium-2604 mistral-small-latest

@@ -70,7 +70,7 @@ export const newerTypes: readonly Provider[] = [
     paths: { chat, models, messages: "/anthropic/v1/messages" },
     // Thoughts go back within a loop of tool calls and nowhere else. Source: providers 23.5.
     quirks: { keepsThoughts: true, dropFields: ["messages[].reasoning_content"] },
-    balance: { probe: "field", url: "/user/balance", field: "balance_infos.0.total_balance" },
+    balance: { probe: "field", url: "/user/balance", field: "balance_infos.currency=CNY.total_balance" },
   },
   {
     ...vendor,

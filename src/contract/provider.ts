@@ -98,7 +98,7 @@ export type Balance =
       readonly unit?: BalanceUnit;
       /** Absolute, or a path under the channel's base URL. */
       readonly url: string;
-      /** Dotted path in the JSON answer, e.g. `data.credit`. */
+      /** Dotted path in the JSON answer, e.g. `data.credit`; `name=value` is the entry of a list that says so, else its first. */
       readonly field: string;
       /** Dotted path of a number that is taken off. */
       readonly minus?: string;
@@ -124,6 +124,8 @@ export interface BodyEdits {
    * thoughts from every message without tool calls.
    */
   readonly dropFields?: readonly string[];
+  /** Top-level fields removed while `reasoning_effort` names an effort other than `none`: a model that thinks refuses them. */
+  readonly dropWhenThinking?: readonly string[];
   /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
   readonly clampTemperature?: readonly [min: number, max: number];
   /** `temperature` and `top_p` equal to 0 become this number. */
@@ -155,6 +157,8 @@ export interface Quirks extends BodyEdits {
   readonly forModels?: readonly ModelEdits[];
   /** Names that the catalogue and its users know → the wire's own. */
   readonly modelNames?: Readonly<Record<string, string>>;
+  /** Models whose names begin so may end in an effort (`-high`): it goes into the request, and the name loses it. */
+  readonly effortInName?: readonly string[];
   /** `stream_options` is removed and never added: the upstream rejects the field. Usage comes in its last chunk. */
   readonly noStreamOptions?: true;
   /**
@@ -301,6 +305,7 @@ export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits |
 
 /** Edits of which the model's stand instead of the row's. */
 const LAST_WORD_EDITS = [
+  "dropWhenThinking",
   "clampTemperature",
   "zeroAs",
   "trueWithTools",

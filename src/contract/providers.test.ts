@@ -175,9 +175,12 @@ describe("body edits", () => {
   });
 
   it("add those of the model to those of the row", () => {
-    expect(editsFor(row(1).quirks, "gpt-5-mini")).toEqual({
-      renameFields: { max_tokens: "max_completion_tokens" },
-    });
+    const renameFields = { max_tokens: "max_completion_tokens" };
+    const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"];
+    expect(editsFor(row(1).quirks, "gpt-5-mini")).toEqual({ renameFields, dropFields: sampling });
+    expect(editsFor(row(1).quirks, "gpt-5.1")).toEqual({ renameFields, dropWhenThinking: sampling });
+    expect(editsFor(row(1).quirks, "gpt-5-chat-latest")).toEqual({ renameFields });
+    expect(editsFor(row(3).quirks, "o4-mini")).toEqual({ renameFields, dropFields: ["temperature"] });
     expect(editsFor(row(25).quirks, "moonshot-v1-8k")).toEqual({
       clampTemperature: [0, 1],
       spaceForEmpty: true,

@@ -42,6 +42,18 @@ it("takes WebSockets on one path only", async () => {
   expect(await statusOf("/v1/realtime?model=m", "WebSocket")).toBe(101);
 });
 
+it("answers probes at once, and knows the relay's paths from the console's", async () => {
+  const head = await fetch(`http://127.0.0.1:${port}/`, { method: "HEAD" });
+  expect(head.status).toBe(200);
+  expect(await head.text()).toBe("");
+  // A relay path asks for a key, in the words of OpenAI's clients.
+  for (const path of ["/rerank", "/v1/rerank", "/v1beta/openai/chat/completions"]) {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: "{}" });
+    expect([path, answer.status]).toEqual([path, 401]);
+    expect(await answer.json()).toMatchObject({ error: { type: "one_api_error" } });
+  }
+});
+
 it("takes none while it drains", async () => {
   app.app.drain();
   expect(await statusOf("/v1/realtime?model=m", "websocket")).toBe(503);

@@ -226,6 +226,22 @@ describe.each(databases)("runs over channels on $name", (database) => {
       [13, json({ total_available: 88 }), 88, /^\/dashboard\/billing\/credit_grants$/],
       [5, json({ msg: "", data: { credit: "12345" } }), 12_345, /^\/sb-api\/user\/status\?api_key=sk-canary/],
       [20, json({ data: { total_credits: 10.1, total_usage: 0.3 } }), 9.8, /^\/v1\/credits$/],
+      [
+        36,
+        json({
+          is_available: true,
+          balance_infos: [
+            { currency: "USD", total_balance: "1.50" },
+            { currency: "CNY", total_balance: "11.00" },
+          ],
+        }),
+        11,
+        /^\/user\/balance$/,
+      ],
+      [36, json({ balance_infos: [{ currency: "USD", total_balance: "1.50" }] }), 1.5, /^\/user\/balance$/],
+      [44, json({ code: 20_000, data: { totalBalance: "88.88" } }), 88.88, /^\/v1\/user\/info$/],
+      [32, json({ object: "account", balance: 12.5 }), 12.5, /^\/v1\/accounts$/],
+      [43, billing, 7.655, /^\/v1\/dashboard\/billing\//],
       [25, json({ code: 0, data: { available_balance: 49.58894 } }), 49.58894, /^\/v1\/users\/me\/balance$/],
     ];
 

@@ -128,10 +128,17 @@ function addressOf(channel: LiveChannel, url: string): string {
 
 function valueAt(body: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => {
+    if (Array.isArray(value) && name.includes("=")) return entryOf(value, name);
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     // Just seen to be an object that owns this key.
     return (value as Record<string, unknown>)[name];
   }, body);
+}
+
+/** The entry of which `name=value` is true, else the first. */
+function entryOf(entries: readonly unknown[], step: string): unknown {
+  const [name = "", wanted] = step.split("=");
+  return entries.find((entry) => valueAt(entry, name) === wanted) ?? entries[0];
 }
 
 /** The number, or the number in a text, at a dotted path. Throws: BalanceFault when there is none. */

@@ -73,6 +73,9 @@ describe("the channel test", () => {
     world.upstream.script(json({ object: "list", data: [{ embedding: [1] }] }));
     expect(await probe("text-embedding-3-small")).toMatchObject({ ok: true });
     expect(world.upstream.journal[1]?.path).toBe("/v1/embeddings");
+    world.upstream.script(json({ results: [{ index: 0, relevance_score: 1 }] }));
+    expect(await probe("BAAI/bge-reranker-v2-m3", { type: 44 })).toMatchObject({ ok: true });
+    expect(world.upstream.journal[2]?.path).toBe("/v1/rerank");
   });
 
   it("works for a disabled channel", async () => {

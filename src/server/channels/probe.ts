@@ -22,6 +22,7 @@ export type Probe =
     };
 
 const TIMEOUT_MS = 30_000;
+const RERANK_MODEL = /rerank/i;
 const EMBEDDING_MODEL = /embed|bge|m3e/i;
 
 /** Tests a channel with a model; "" = its first. A failure is a short sentence for admins, without the upstream's body. */
@@ -45,8 +46,7 @@ async function probe(
   requested: string,
 ): Promise<RelayFault | undefined> {
   const model = channel.mapping.get(requested) ?? requested;
-  const isEmbedding = EMBEDDING_MODEL.test(model);
-  const endpoint: EndpointName = isEmbedding ? "embeddings" : "chat";
+  const { endpoint, body } = questionFor(model);
   const tools: AttemptTools = {
     egress,
     credentials,
@@ -57,7 +57,7 @@ async function probe(
   const result = await attempt(tools, {
     target: channel,
     endpoint,
-    body: bodyOf(isEmbedding ? { model, input: ["hello world"] } : chatBody(model)),
+    body: bodyOf(body),
     model,
     originModel: requested,
     isStream: false,
@@ -71,17 +71,34 @@ async function probe(
   return result.kind === "fault" ? result : undefined;
 }
 
+interface Question {
+  readonly model: string;
+}
+
+/** The smallest thing that a model of its kind can be asked. */
+function questionFor(model: string): { readonly endpoint: EndpointName; readonly body: Question } {
+  if (RERANK_MODEL.test(model)) {
+    const body = { model, query: "hello", documents: ["hello world"] };
+    return { endpoint: "rerank", body };
+  }
+  if (EMBEDDING_MODEL.test(model)) {
+    const body = { model, input: ["hello world"] };
+    return { endpoint: "embeddings", body };
+  }
+  return { endpoint: "chat", body: chatBody(model) };
+}
+
 /** Reasoning models need room to think even for one word. */
 function chatBody(model: string) {
   const maxTokens = /^(o\d|gpt-5)/.test(model) ? 16 : 2;
   return { model, messages: [{ role: "user", content: "hi" }], max_tokens: maxTokens };
 }
 
-function bodyOf(values: Readonly<Record<string, unknown>>): ClientBody {
+function bodyOf(values: Question): ClientBody {
   const bytes = Buffer.from(JSON.stringify(values));
   const object = wholeObject(bytes);
   if (object === undefined) throw new Error("JSON.stringify did not make an object");
-  return { bytes, object, model: values["model"] };
+  return { bytes, object, model: values.model };
 }
 
 /** Admins are told the redacted words of the upstream where there are any (reliability S07). */

@@ -15,6 +15,7 @@ import {
   defaultTiers,
   pricedName,
   tiersOf,
+  withoutEffort,
 } from "#contract/prices.ts";
 import { createPrice, type Price, type PriceRatios, type Tier } from "./price.ts";
 import { divide, exactText, multiply, parseRational } from "./rational.ts";
@@ -89,7 +90,8 @@ export function createPriceBook(tables: PriceTables): PriceBook {
 function findPrice(shelf: Shelf, models: readonly string[], group: string): Price | undefined {
   const { tables } = shelf;
   const groupRatio = String(lookUp(tables.groupRatio, group) ?? 1);
-  const names = models.flatMap((model) => [model, pricedName(model)]);
+  // However much a model thinks, a token of it costs the same.
+  const names = models.flatMap((model) => [model, pricedName(model), withoutEffort(model) ?? model]);
   for (const name of names) {
     const modelRatio = ratioOf(tables, "modelRatio", name);
     if (modelRatio === undefined) continue;

@@ -85,6 +85,12 @@ describe("the list of models", () => {
       { type: "model", id: model },
     ]);
     expect(Date.parse(data[0]?.created_at ?? "")).toBeGreaterThan(0);
+    expect(await sdk().models.retrieve(model)).toMatchObject({
+      type: "model",
+      id: model,
+      display_name: model,
+    });
+    await expect(sdk().models.retrieve("nobody-has-it")).rejects.toMatchObject({ status: 404 });
     const response = await fetch(`${world.url}/v1/models`, {
       headers: { authorization: `Bearer sk-${world.token.key}` },
     });

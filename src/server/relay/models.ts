@@ -33,7 +33,10 @@ interface ModelList {
 /** Source: providers 3.4. */
 export const models: Readonly<Record<ListFormat, ModelList>> = {
   openai: { list: listModels, find: findModel },
-  anthropic: { list: listAnthropicModels, find: findModel },
+  anthropic: {
+    list: listAnthropicModels,
+    find: (candidates, caller, id) => anthropicModel(findModel(candidates, caller, id).id),
+  },
   gemini: {
     list: (candidates, caller) => ({ models: servedModels(candidates, caller).map(geminiModel) }),
     find: (candidates, caller, id) => geminiModel(findModel(candidates, caller, id).id),
@@ -61,13 +64,16 @@ function listModels(candidates: Candidates, caller: Caller) {
 /** The list in Anthropic's envelope, for clients that send its version header. */
 function listAnthropicModels(candidates: Candidates, caller: Caller) {
   const ids = servedModels(candidates, caller);
-  const createdAt = new Date(CREATED * 1000).toISOString();
   return {
-    data: ids.map((id) => ({ type: "model", id, display_name: id, created_at: createdAt })),
+    data: ids.map(anthropicModel),
     has_more: false,
     first_id: ids[0] ?? null,
     last_id: ids.at(-1) ?? null,
   };
+}
+
+function anthropicModel(id: string) {
+  return { type: "model", id, display_name: id, created_at: new Date(CREATED * 1000).toISOString() };
 }
 
 function servedModels(candidates: Candidates, caller: Caller): string[] {

@@ -304,6 +304,10 @@ describe("who may come in", () => {
     const elsewhere = new WebSocket(`${world.url.replace("http", "ws")}/v1/chat/completions`);
     const [error] = await once(elsewhere, "error");
     expect(String(error)).toContain("400");
+    // Codex tries it, and goes on without on this word alone (providers 17.3.1).
+    const codex = new WebSocket(`${world.url.replace("http", "ws")}/v1/responses`);
+    const [declined] = await once(codex, "error");
+    expect(String(declined)).toContain("426");
     const plain = await fetch(`${world.url}/v1/realtime?model=${model}`);
     expect(plain.status).toBe(426);
     expect(plain.headers.get("upgrade")).toBe("websocket");

@@ -1,5 +1,6 @@
 // Realtime conversations (providers 17.4): an upgrade is taken, the caller let in and the first response set aside, a channel found that
 // speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
+import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { newRequestId } from "#server/secrets.ts";
@@ -24,6 +25,8 @@ export interface Realtime {
 }
 
 const PATH = "/v1/realtime";
+/** Codex tries a WebSocket here, and goes on by HTTP when told so (providers 17.3.1). */
+const RESPONSES_PATH = "/v1/responses";
 /** A key in the list of protocols: browsers can send no headers (providers 3.2). */
 const KEY_PROTOCOL = "openai-insecure-api-key.";
 const BETA_PROTOCOL = "openai-beta.realtime-v1";
@@ -69,7 +72,8 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
       socket.on("error", () => undefined);
       const requestId = newRequestId(rooms.ctx.clock.now());
       ids.set(req, requestId);
-      if (plainPath(splitUrl(req.url ?? "").path) !== PATH) refuse(socket, requestId);
+      const path = plainPath(splitUrl(req.url ?? "").path);
+      if (path !== PATH) refuse(socket, requestId, path);
       else server.handleUpgrade(req, socket, head, begin);
     },
     async cut() {
@@ -111,11 +115,11 @@ function stop({ session, client, cancellation, requestId }: Conversation): void 
 }
 
 /** Answers an upgrade that is not served, in HTTP. */
-function refuse(socket: Duplex, requestId: string): void {
-  const fault = refusals.upgradeRefused();
+function refuse(socket: Duplex, requestId: string, path: string): void {
+  const fault = path === RESPONSES_PATH ? refusals.upgradeDeclined() : refusals.upgradeRefused();
   const body = JSON.stringify(voices.openai.body(fault, requestId));
   socket.end(
-    `HTTP/1.1 ${fault.status} Bad Request\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

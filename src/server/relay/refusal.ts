@@ -84,6 +84,7 @@ export const refusals = {
   }),
   upgradeRequired: () => localFault(426, "upgrade_required", "该接口只接受 WebSocket 连接"),
   upgradeRefused: () => localFault(400, "upgrade_not_supported", "该路径不支持 WebSocket 连接"),
+  upgradeDeclined: () => localFault(426, "upgrade_not_supported", "该路径不支持 WebSocket 连接，请使用 HTTP"),
   upstreamBroke: () => localFault(502, "do_request_failed", "上游连接中断", { type: "upstream_error" }),
   sessionIdle: () => localFault(408, "session_idle", "会话长时间没有消息，已结束"),
   serverStopping: () => localFault(503, "server_stopping", "服务正在重启，请稍后再试"),

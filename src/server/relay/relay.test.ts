@@ -43,6 +43,54 @@ describe("a plain call", () => {
     });
   });
 
+  it("leaves out what a model or a vendor refuses, and says so", async () => {
+    const asked = { messages: QUESTION.messages, temperature: 0.2, max_tokens: 9, logprobs: true };
+    await world.addChannel({ type: 1, models: "gpt-5-mini,gpt-5.4" });
+    await world.addChannel({ type: 29, models: "llama-3.1-8b-instant" });
+    const dropped = async (body: object) =>
+      (await world.ask({ ...asked, ...body })).headers.get("x-tollgate-dropped");
+    expect(await dropped({ model: "gpt-5-mini" })).toBe("temperature, logprobs");
+    expect(await dropped({ model: "gpt-5.4" })).toBeNull();
+    expect(await dropped({ model: "llama-3.1-8b-instant" })).toBe("logprobs");
+    const sent = world.upstream.journal.map(({ text }) => Object.keys(JSON.parse(text)));
+    expect(sent).toEqual([
+      ["messages", "max_completion_tokens", "model"],
+      ["messages", "temperature", "max_completion_tokens", "logprobs", "model"],
+      ["messages", "temperature", "max_tokens", "model"],
+    ]);
+  });
+
+  it("obeys a name that says how much to think, at the model's own price", async () => {
+    const models = "gpt-5.4,gpt-5.4-high,gpt-5-pro-high,claude-sonnet-4-6,claude-sonnet-4-6-thinking";
+    await world.addChannel({ type: 1, models });
+    const { messages } = QUESTION;
+    const plain = await world.costOf(() => world.ask({ model: "gpt-5.4", messages }));
+    const high = await world.costOf(async () => {
+      const body = { model: "gpt-5.4-high", messages, temperature: 1, reasoning_effort: "low" };
+      expect((await world.ask(body)).headers.get("x-tollgate-dropped")).toBe("temperature");
+    });
+    expect(high.charged).toBe(plain.charged);
+    await world.ask({ model: "gpt-5-pro-high", messages });
+    const responses = { model: "gpt-5.4-high", input: "hi", reasoning: { summary: "auto" } };
+    await world.ask(responses, { path: "/v1/responses" });
+    const sent = world.upstream.journal.map(({ path, json: body }) => [
+      path,
+      body.model,
+      body.reasoning_effort ?? body.reasoning,
+    ]);
+    expect(sent).toEqual([
+      ["/v1/chat/completions", "gpt-5.4", undefined],
+      ["/v1/chat/completions", "gpt-5.4", "high"],
+      ["/v1/responses", "gpt-5-pro", { effort: "high", summary: "auto" }],
+      ["/v1/responses", "gpt-5.4", { summary: "auto", effort: "high" }],
+    ]);
+    // What is no effort stays in the name.
+    const priced = (name: string) => world.ctx.prices().find(name, name, "default")?.model;
+    expect(priced("claude-sonnet-4-6-thinking")).toBe("claude-sonnet-4-6");
+    expect(priced("gpt-5.1-codex-max-high")).toBe("gpt-5.1-codex-max");
+    expect(priced("gpt-5.1-codex-max")).toBe("gpt-5.1-codex-max");
+  });
+
   it("sends the channel's key and the allowed headers only", async () => {
     await world.ask(QUESTION, {
       headers: {

@@ -105,6 +105,11 @@ describe("what may be asked", () => {
       ["POST", "/v1/edits"],
       ["GET", "/v1/threads/x"],
       ["DELETE", "/v1/models/gpt-4"],
+      ["GET", "/v1/responses/resp_1"],
+      ["DELETE", "/v1/responses/resp_1"],
+      ["POST", "/v1/responses/resp_1/cancel"],
+      ["POST", "/v1/responses/compact"],
+      ["GET", "/v1/conversations/conv_1"],
     ] as const) {
       const response = await fetch(`${world.url}${path}`, { method, headers });
       expect(await errorOf(response)).toMatchObject({

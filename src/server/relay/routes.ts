@@ -78,9 +78,9 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
   ["/v1/audio/translations", "translation"],
 ]);
 
-/** Source: contract 8.1, providers 3.1. */
+/** Source: contract 8.1, providers 3.1; of Responses all that needs what an upstream keeps (providers 17.3.5). */
 const ABSENT =
-  /^\/v1\/(edits|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads)(\/.*)?)$/;
+  /^\/v1\/(edits|responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
 /** Source: providers 17.2. Current SDKs say v1, older ones v1beta. */
 const GEMINI =
   /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BodyOrder, type ClientBody, encodeBody } from "./body.ts";
+import { type BodyOrder, type ClientBody, encodeBody, lostFields } from "./body.ts";
 import { wholeObject } from "./json.ts";
 
 function bodyOf(text: string): ClientBody {
@@ -112,6 +112,30 @@ describe("encodeBody", () => {
       model: "m",
       temperature: 0.01,
     });
+  });
+
+  it("leaves sampling to models that think, and tells what it left out", () => {
+    const edits = {
+      dropFields: ["user"],
+      dropWhenThinking: ["temperature", "top_p"],
+      oneStop: true,
+    } as const;
+    const sent = (fields: object) => {
+      const text = JSON.stringify({ model: "m", ...fields });
+      return { ...JSON.parse(encoded(text, { edits })), lost: lostFields(bodyOf(text), edits) };
+    };
+    expect(sent({ temperature: 0.5 })).toEqual({ model: "m", temperature: 0.5, lost: [] });
+    expect(sent({ temperature: 0.5, reasoning_effort: "none" })).toMatchObject({
+      temperature: 0.5,
+      lost: [],
+    });
+    expect(sent({ temperature: 0.5, top_p: 1, user: "u", reasoning_effort: "low" })).toEqual({
+      model: "m",
+      reasoning_effort: "low",
+      lost: ["user", "temperature", "top_p"],
+    });
+    expect(sent({ stop: ["a", "b"] })).toEqual({ model: "m", stop: ["a"], lost: ["stop"] });
+    expect(sent({ stop: ["a"] })).toEqual({ model: "m", stop: ["a"], lost: [] });
   });
 
   it("gives foreign tool ids a stable form, the same in calls and answers", () => {

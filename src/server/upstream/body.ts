@@ -13,6 +13,8 @@ export interface ClientBody {
   readonly model: unknown;
 }
 
+const NOTHING: readonly string[] = [];
+
 const values = new WeakMap<ClientBody, JsonRecord>();
 
 /** All of a body, parsed once however often it is asked for. */
@@ -33,6 +35,8 @@ export interface BodyOrder {
   readonly dropsStreamOptions: boolean;
   readonly edits: BodyEdits | undefined;
   readonly toolIdLength: number | undefined;
+  /** `reasoning_effort` says this, whatever the client said. */
+  readonly effort?: string | undefined;
 }
 
 interface Edits {
@@ -46,7 +50,8 @@ export function encodeBody(body: ClientBody, order: BodyOrder): Uint8Array {
   const needsModel = body.model !== order.model;
   const needsWish = order.asksUsage && !wantsUsage(body);
   const needsDrop = order.dropsStreamOptions && has(body, "stream_options");
-  const hasQuirks = order.edits !== undefined || order.toolIdLength !== undefined;
+  const hasQuirks =
+    order.edits !== undefined || order.toolIdLength !== undefined || order.effort !== undefined;
   if (!(needsModel || needsWish || needsDrop || hasQuirks)) return body.bytes;
   const edits: Edits = { set: new Map(), drop: new Set(), rename: new Map() };
   if (needsModel) edits.set.set("model", JSON.stringify(order.model));
@@ -82,7 +87,8 @@ function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOr
     if (has(body, to)) drop.add(from);
     else rename.set(from, to);
   }
-  for (const name of droppedBy(body, edits)) drop.add(name);
+  for (const name of droppedBy(body, edits, order.effort)) drop.add(name);
+  if (order.effort !== undefined) set.set("reasoning_effort", JSON.stringify(order.effort));
   for (const name of switchedOn(body, edits)) set.set(name, "true");
   for (const [name, value] of [...valuesFor(body, edits), ...fittedNumbers(body, edits)])
     if (!drop.has(name)) set.set(name, JSON.stringify(value));
@@ -90,14 +96,32 @@ function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOr
   if (messages !== undefined) set.set("messages", messages);
 }
 
-function droppedBy(body: ClientBody, edits: BodyEdits): readonly string[] {
+/** What the client asked for and the upstream is not told, because it would refuse it; by the client's names. */
+export function lostFields(body: ClientBody, edits: BodyEdits, effort?: string): readonly string[] {
+  const lost = refusedBy(body, edits, effort);
+  const stop = edits.oneStop === true ? readMember(body.bytes, body.object, "stop") : undefined;
+  return Array.isArray(stop) && stop.length > 1 ? [...lost, "stop"] : lost;
+}
+
+function refusedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
+  const { dropFields = NOTHING, dropWhenThinking = NOTHING } = edits;
+  const refused = dropWhenThinking.length > 0 && isThinking(body, effort) ? dropWhenThinking : NOTHING;
+  return [...dropFields, ...refused].filter((name) => has(body, name));
+}
+
+function isThinking({ bytes, object }: ClientBody, effort: string | undefined): boolean {
+  return (effort ?? readMember(bytes, object, "reasoning_effort") ?? "none") !== "none";
+}
+
+function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
   const rejected = edits.rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : [];
   const said = [
     ...(edits.userAs === undefined ? [] : ["user"]),
     ...(edits.effortAsThinking === true ? ["reasoning_effort"] : []),
   ];
   return [
-    ...[...(edits.dropFields ?? []), ...said].filter((name) => has(body, name)),
+    ...refusedBy(body, edits, effort),
+    ...said.filter((name) => has(body, name)),
     ...rejected.filter((name) => readMember(body.bytes, body.object, name) === 0),
   ];
 }

@@ -111,6 +111,9 @@ export function unreadableFault(detail: string, upstreamStatus: number): RelayFa
 const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
 /** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (D16). */
 const CREDENTIAL = new Set([401, 402, 403]);
+/** Codes of an account that is finished, said with a status that would blame the request. Source: providers 10.6, 29.18. */
+const ACCOUNT_CODES = new Set(["Arrearage"]);
+const PAYMENT_REQUIRED = 402;
 
 /** What an upstream said in an error reply. */
 export interface UpstreamError {
@@ -129,10 +132,12 @@ const WORD = /^(\d{1,9}|[A-Za-z][A-Za-z_.]{1,47})$/;
 
 /** An error reply (contract 8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
 export function statusFault(error: UpstreamError): RelayFault {
-  const { status, secrets } = error;
+  const { secrets } = error;
+  const signals = signalsOf(error.body);
+  const isAccount = error.status === 400 && signals.some((signal) => ACCOUNT_CODES.has(signal));
+  const status = isAccount ? PAYMENT_REQUIRED : error.status;
   const found = messageOf(error.body) ?? titleOf(error.text) ?? `bad response status code ${status}`;
   const message = redact(found, secrets);
-  const signals = signalsOf(error.body);
   const shared: RelayFault = {
     ...FAULT,
     status,

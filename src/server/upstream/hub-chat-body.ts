@@ -2,7 +2,7 @@
 // (providers 18.3). Pure.
 import type { JsonRecord } from "./hub.ts";
 import {
-  effortWord,
+  effortFor,
   type HubMessage,
   type HubPart,
   type HubRequest,
@@ -41,7 +41,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   const { extras, stop, n, logprobs } = request;
   // Names and details have their words here.
   const dropped: string[] = hintsWithin(request).filter((name) => name === "cache_control");
-  const effort = request.reasoning && effortWord(request.reasoning);
+  const effort = request.reasoning && effortFor(request.model, request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");
   if (request.topK !== undefined) dropped.push("top_k");

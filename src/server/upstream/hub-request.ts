@@ -295,6 +295,31 @@ function hashOf(name: string): string {
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
+const EFFORTS: ReadonlySet<string> = new Set<Effort>([
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+]);
+
+/** Narrows a word to an effort; undefined = it is none. */
+export function effortOf(value: unknown): Effort | undefined {
+  // The set holds efforts only.
+  return typeof value === "string" && EFFORTS.has(value) ? (value as Effort) : undefined;
+}
+
+/** The same in what an OpenAI model can do: the older ones cannot but think (providers 18.2). */
+export function effortFor(model: string, reasoning: HubReasoning): Exclude<Effort, "max"> | undefined {
+  const word = effortWord(reasoning);
+  if (word !== "none") return word;
+  if (/^(o\d|gpt-5)\S*-pro/.test(model)) return undefined;
+  if (/^(o\d|gpt-5\S*-codex)/.test(model)) return "low";
+  return /^gpt-5(?!-chat)(-|$)/.test(model) ? "minimal" : word;
+}
+
 /** How much to think as a word; a number of tokens becomes the nearest one (providers 18.2). undefined = as the model likes. */
 export function effortWord({ effort, budgetTokens }: HubReasoning): Exclude<Effort, "max"> | undefined {
   if (effort !== undefined) return effort === "max" ? "xhigh" : effort;

@@ -75,6 +75,23 @@ describe("addresses", () => {
       { slug: "azure", endpoint: "realtime", baseUrl: "https://r.openai.azure.com/openai/v1" },
       "https://r.openai.azure.com/openai/v1/realtime?model=gpt-4o",
     ],
+    [{ slug: "openai", model: "gpt-5-pro" }, "https://api.openai.com/v1/responses"],
+    [
+      {
+        slug: "openai",
+        model: "gpt-5-pro",
+        baseUrl: "https://gateway.ai.cloudflare.com/v1/acc/gw/openai",
+      },
+      "https://gateway.ai.cloudflare.com/v1/acc/gw/openai/responses",
+    ],
+    [
+      { slug: "azure", model: "gpt-5.1-codex", baseUrl: "https://r.openai.azure.com", other: "2024-10-21" },
+      "https://r.openai.azure.com/openai/v1/responses",
+    ],
+    [
+      { slug: "azure", model: "gpt-5.1-codex", baseUrl: "https://r.openai.azure.com/openai/v1" },
+      "https://r.openai.azure.com/openai/v1/responses",
+    ],
     [{ slug: "custom", baseUrl: "http://x.com:8080" }, "http://x.com:8080/v1/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/llm/chat/completions" }, "https://x.com/llm/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/{model}/go", model: "a/b" }, "https://x.com/a%2Fb/go"],

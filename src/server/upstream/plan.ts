@@ -14,6 +14,7 @@ import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
 import type { Dialect, Target } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "./fault.ts";
+import { type Effort, effortOf } from "./hub-request.ts";
 import { keyFault, signerFor } from "./signers/index.ts";
 import { type CallSigner, type Signer, secretsOf } from "./signers/signer.ts";
 
@@ -59,6 +60,8 @@ export interface Plan {
   readonly signer: CallSigner | undefined;
   readonly quirks: Quirks | undefined;
   readonly edits: BodyEdits | undefined;
+  /** The effort that the model's name asked for. */
+  readonly effort: Effort | undefined;
   readonly takesStreamOptions: boolean;
   readonly loopbackPort: number | undefined;
   /** Strings that no caller may read in an error or header: the credential, its parts, the host. */
@@ -114,7 +117,7 @@ function makePlan(
   const { provider, key, other } = channel;
   const { endpoint, isStream, isAbsent } = planKey;
   const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
-  const model = modelOn(wire, planKey.model);
+  const { model, effort } = splitEffort(wire, modelOn(wire, planKey.model));
   const dialect = dialects[wire.dialect];
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
@@ -152,6 +155,7 @@ function makePlan(
     signer: signer.kind === "call" ? signer : undefined,
     quirks: wire.quirks,
     edits: editsFor(wire.quirks, model),
+    effort,
     takesStreamOptions: dialect.takesStreamOptions?.(wire, target) ?? false,
     loopbackPort: loopbackPortOf(provider),
     secrets: [...secretsOf(key), url.host, url.hostname],
@@ -181,6 +185,19 @@ function targetOf(
 function modelOn({ quirks }: Wire, model: string): string {
   const names = quirks?.modelNames;
   return names !== undefined && Object.hasOwn(names, model) ? (names[model] ?? model) : model;
+}
+
+const EFFORT_IN_NAME = /-(none|minimal|low|medium|high|xhigh)$/;
+
+/** Takes the effort off a model's name where the row says that names may have one. Source: providers 4.6. */
+function splitEffort(
+  { quirks }: Wire,
+  model: string,
+): { readonly model: string; readonly effort: Effort | undefined } {
+  if (quirks?.effortInName?.some((prefix) => model.startsWith(prefix)) !== true)
+    return { model, effort: undefined };
+  const effort = effortOf(EFFORT_IN_NAME.exec(model)?.[1]);
+  return effort === undefined ? { model, effort } : { model: model.slice(0, -effort.length - 1), effort };
 }
 
 function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect): string {

@@ -1,6 +1,6 @@
 // Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
 // media that a wire wants inline.
-import { encodeBody, valuesOf, wantsUsage } from "./body.ts";
+import { encodeBody, lostFields, valuesOf, wantsUsage } from "./body.ts";
 import type { Call, Prepared } from "./call.ts";
 import type { NativeFormat, RenderContext } from "./clients/client.ts";
 import { generateCount } from "./clients/generate-native.ts";
@@ -14,7 +14,8 @@ import { TranslatingCourse } from "./courses/translate.ts";
 import { dialects } from "./dialects/index.ts";
 import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
-import { type HubRequest, Unmappable } from "./hub-request.ts";
+import { asObject } from "./hub.ts";
+import { type Effort, type HubRequest, Unmappable } from "./hub-request.ts";
 import { editObject, type ObjectEdits, wholeObject } from "./json.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { toldWhole } from "./prepare-whole.ts";
@@ -73,10 +74,13 @@ function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): P
     dropsStreamOptions: !takesStreamOptions,
     edits: plan.edits,
     toolIdLength: quirks?.toolIdLength,
+    effort: plan.effort,
   });
   const hidesUsage = isStream && !wantsUsage(body);
   const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
-  const dropped = hints === undefined ? NOTHING : Object.keys(hints);
+  const unsaid = hints === undefined ? NOTHING : Object.keys(hints);
+  const lost = plan.edits === undefined ? NOTHING : lostFields(body, plan.edits, plan.effort);
+  const dropped = lost.length > 0 ? [...unsaid, ...lost] : unsaid;
   return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
 }
 
@@ -124,14 +128,18 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
 }
 
 /** undefined = the bytes pass as they are. */
-function nativeEdits(call: Call, { dialect }: Plan, format: NativeFormat): ObjectEdits | undefined {
+function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat): ObjectEdits | undefined {
   const { endpoint, body, model } = call;
   const set = new Map<string, string>();
   // Gemini names its model in the path.
   if (endpoint !== "generate" && format !== generateCount && body.model !== model)
     set.set("model", JSON.stringify(model));
   // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
-  if (endpoint === "responses") set.set("store", "false");
+  if (endpoint === "responses") {
+    set.set("store", "false");
+    const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
+    if (reasoning) set.set("reasoning", JSON.stringify(reasoning));
+  }
   const more = endpoint === dialect.native ? dialect.nativeEdits?.(model, () => parsed(call)) : undefined;
   for (const [name, value] of Object.entries(more?.set ?? {})) set.set(name, JSON.stringify(value));
   if (more !== undefined) return { set, drop: new Set(more.drop) };
@@ -150,7 +158,7 @@ function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
 }
 
 function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
-  const request = parsed(call);
+  const request = withEffort(parsed(call), plan.effort);
   const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
   const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
   if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
@@ -158,6 +166,15 @@ function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Pro
     .inline(request, opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
+}
+
+/** A request that thinks as much as the model's name says. */
+function withEffort(request: HubRequest, effort: Effort | undefined): HubRequest {
+  if (effort === undefined) return request;
+  return {
+    ...request,
+    reasoning: { effort, budgetTokens: undefined, isShown: request.reasoning?.isShown },
+  };
 }
 
 const PICTURE = Buffer.from('"image_url"');
@@ -187,30 +204,36 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
     dropped = NOTHING,
     toolNames,
   } = plan.dialect.encode(request, { wire, target, passHeaders: call.passHeaders });
-  const bytes = Buffer.from(JSON.stringify(body));
+  const { bytes, lost } = edited(Buffer.from(JSON.stringify(body)), plan);
   return {
     kind: "prepared",
-    bytes: plan.dialect.native === "chat" ? edited(bytes, plan) : bytes,
+    bytes,
     headers,
-    dropped: [...(request.dropped ?? NOTHING), ...dropped],
+    dropped: [...(request.dropped ?? NOTHING), ...dropped, ...lost],
     course: courseOf(tools, call, plan, { request, toolNames }),
   };
 }
 
-/** A chat body that was written here gets the row's edits like any other. */
-function edited(bytes: Buffer, { edits, quirks, takesStreamOptions, target }: Plan): Uint8Array {
+/** The formats of OpenAI's, whose names the edits of a row are in. */
+const OPENAI_FORMATS: ReadonlySet<string | undefined> = new Set(["chat", "responses"]);
+
+/** A body in OpenAI's names that was written here gets the row's edits like any other. */
+function edited(
+  bytes: Buffer,
+  { dialect, edits, quirks, takesStreamOptions, target }: Plan,
+): { readonly bytes: Uint8Array; readonly lost: readonly string[] } {
+  if (!OPENAI_FORMATS.has(dialect.native)) return { bytes, lost: NOTHING };
   const object = wholeObject(bytes);
   if (object === undefined) throw new Error("JSON.stringify did not make an object");
-  return encodeBody(
-    { bytes, object, model: target.model },
-    {
-      model: target.model,
-      asksUsage: false,
-      dropsStreamOptions: !takesStreamOptions,
-      edits,
-      toolIdLength: quirks?.toolIdLength,
-    },
-  );
+  const body = { bytes, object, model: target.model };
+  const order = {
+    model: target.model,
+    asksUsage: false,
+    dropsStreamOptions: !takesStreamOptions,
+    edits,
+    toolIdLength: quirks?.toolIdLength,
+  };
+  return { bytes: encodeBody(body, order), lost: edits === undefined ? NOTHING : lostFields(body, edits) };
 }
 
 function courseOf(

@@ -2,14 +2,13 @@
 // name.
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type {
-  Effort,
   HubFormat,
   HubReasoning,
   HubRequest,
   HubTool,
   HubToolChoice,
 } from "#server/upstream/hub-request.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+import { effortOf, Unmappable } from "#server/upstream/hub-request.ts";
 import { parseMessages } from "./chat-messages.ts";
 import type { ParseContext } from "./client.ts";
 import { cacheMark, flagIn, numberIn, objectsIn, textIn, textsIn } from "./read.ts";
@@ -156,22 +155,6 @@ function formatOf(format: JsonRecord | undefined): HubFormat | undefined {
     default:
       return undefined;
   }
-}
-
-const EFFORTS: ReadonlySet<string> = new Set<Effort>([
-  "none",
-  "minimal",
-  "low",
-  "medium",
-  "high",
-  "xhigh",
-  "max",
-]);
-
-/** Narrows a word to an effort; undefined = it is none. */
-export function effortOf(value: unknown): Effort | undefined {
-  // The set holds efforts only.
-  return typeof value === "string" && EFFORTS.has(value) ? (value as Effort) : undefined;
 }
 
 /** OpenAI's word, or OpenRouter's object with a word or a number of tokens. */

@@ -5,6 +5,13 @@ import { type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
 import type { ClientDialect, ParseContext, RenderContext, StreamRenderer } from "./client.ts";
 import { numberIn, textIn, textsIn } from "./read.ts";
 
+/** Members that are read, or that say nothing about the answer. */
+const KNOWN = new Set(
+  "model prompt stream stream_options max_tokens temperature top_p stop seed presence_penalty frequency_penalty n user logit_bias suffix best_of echo logprobs".split(
+    " ",
+  ),
+);
+
 export const completions: ClientDialect = {
   parse(body: JsonRecord, { model, isStream }: ParseContext): HubRequest {
     return {
@@ -20,6 +27,7 @@ export const completions: ClientDialect = {
       frequencyPenalty: numberIn(body, "frequency_penalty"),
       n: numberIn(body, "n"),
       user: textIn(body, "user"),
+      dropped: Object.keys(body).filter((name) => !KNOWN.has(name) && body[name] !== null),
       ...(body["logit_bias"] !== undefined && { extras: { logit_bias: body["logit_bias"] } }),
     };
   },
@@ -52,8 +60,9 @@ function reasonOf(reason: string | undefined): string {
 function promptOf(body: JsonRecord): string {
   for (const name of ["suffix", "best_of", "echo", "logprobs"]) {
     const value = body[name];
-    const isPlain = value === undefined || value === null || value === false || value === "" || value === 1;
-    if (!isPlain) throw new Unmappable(name, "该渠道没有补全接口，仅支持简单的 prompt");
+    const isSaid = value !== undefined && value !== null && value !== false && value !== "";
+    // A number of log probabilities is a wish for them, even when it is none or one.
+    if (isSaid && !(name === "best_of" && value === 1)) throw new Unmappable(name, "该渠道没有补全接口，仅支持简单的 prompt");
   }
   const { prompt } = body;
   if (typeof prompt === "string") return prompt;

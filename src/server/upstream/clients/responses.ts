@@ -1,8 +1,13 @@
 // OpenAI Responses as a client format, for upstreams that do not speak it: stateless only (providers 17.3, 18.5).
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { HubReply } from "#server/upstream/hub-reply.ts";
-import type { HubFormat, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
-import { effortOf } from "./chat-request.ts";
+import {
+  effortOf,
+  type HubFormat,
+  type HubReasoning,
+  type HubRequest,
+  Unmappable,
+} from "#server/upstream/hub-request.ts";
 import type { ClientDialect, ParseContext, RenderContext } from "./client.ts";
 import { flagIn, listIn, numberIn, textIn } from "./read.ts";
 import { parseInput } from "./responses-input.ts";
@@ -43,6 +48,9 @@ const KNOWN = new Set([
 
 export const responses: ClientDialect = {
   parse(body: JsonRecord, { model, isStream }: ParseContext): HubRequest {
+    // A template that only OpenAI keeps: without it there is no telling what was asked.
+    if (asObject(body["prompt"]) !== undefined)
+      throw new Unmappable("prompt", "该渠道无法读取保存在 OpenAI 的提示模板");
     const book = toolBook(body);
     const text = asObject(body["text"]);
     const isLogged = listIn(body, "include").includes("message.output_text.logprobs");

@@ -2,7 +2,7 @@
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import {
   type Ability,
-  effortWord,
+  effortFor,
   type HubMessage,
   type HubPart,
   type HubRequest,
@@ -52,7 +52,7 @@ export function responsesBody(request: HubRequest): Encoded {
     ...(include.length > 0 && { include }),
     ...toolsOf(request, names),
     ...textMember(request),
-    ...(reasoning !== undefined && { reasoning: reasoningOf(reasoning) }),
+    ...(reasoning !== undefined && { reasoning: reasoningOf(request.model, reasoning) }),
     service_tier: request.serviceTier,
     safety_identifier: request.user,
     prompt_cache_key: request.cacheKey,
@@ -176,6 +176,6 @@ function formatOf(format: NonNullable<HubRequest["format"]>): JsonRecord {
   return { type: "json_schema", name, schema, strict: strict ?? false, description };
 }
 
-function reasoningOf(reasoning: NonNullable<HubRequest["reasoning"]>): JsonRecord {
-  return { effort: effortWord(reasoning), ...(reasoning.isShown !== false && { summary: "auto" }) };
+function reasoningOf(model: string, reasoning: NonNullable<HubRequest["reasoning"]>): JsonRecord {
+  return { effort: effortFor(model, reasoning), ...(reasoning.isShown !== false && { summary: "auto" }) };
 }

@@ -5,12 +5,15 @@ import { usageFromResponses } from "#server/upstream/hub-responses.ts";
 import type { Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { responsesBody } from "./responses-request.ts";
 
+/** A base that ends in a version, or in a gateway's segment of the provider, holds the path's first part. Source: providers 1.2. */
+const VERSIONED_BASE = /\/v\d+\w*$|\/\/gateway\.ai\.cloudflare\.com\//;
+
 export const responses: Dialect = {
   native: "responses",
 
   address(endpoint, wire, { baseUrl }) {
     const path = wire.paths[endpoint] ?? "";
-    return baseUrl + (/\/v\d+\w*$/.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
+    return baseUrl + (VERSIONED_BASE.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
   },
 
   encode: (request) => responsesBody(request),
