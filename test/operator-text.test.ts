@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asRoot, createTestApp, type TestApp } from "./app.ts";
 import { launchBrowser } from "./browser.ts";
-import { hostileHtml } from "./hostile-html.ts";
+import { hostileHtml, together } from "./hostile-html.ts";
 
 const FIELDS = [
   ["Notice", "/api/notice"],
@@ -66,7 +66,7 @@ describe("operators' text", () => {
           .filter((value) => /^\s*(javascript|vbscript|data:text)/i.test(value)),
         ...links
           .map(({ outerHTML }) => outerHTML)
-          .filter((html) => /href="(?!https?:|mailto:|tel:|\/(?![/\\])|#)/.test(html)),
+          .filter((html) => /href="(?!https?:|mailto:|tel:|\/(?![/\\])|#)/i.test(html)),
       ];
     }, texts);
   }
@@ -92,7 +92,7 @@ describe("operators' text", () => {
       const saved: string[] = [];
       // Many in one text as well as one by one: the ends of one must not open the next.
       for (let start = 0; start < storable.length; start += 60) {
-        const value = storable.slice(start, start + 60).join("\n\n");
+        const value = together(storable.slice(start, start + 60));
         const answer = await app.call(asRoot, "PUT", "/api/option/", { key, value });
         expect(answer.success).toBe(true);
         const { data } = await app.call({}, "GET", path);

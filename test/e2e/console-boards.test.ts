@@ -74,6 +74,7 @@ describe("the dashboard", () => {
     await figures.filter({ hasText: "失败率" }).getByText("4 次中失败 1 次").waitFor();
     await figures.filter({ hasText: "近 7 天 Tokens" }).getByText("4.5K").waitFor();
     await page.locator(".tg-chart-canvas canvas").first().waitFor();
+    await page.getByText("近期没有流式调用，所以没有首字时间").waitFor();
     const users = page.locator("section", { has: page.getByRole("heading", { name: "用户排行" }) });
     await users.getByRole("row", { name: /root.*100\.0%.*3/ }).waitFor();
     const heat = page.locator("section", { has: page.getByRole("heading", { name: "使用时段" }) });

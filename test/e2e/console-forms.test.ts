@@ -43,8 +43,18 @@ describe("channels (spec §5)", () => {
     ] as const) {
       await choose(label);
       await expect.poll(() => page.locator("#key").getAttribute("placeholder")).toContain(hint);
+      // The placeholder is gone once something is typed, the line below is not.
+      await page.locator("#key_extra").getByText(hint).waitFor();
       if (label === "讯飞星火认知") expect(await page.locator("#other").inputValue()).toBe("v2.1");
     }
+    await choose("AWS Bedrock");
+    await page.getByLabel("名称", { exact: true }).fill("云");
+    await page.locator("#key").fill("AKIA-alone");
+    const refused = page.waitForResponse((answer) => answer.url().endsWith("/api/channel/"));
+    await submit.click();
+    await refused;
+    await page.getByText("密钥格式应为 AK|SK|Region 或 APIKey|Region").waitFor();
+    sent.length = 0;
     await choose("Azure OpenAI");
     await expect.poll(() => page.locator("#other").inputValue()).toBe("2023-06-01-preview");
     await choose("自定义渠道");
@@ -94,6 +104,11 @@ describe("channels (spec §5)", () => {
     // The chosen names; the list of the field has rows of the same text that are not shown.
     const chosen = page.locator('.tg-models .ant-select [title^="deep-"]');
     expect(await chosen.allTextContents()).toEqual(["deep-1", "deep-2"]);
+    // Another type is another upstream: what the first one has is not offered any more.
+    await page.getByLabel("类型").fill("DeepSeek");
+    await page.keyboard.press("Enter");
+    await page.getByText(/DeepSeek 有 \d+ 个相关模型/).waitFor();
+    expect(await page.getByRole("button", { name: "填入上游模型" }).count()).toBe(0);
     await upstream.close();
     await context.close();
   });

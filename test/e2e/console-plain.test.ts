@@ -84,7 +84,7 @@ describe("against plain One API", () => {
     expect(await row("令牌").count()).toBe(10);
     await page.getByRole("button", { name: "复制令牌 令牌12 的密钥" }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^sk-k{40}0{6}12$/);
-    await page.getByRole("columnheader", { name: "创建时间" }).click();
+    await page.getByRole("columnheader", { name: "创建时间" }).first().click();
     await page.waitForURL(/order=created_time/);
     await expect.poll(() => row("令牌").first().textContent()).toContain("令牌3");
     await page.goto("/token");

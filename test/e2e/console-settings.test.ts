@@ -2,7 +2,7 @@
 import type { LLMock } from "@copilotkit/aimock";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAimock, upstreamKey } from "#test/aimock.ts";
+import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
 import { launchBrowser, screenshot } from "#test/browser.ts";
 import { buildConsole } from "#test/console-build.ts";
 import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
@@ -164,11 +164,27 @@ describe("options", () => {
       .poll(async () => JSON.parse((await optionOf("ModelRatio")) ?? "{}")["gpt-4o-mini"])
       .toBe(0.075);
     await section.getByText("JSON", { exact: true }).click();
-    await section.getByLabel("ModelRatio 的 JSON").fill('{\n  "a": 1,\n  "b"\n}');
+    await section.getByLabel("模型倍率的 JSON").fill('{\n  "a": 1,\n  "b"\n}');
     await section.getByText("JSON 格式有误：第 4 行第 1 列").waitFor();
     await section.getByRole("button", { name: "保存模型倍率" }).click();
     await section.getByText("模型倍率不是合法的 JSON 字符串").waitFor();
     await screenshot(page, "setting-ratio");
+    await context.close();
+  });
+
+  it("name every price table, also where several stand in one section", async () => {
+    const { page, context } = await visit("root");
+    await page.goto("/setting?tab=operation");
+    for (const [section, labels] of [
+      ["cache-ratio", ["缓存倍率", "缓存写入倍率"]],
+      ["media-ratio", ["音频倍率", "音频补全倍率", "图片倍率", "图片补全倍率"]],
+    ] as const) {
+      const titles = page.locator(`#${section} .tg-option-label`);
+      await titles.first().waitFor();
+      expect(await titles.allInnerTexts()).toEqual(labels);
+    }
+    // One alone stands under a title that says the same.
+    expect(await page.locator("#completion-ratio .tg-option-label").count()).toBe(0);
     await context.close();
   });
 
@@ -271,6 +287,36 @@ describe("the playground", () => {
     );
     expect(asked.filter((url) => url.includes("sk-") || url.includes(rootKey))).toEqual([]);
     await screenshot(page, "playground");
+    await context.close();
+  });
+
+  it("speaks to a Claude and to a Gemini channel as to any other, and tells what they cost", async () => {
+    for (const [type, model] of [
+      [14, "claude-sonnet-4-5"],
+      [24, "gemini-2.5-flash"],
+    ] as const) {
+      await manage(server.url, "POST", "/api/channel/", {
+        type,
+        name: model,
+        key: upstreamKey,
+        base_url: mock.url,
+        models: model,
+        group: "default",
+      });
+    }
+    const { page, context } = await visit("root");
+    await page.goto("/playground");
+    for (const model of ["claude-sonnet-4-5", "gemini-2.5-flash"]) {
+      await page.getByLabel("模型").fill(model);
+      await page.keyboard.press("Enter");
+      await page.getByLabel("消息").fill("write a poem");
+      await page.keyboard.press("Enter");
+      const facts = page.getByText(new RegExp(`${model} · .* · 花费 \\$`));
+      await facts.waitFor();
+      expect(await facts.textContent()).toMatch(/提示 [1-9]\d* · 补全 [1-9]\d* · 首字 .* · 花费 \$0\.000/);
+    }
+    expect(await page.getByText(poem).count()).toBe(2);
+    await screenshot(page, "playground-translated");
     await context.close();
   });
 

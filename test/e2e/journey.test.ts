@@ -174,38 +174,3 @@ describe("a new operator", () => {
     expect((await context.request.get(`${server.url}/api/user/self`)).status()).toBe(401);
   });
 });
-
-describe("on a phone of 390 px", () => {
-  it("no page scrolls sideways, in light and in dark", async () => {
-    const login = await context.request.post(`${server.url}/api/user/login`, {
-      data: { username: "root", password: "123456" },
-    });
-    expect(login.ok()).toBe(true);
-    await page.goto(`${server.url}/login`);
-    await logIn();
-    await page.waitForURL("**/user/edit");
-    await page.setViewportSize({ width: 390, height: 844 });
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const path of [
-        "/",
-        "/token",
-        "/token/add",
-        "/channel",
-        "/channel/add",
-        "/log",
-        "/user/edit",
-        "/nowhere",
-      ]) {
-        await page.goto(`${server.url}${path}`);
-        await page.waitForLoadState("networkidle");
-        const [wide, inner] = await page.evaluate(() => [
-          document.documentElement.scrollWidth,
-          window.innerWidth,
-        ]);
-        expect(`${path} ${wide}`).toBe(`${path} ${inner}`);
-        await screenshot(page, `phone-${colorScheme}-${path.replaceAll("/", "_")}`);
-      }
-    }
-  }, 120_000);
-});

@@ -16,6 +16,8 @@ export interface Plan {
     readonly values: readonly (number | null)[];
   }[];
   readonly shades: Shades;
+  /** Where the axis ends while all values are 0; undefined = where the chart thinks best. */
+  readonly most: number | undefined;
   readonly format: (value: number) => string;
   readonly formatAxis: (value: number) => string;
   readonly isCalm: boolean;
@@ -42,7 +44,7 @@ function seriesOf(kind: Plan["kind"], { name, colour, values }: Plan["series"][n
 }
 
 function optionOf(plan: Plan): EChartsCoreOption {
-  const { kind, labels, series, shades, format, formatAxis, isCalm, isNarrow } = plan;
+  const { kind, labels, series, shades, most, format, formatAxis, isCalm, isNarrow } = plan;
   const text = { color: shades.textSecondary, fontFamily: FONT, fontSize: isNarrow ? 11 : 12 };
   return {
     animation: !isCalm,
@@ -92,6 +94,7 @@ function optionOf(plan: Plan): EChartsCoreOption {
       type: "value",
       splitNumber: 4,
       min: 0,
+      ...(most === undefined ? {} : { max: (extent: { max: number }) => (extent.max > 0 ? null : most) }),
       splitLine: { lineStyle: { color: shades.lineSoft } },
       axisLabel: { ...text, formatter: (value: number) => formatAxis(value) },
     },

@@ -22,13 +22,17 @@ export interface ChartProps {
   readonly series: readonly ChartSeries[];
   /** Exact value as text, for tooltips and the table. */
   readonly format: (value: number) => string;
+  /** Where the axis ends while all values are 0; it follows them otherwise. */
+  readonly most?: number;
   /** Value as short text, for the axis. */
   readonly formatAxis: (value: number) => string;
   /** One sentence for who does not see the chart. */
   readonly summary: string;
+  /** Why there is nothing to draw, when no day has a value; absent where that cannot be. */
+  readonly whyEmpty?: string;
 }
 
-function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: ChartProps) {
+function Canvas({ kind = "bar", labels, series, most, format, formatAxis, summary }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const mode = useThemeMode();
@@ -50,6 +54,7 @@ function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: C
           colour: tagPalette[mode][colour].text,
         })),
         shades,
+        most,
         format,
         formatAxis,
         isCalm,
@@ -60,7 +65,7 @@ function Canvas({ kind = "bar", labels, series, format, formatAxis, summary }: C
     return () => {
       isGone = true;
     };
-  }, [kind, labels, series, format, formatAxis, mode, shades, isCalm, isNarrow]);
+  }, [kind, labels, series, most, format, formatAxis, mode, shades, isCalm, isNarrow]);
   useEffect(
     () => () => {
       drawing.current?.end();
@@ -106,11 +111,18 @@ function DataTable({ title, labels, series, format }: ChartProps) {
 }
 
 export function Chart(props: ChartProps) {
+  const isEmpty = props.series.every(({ values }) => values.every((value) => value === null));
   return (
     <section className="tg-card tg-chart">
       <h2>{props.title}</h2>
-      <Canvas {...props} />
-      <DataTable {...props} />
+      {isEmpty && props.whyEmpty !== undefined ? (
+        <p className="tg-chart-canvas tg-chart-empty">{props.whyEmpty}</p>
+      ) : (
+        <>
+          <Canvas {...props} />
+          <DataTable {...props} />
+        </>
+      )}
     </section>
   );
 }

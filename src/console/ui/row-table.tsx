@@ -3,6 +3,7 @@ import { Button, Space, Table, type TableColumnType, type TableProps } from "ant
 import type { SorterResult } from "antd/es/table/interface";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { ConfirmButton } from "./confirm-button.tsx";
+import { ColumnTitles, NamedBody } from "./named-body.tsx";
 import type { Column, RowAction, RowView } from "./row-view.ts";
 import type { TableState } from "./table-state.ts";
 
@@ -12,6 +13,9 @@ export interface RowTableProps<Row extends { readonly id: number }> extends RowV
   readonly isLoading: boolean;
   readonly state: TableState;
 }
+
+/** The same object always, or every row would be made anew. */
+const PARTS = { body: { wrapper: NamedBody } };
 
 /** Rows that stand for the first load. */
 const BONES = Array.from({ length: 8 }, (_, index) => ({ id: -1 - index }));
@@ -109,6 +113,15 @@ function boneColumns<Row>(view: RowView<Row>): TableColumnType<{ id: number }>[]
   return [...bones, { key: "actions", title: "操作", width: actionsWidthOf(view) }];
 }
 
+/** What the columns are called as they stand, choice and actions among them. */
+function titlesOf<Row>(view: RowView<Row>): readonly string[] {
+  return [
+    ...(view.selection === undefined ? [] : ["选择"]),
+    ...view.columns.map(({ title }) => title),
+    ...(view.actions === undefined ? [] : ["操作"]),
+  ];
+}
+
 /** A row that opens: by click, and by Enter where the keyboard is. */
 function openable(open: () => void) {
   return {
@@ -168,16 +181,19 @@ export function RowTable<Row extends { readonly id: number }>(props: RowTablePro
   }
   return (
     <div ref={box}>
-      <Table<Row>
-        {...look}
-        {...choiceOf(props)}
-        rowKey="id"
-        columns={[...columns.map((column) => columnOf(column, state)), ...actionColumn(props)]}
-        dataSource={rows}
-        showSorterTooltip={false}
-        onChange={(_page, _filters, sorter) => sort(sorter)}
-        {...(onOpen === undefined ? {} : { onRow: (row: Row) => openable(() => onOpen(row)) })}
-      />
+      <ColumnTitles value={titlesOf(props)}>
+        <Table<Row>
+          {...look}
+          {...choiceOf(props)}
+          components={PARTS}
+          rowKey="id"
+          columns={[...columns.map((column) => columnOf(column, state)), ...actionColumn(props)]}
+          dataSource={rows}
+          showSorterTooltip={false}
+          onChange={(_page, _filters, sorter) => sort(sorter)}
+          {...(onOpen === undefined ? {} : { onRow: (row: Row) => openable(() => onOpen(row)) })}
+        />
+      </ColumnTitles>
     </div>
   );
 }

@@ -46,7 +46,11 @@ export function ColourTag({
 }) {
   const { ground, text } = tagPalette[useThemeMode()][colour];
   return (
-    <span className="tg-tag" style={{ background: ground, color: text }}>
+    <span
+      className="tg-tag"
+      style={{ background: ground, color: text }}
+      {...(typeof children === "string" ? { title: children } : {})}
+    >
       {children}
     </span>
   );

@@ -1,13 +1,21 @@
 // How a channel is reached: address, key, and the extra field some types have.
 import { Checkbox, Form, type FormRule, Input } from "antd";
 import { required, rule } from "#console/ui/fields.ts";
-import { providerOf } from "#contract/providers.ts";
+import { plainKey } from "#contract/provider-paths.ts";
+import { type Provider, providerOf } from "#contract/providers.ts";
 import { addressHint, BaseUrlRule, keysOf } from "./values.ts";
 
 const MISSING_KEY = "请填写渠道名称和渠道密钥";
 
 function present(message: string): FormRule {
   return { required: true, whitespace: true, message };
+}
+
+/** Which address belongs here; the placeholder alone is gone as soon as one is typed. */
+function addressHelp(provider: Provider | undefined): string {
+  const hint = provider?.baseUrlHint === undefined ? "" : `${provider.baseUrlHint}。`;
+  if (provider?.baseUrl === "") return `此类型没有默认地址，必须填写。${hint}`;
+  return `${hint}留空使用默认地址。末尾的斜杠会自动去掉。`;
 }
 
 function AddressField({ type }: { readonly type: number }) {
@@ -17,7 +25,7 @@ function AddressField({ type }: { readonly type: number }) {
     <Form.Item
       name="base_url"
       label="Base URL"
-      extra={isNeeded ? "此类型没有默认地址，必须填写。" : "留空使用默认地址。末尾的斜杠会自动去掉。"}
+      extra={addressHelp(provider)}
       rules={[...(isNeeded ? [present("请填写 Base URL")] : []), rule(BaseUrlRule)]}
     >
       <Input className="tg-code" autoComplete="off" spellCheck={false} placeholder={addressHint(provider)} />
@@ -46,9 +54,15 @@ interface KeyFieldProps {
   readonly isBatch: boolean;
 }
 
-function keyHelp({ isNew, isBatch }: KeyFieldProps, count: number): string {
-  if (isBatch) return `每行一个密钥，逐行创建渠道。将创建 ${count} 个渠道。`;
-  return isNew ? "密钥加密保存，保存后不再显示。" : "已设置。留空表示不修改；填写新的密钥会替换原来的。";
+/** What a key looks like stays readable while one is typed, and when one is replaced. */
+function keyHelp({ type, isNew, isBatch }: KeyFieldProps, count: number): string {
+  const hint = providerOf(type)?.keyHint ?? plainKey;
+  const form = hint === plainKey ? "" : `${hint}。`;
+  if (isBatch) return `${form}每行一个密钥，逐行创建渠道。将创建 ${count} 个渠道。`;
+  const rest = isNew
+    ? "密钥加密保存，保存后不再显示。"
+    : "已设置。留空表示不修改；填写新的密钥会替换原来的。";
+  return `${form}${rest}`;
 }
 
 function KeyField(props: KeyFieldProps) {
@@ -57,7 +71,7 @@ function KeyField(props: KeyFieldProps) {
   const typed = Form.useWatch("key");
   const count = keysOf(typeof typed === "string" ? typed : "").length;
   const isNeeded = isNew && provider?.keyOptional !== true;
-  const hint = isNew ? (provider?.keyHint ?? "请输入渠道对应的鉴权密钥") : "已设置";
+  const hint = isNew ? (provider?.keyHint ?? plainKey) : "已设置";
   const field = { className: "tg-code", autoComplete: "off", spellCheck: false, placeholder: hint } as const;
   return (
     <Form.Item

@@ -63,7 +63,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       isFixed: true,
       isSortable: true,
       isInHead: true,
-      width: 136,
+      width: 134,
       render: (row) => (
         <span className="tg-clip tg-channel-name" title={row.name}>
           {row.name}

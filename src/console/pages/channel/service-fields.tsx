@@ -19,7 +19,8 @@ export function ServiceFields({ type, channelId }: ServiceFieldsProps) {
       <h2>模型与调度</h2>
       <p>同一个模型可由多个渠道提供，按优先级从高到低选择，同级按权重分流。</p>
       <Form.Item name="models" label="模型" rules={[required, rule(ModelsRule)]}>
-        <ModelsField type={type} channelId={channelId} />
+        {/* What an upstream answered belongs to the type it was asked for. */}
+        <ModelsField key={type} type={type} channelId={channelId} />
       </Form.Item>
       <Form.Item
         name="model_mapping"

@@ -121,6 +121,8 @@ export function DayCharts(props: DayChartsProps) {
         kind="line"
         labels={labels}
         series={failures}
+        most={1}
+        whyEmpty="近期没有完成的调用"
         format={percent}
         formatAxis={axisPercent}
         summary={`${period}每日失败的调用占比；数据见下方表格`}
@@ -130,6 +132,7 @@ export function DayCharts(props: DayChartsProps) {
         kind="line"
         labels={labels}
         series={firstBytes}
+        whyEmpty="近期没有流式调用，所以没有首字时间"
         format={formatMs}
         formatAxis={axisSeconds}
         summary={`${period}每日流式调用的平均首字时间；数据见下方表格`}

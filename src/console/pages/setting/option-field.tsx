@@ -11,6 +11,8 @@ export interface OptionFieldProps {
   readonly optionKey: OptionKey;
   readonly help: string;
   readonly isLocked: boolean;
+  /** Whether the section's title says the same as its label, which is then only read aloud. */
+  readonly isTitled: boolean;
   /** Only for secrets: whether one is stored. */
   readonly isConfigured: boolean;
   readonly models: Ratios;
@@ -118,13 +120,11 @@ function SecretState({ isConfigured }: { readonly isConfigured: boolean }) {
 }
 
 export function OptionField(props: OptionFieldProps) {
-  const { optionKey, help, isLocked, isConfigured } = props;
+  const { optionKey, help, isLocked, isConfigured, isTitled } = props;
   const kind = kindOf(optionKey);
   if (kind === "switch") return <SwitchField {...props} />;
   const { label } = rowOf(optionKey);
-  // These stand alone under a section title that says the same.
-  const isTitled = kind === "html" || kind === "ratio";
-  const isWide = isTitled || kind === "domains";
+  const isWide = kind === "html" || kind === "ratio" || kind === "domains";
   return (
     <Form.Item
       name={optionKey}

@@ -9,7 +9,7 @@ import { toast } from "#console/base/toast.ts";
 import { LeaveGuard } from "#console/ui/resource-form.tsx";
 import { type OptionKey, optionApi } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
-import { changesOf, type FieldValues, rowOf, valuesOf } from "./option-values.ts";
+import { changesOf, type FieldValues, kindOf, rowOf, valuesOf } from "./option-values.ts";
 import { type Ratios, readRatios } from "./ratio-rows.ts";
 import type { Section } from "./sections.ts";
 
@@ -38,6 +38,12 @@ function useSave(keys: readonly OptionKey[], stored: ReadonlyMap<string, string>
 
 function modelRatios(stored: ReadonlyMap<string, string>): Ratios {
   return readRatios("ModelRatio", stored.get("ModelRatio") ?? "{}") ?? {};
+}
+
+/** One large field alone under a title of the same name; two of them need their own labels. */
+function isTitledBy(section: Section, key: OptionKey): boolean {
+  const large = section.fields.filter((field) => ["html", "ratio"].includes(kindOf(field.key)));
+  return large.length === 1 && large[0]?.key === key;
 }
 
 function SectionForm({ section, stored }: OptionSectionProps) {
@@ -72,6 +78,7 @@ function SectionForm({ section, stored }: OptionSectionProps) {
             optionKey={key}
             help={help}
             isLocked={rowOf(key).root === true && !isTop}
+            isTitled={isTitledBy(section, key)}
             isConfigured={stored.get(`${key}Configured`) === "true"}
             models={models}
           />

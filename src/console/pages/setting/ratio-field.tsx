@@ -5,6 +5,7 @@ import { useState } from "react";
 import { jsonFault } from "#console/base/json.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
+import { optionTable } from "#contract/option.ts";
 import {
   dollarText,
   isChanged,
@@ -253,7 +254,7 @@ export function RatioField({ ratioKey, value = "", onChange, models, isReadOnly 
       {showRaw ? (
         <Input.TextArea
           className="tg-code"
-          aria-label={`${ratioKey} 的 JSON`}
+          aria-label={`${optionTable[ratioKey].label}的 JSON`}
           value={value}
           readOnly={isReadOnly}
           autoSize={{ minRows: 8, maxRows: 22 }}
