@@ -107,13 +107,27 @@ function keepOpen(open: Map<string, Reservation>, { inserted, deleted }: Changes
 export function run(database: DatabaseSync, input: unknown): string {
   // Posted by sqlite-teller.ts alone.
   const text = input as string;
-  const batch = text === SORT_IN ? NOTHING : decodeBatch(text);
+  if (text === SORT_IN) return sortInSoon(database);
+  const batch = decodeBatch(text);
   if (!isSyncedByLater(batch)) return runGroup(database, text, batch);
   database.exec("PRAGMA synchronous = NORMAL");
   try {
     return runGroup(database, text, batch);
   } finally {
     database.exec("PRAGMA synchronous = FULL");
+  }
+}
+
+/** Sorting in can be done later: it does not wait for a lock while groups wait for it. */
+const SORT_IN_WAIT_MS = 100;
+
+function sortInSoon(database: DatabaseSync): string {
+  const before = database.prepare("PRAGMA busy_timeout").get()?.["timeout"];
+  database.exec(`PRAGMA busy_timeout = ${SORT_IN_WAIT_MS}`);
+  try {
+    return runGroup(database, SORT_IN, NOTHING);
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${Number(before)}`);
   }
 }
 

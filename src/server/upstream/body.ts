@@ -3,7 +3,8 @@
 import type { BodyEdits } from "#contract/providers.ts";
 import { editedMessages } from "./body-messages.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
-import { editObject, findMember, type JsonObject, readMember, wholeObject } from "./json.ts";
+import { findMember, type JsonObject, readMember, wholeObject } from "./json.ts";
+import { editObject } from "./json-edit.ts";
 
 /** A client's body: its bytes and where its members stand. Values are parsed when they matter. */
 export interface ClientBody {

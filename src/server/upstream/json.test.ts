@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { editObject, findMember, newTally, readMember, wholeObject } from "./json.ts";
+import { findMember, newTally, readMember, wholeObject } from "./json.ts";
+import { editObject } from "./json-edit.ts";
 
 function bytes(text: string): Buffer {
   return Buffer.from(text);

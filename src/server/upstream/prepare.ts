@@ -16,7 +16,8 @@ import { localFault, type RelayFault, unmappableFault } from "./fault.ts";
 import { encodeForm } from "./form.ts";
 import { asObject } from "./hub.ts";
 import { type Effort, type HubRequest, Unmappable } from "./hub-request.ts";
-import { editObject, type ObjectEdits, wholeObject } from "./json.ts";
+import { wholeObject } from "./json.ts";
+import { editObject, type ObjectEdits } from "./json-edit.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { toldWhole } from "./prepare-whole.ts";
 
