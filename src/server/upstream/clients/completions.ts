@@ -62,7 +62,8 @@ function promptOf(body: JsonRecord): string {
     const value = body[name];
     const isSaid = value !== undefined && value !== null && value !== false && value !== "";
     // A number of log probabilities is a wish for them, even when it is none or one.
-    if (isSaid && !(name === "best_of" && value === 1)) throw new Unmappable(name, "该渠道没有补全接口，仅支持简单的 prompt");
+    if (isSaid && !(name === "best_of" && value === 1))
+      throw new Unmappable(name, "该渠道没有补全接口，仅支持简单的 prompt");
   }
   const { prompt } = body;
   if (typeof prompt === "string") return prompt;
