@@ -1,6 +1,5 @@
 // Realtime conversations (providers 17.4): an upgrade is taken, the caller let in and the first response set aside, a channel found that
 // speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
-import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { newRequestId } from "#server/secrets.ts";
@@ -116,10 +115,12 @@ function stop({ session, client, cancellation, requestId }: Conversation): void 
 
 /** Answers an upgrade that is not served, in HTTP. */
 function refuse(socket: Duplex, requestId: string, path: string): void {
-  const fault = path === RESPONSES_PATH ? refusals.upgradeDeclined() : refusals.upgradeRefused();
+  const isDeclined = path === RESPONSES_PATH;
+  const fault = isDeclined ? refusals.upgradeDeclined() : refusals.upgradeRefused();
+  const word = isDeclined ? "Upgrade Required" : "Bad Request";
   const body = JSON.stringify(voices.openai.body(fault, requestId));
   socket.end(
-    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${fault.status} ${word}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
