@@ -85,6 +85,22 @@ describe("a client that leaves before the usage is complete", () => {
     expect(log?.completion_tokens).toBeGreaterThan(300);
   });
 
+  it.each([
+    ["a tool of its own", { tool_calls: [{ index: 0, id: "c", type: "custom", custom: { input: TEXT } }] }],
+    ["a voice", { audio: { id: "a", data: "AAAA", transcript: TEXT } }],
+  ])("pays for the words of %s, passed or translated", async (_, delta) => {
+    await world.addChannel();
+    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      world.upstream.journal.length = 0;
+      world.upstream.script(sse(chunk({ content: "So: " }), chunk(delta), "cut"));
+      const { log } = await world.costOf(async () => {
+        const response = await world.ask({ ...QUESTION, stream: true }, { path });
+        await response.text().catch(() => "");
+      });
+      expect(log?.completion_tokens).toBeGreaterThan(300);
+    }
+  });
+
   it("pays for a text whose usage says that there is none", async () => {
     await world.addChannel();
     world.upstream.script(

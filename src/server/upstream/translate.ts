@@ -8,7 +8,7 @@ import type { DecodeContext, Dialect, StreamDecoder, WireError, WireEvent } from
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
 import { LineReader } from "./frames.ts";
 import { AwsReader } from "./frames-aws.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
+import { asObject, asText, type JsonRecord } from "./hub.ts";
 import { foldReply, type HubChunk, ReplyFold } from "./hub-reply.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "./sse.ts";
 import { parseObject } from "./verdict.ts";
@@ -154,6 +154,8 @@ function spoken(chunk: HubChunk): string {
       return chunk.text;
     case "tool":
       return chunk.arguments;
+    case "audio":
+      return asText(chunk.value["transcript"]) ?? "";
     default:
       return "";
   }
