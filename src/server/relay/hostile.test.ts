@@ -266,6 +266,17 @@ describe("work for nothing", () => {
     await world.setOption("TokenRequestsPerMinute", "0");
   });
 
+  it("does not read a question a million times", async () => {
+    await world.addChannel({ models: "bge-reranker" });
+    await world.setOption("ModelRatio", JSON.stringify({ "bge-reranker": 0.000001 }));
+    world.upstream.script(json({ results: [{ index: 0, relevance_score: 0.9 }] }));
+    const body = { model: "bge-reranker", query: "q".repeat(4e6), documents: Array(2e6).fill("") };
+    const { log } = await world.costOf(async () => {
+      expect((await world.ask(body, { path: "/v1/rerank" })).status).toBe(200);
+    });
+    expect(log?.prompt_tokens).toBeGreaterThan(4e6 * 2e6 * 0.3);
+  });
+
   it("refuses nests that are too deep to be written anew", async () => {
     await world.addChannel({ models: CLAUDE });
     const deep = "[".repeat(1e5) + "]".repeat(1e5);
