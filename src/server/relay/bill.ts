@@ -3,12 +3,18 @@
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
+import { valuesOf } from "#server/upstream/body.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
 import type { Heard } from "#server/upstream/courses/course.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
-import { type Countable, TOKENS_PER_BYTE, type TokenCounter } from "#server/upstream/tokens.ts";
+import {
+  approximateTokens,
+  type Countable,
+  TOKENS_PER_BYTE,
+  type TokenCounter,
+} from "#server/upstream/tokens.ts";
 import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
 import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
@@ -53,6 +59,8 @@ const MAX_BELIEVED_OUTPUT = 1_000_000;
 const PROMPT_SLACK = 16_384;
 /** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
 const FOUND_TOKENS = 1_048_576;
+/** What is counted roughly is at most so many times as much. */
+const REREAD = 3;
 /** A stream asks for more when it comes this near to what was set aside. */
 const MARGIN_TOKENS = 256;
 const CHECKPOINT_MS = 250;
@@ -293,15 +301,13 @@ function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): Usag
  * The bounds for a usage that is beyond the first ones: an upstream may not keep the client's limit, and has then put out what came;
  * and what it reads of documents and the web is not in the request.
  */
-function widened(
-  bounds: UsageBounds,
-  { endpoint, model, body }: Incoming,
-  reply: WholeReply | StreamReply,
-): UsageBounds {
+function widened(bounds: UsageBounds, incoming: Incoming, reply: WholeReply | StreamReply): UsageBounds {
+  const { endpoint, model, body } = incoming;
   const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
+  const documents = endpoint === "rerank" ? roughPrompt(incoming) : 0;
   const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text());
   return {
-    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0),
+    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
     completionTokens: Math.max(bounds.completionTokens, heard),
   };
 }
@@ -334,7 +340,9 @@ const FINDINGS = [
 ].map((name) => Buffer.from(`"${name}`));
 
 /** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
-function roughPrompt({ endpoint, tally }: Incoming): number {
+function roughPrompt({ endpoint, tally, body }: Incoming): number {
+  // Its question is read with each document.
+  if (endpoint === "rerank") return approximateTokens(promptParts(endpoint, valuesOf(body)));
   const given = endpoint === "completions" || endpoint === "embeddings" ? tally.numbers : 0;
   return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given;
 }

@@ -85,6 +85,22 @@ describe("a client that leaves before the usage is complete", () => {
     expect(log?.completion_tokens).toBeGreaterThan(300);
   });
 
+  it.each([
+    ["a tool of its own", { tool_calls: [{ index: 0, id: "c", type: "custom", custom: { input: TEXT } }] }],
+    ["a voice", { audio: { id: "a", data: "AAAA", transcript: TEXT } }],
+  ])("pays for the words of %s, passed or translated", async (_, delta) => {
+    await world.addChannel();
+    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      world.upstream.journal.length = 0;
+      world.upstream.script(sse(chunk({ content: "So: " }), chunk(delta), "cut"));
+      const { log } = await world.costOf(async () => {
+        const response = await world.ask({ ...QUESTION, stream: true }, { path });
+        await response.text().catch(() => "");
+      });
+      expect(log?.completion_tokens).toBeGreaterThan(300);
+    }
+  });
+
   it("pays for a text whose usage says that there is none", async () => {
     await world.addChannel();
     world.upstream.script(
@@ -248,6 +264,17 @@ describe("work for nothing", () => {
     expect((await world.ask(body, { path })).status).toBe(200);
     expect(await errorOfMessages(await world.ask(body, { path }))).toBe(429);
     await world.setOption("TokenRequestsPerMinute", "0");
+  });
+
+  it("does not read a question a million times", async () => {
+    await world.addChannel({ models: "bge-reranker" });
+    await world.setOption("ModelRatio", JSON.stringify({ "bge-reranker": 0.000001 }));
+    world.upstream.script(json({ results: [{ index: 0, relevance_score: 0.9 }] }));
+    const body = { model: "bge-reranker", query: "q".repeat(4e6), documents: Array(3e5).fill("") };
+    const { log } = await world.costOf(async () => {
+      expect((await world.ask(body, { path: "/v1/rerank" })).status).toBe(200);
+    });
+    expect(log?.prompt_tokens).toBeGreaterThan(4e6 * 3e5 * 0.3);
   });
 
   it("refuses nests that are too deep to be written anew", async () => {

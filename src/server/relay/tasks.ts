@@ -148,7 +148,7 @@ function factsOf(
     case "speech": {
       const text = fields.text("input") ?? "";
       if (text === "") throw new Refusal(refusals.fieldMissing("input"));
-      if ([...text].length > SPEECH_LIMIT) throw new Refusal(refusals.textTooLong(SPEECH_LIMIT));
+      if (isLonger(text, SPEECH_LIMIT)) throw new Refusal(refusals.textTooLong(SPEECH_LIMIT));
       return { kind: "speech", text };
     }
     case "transcription":
@@ -159,11 +159,16 @@ function factsOf(
   }
 }
 
+/** Whether a text has more characters than this; a character is one or two units. */
+function isLonger(text: string, characters: number): boolean {
+  return text.length > characters * 2 || (text.length > characters && [...text].length > characters);
+}
+
 function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): TaskFacts {
   const prompt = fields.text("prompt") ?? "";
   if (prompt === "" && endpoint !== "image-variations") throw new Refusal(refusals.promptMissing());
   const [characters, most] = IMAGE_LIMITS.get(model) ?? [Number.POSITIVE_INFINITY, MOST_IMAGES];
-  if ([...prompt].length > characters) throw new Refusal(refusals.promptTooLong(characters));
+  if (isLonger(prompt, characters)) throw new Refusal(refusals.promptTooLong(characters));
   const images = fields.number("n") ?? 1;
   if (!Number.isInteger(images) || images < 1 || images > most)
     throw new Refusal(refusals.imagesOutOfRange(most));

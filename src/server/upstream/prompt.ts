@@ -5,7 +5,7 @@ import { asObject, type JsonRecord } from "./hub.ts";
 import { chatBody } from "./hub-chat-body.ts";
 import { Unmappable } from "./hub-request.ts";
 import { imageSize, imageTokens } from "./image.ts";
-import type { Countable } from "./tokens.ts";
+import { type Countable, TOKENS_PER_BYTE } from "./tokens.ts";
 
 /** Each message is framed by three tokens, the reply's start by three more; a name costs one besides its text. */
 const MESSAGE_TOKENS = 3;
@@ -15,6 +15,8 @@ const REPLY_TOKENS = 3;
 const TOOL_TOKENS = 8;
 /** Two seconds of speech or so; only the upstream knows better. */
 const AUDIO_TOKENS = 100;
+/** So much of a repeated question is counted exactly. */
+const REPEATED_BYTES = 200 * 1024;
 
 interface Tally {
   readonly texts: string[];
@@ -104,7 +106,12 @@ function addRerank(tally: Tally, body: JsonRecord): void {
   const documents = listOf(body["documents"]);
   for (const document of documents) addInput(tally, document);
   const { query } = body;
-  if (typeof query === "string") for (const _ of documents) tally.texts.push(query);
+  if (typeof query !== "string") return;
+  const each = Buffer.byteLength(query);
+  // Looking at it as often as it is read could take for ever.
+  if (each * documents.length > REPEATED_BYTES)
+    tally.fixedTokens += documents.length * Math.ceil(each * TOKENS_PER_BYTE);
+  else for (const _ of documents) tally.texts.push(query);
 }
 
 /** Strings count as text, arrays of strings too, arrays of numbers are tokens already (contract 11.4). */

@@ -48,9 +48,9 @@ export function keyTable(keys: TapKeys): KeyTable {
   return table;
 }
 
-/** Chat deltas and messages, completions, tool arguments, and the names thinking goes by (providers 4.4). */
+/** Chat deltas and messages, completions, tool arguments, words of a voice, and the names thinking goes by (providers 4.4). */
 const OPENAI_KEYS = keyTable({
-  text: ["content", "text", "arguments", "refusal", "reasoning", "reasoning_content"],
+  text: ["content", "text", "arguments", "input", "refusal", "transcript", "reasoning", "reasoning_content"],
   finish: ["finish_reason"],
   usage: ["usage"],
   error: ["error"],

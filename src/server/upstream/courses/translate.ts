@@ -18,7 +18,7 @@ import {
 } from "#server/upstream/fault.ts";
 import { LineReader } from "#server/upstream/frames.ts";
 import { AwsReader } from "#server/upstream/frames-aws.ts";
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
 import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/sse.ts";
 import { parseObject } from "#server/upstream/verdict.ts";
@@ -166,6 +166,8 @@ function spoken(chunk: HubChunk): string {
       return chunk.text;
     case "tool":
       return chunk.arguments;
+    case "audio":
+      return asText(chunk.value["transcript"]) ?? "";
     default:
       return "";
   }
