@@ -147,12 +147,22 @@ class World {
     return { quota: user.quota, open: open.length, log: logs[0], logs: logs.length };
   }
 
+  /** The money once nothing is set aside any more, or after two seconds. */
+  async #settled() {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const money = await this.money();
+      if (money.open === 0) return money;
+      await sleep(20);
+    }
+    return this.money();
+  }
+
   /** What an action cost. A client that left does not wait for the settlement, so this does. */
   async costOf(action: () => Promise<unknown>) {
-    const before = await this.money();
+    // What an earlier test left running has nothing to do with this one.
+    const before = await this.#settled();
     await action();
-    for (let tries = 0; tries < 100 && (await this.money()).open > 0; tries += 1) await sleep(20);
-    const after = await this.money();
+    const after = await this.#settled();
     return {
       charged: before.quota - after.quota,
       open: after.open,
