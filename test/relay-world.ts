@@ -149,11 +149,8 @@ class World {
 
   /** The money once nothing is set aside any more, or after two seconds. */
   async #settled() {
-    for (let tries = 0; tries < 100; tries += 1) {
-      const money = await this.money();
-      if (money.open === 0) return money;
-      await sleep(20);
-    }
+    for (let tries = 0; tries < 100 && (await this.money()).open > 0; tries += 1) await sleep(20);
+    // Read again: the balance of that look was older than its reservations.
     return this.money();
   }
 
