@@ -139,7 +139,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     await set("AutomaticDisableChannelEnabled", "true");
     expect(await runTests("all")).toContain("已自动禁用（1）");
     expect(await row(id)).toMatchObject({ status: 3, status_reason: expect.stringContaining("401") });
-    expect(app.ctx.candidates.find("default", "gpt-4o-mini")).toHaveLength(0);
+    await expect.poll(() => app.ctx.candidates.find("default", "gpt-4o-mini").length).toBe(0);
   });
 
   test("words of the upstream switch nothing off (R26)", async () => {

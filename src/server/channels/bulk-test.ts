@@ -23,7 +23,11 @@ interface Findings {
 
 /** Starts a run unless one goes on anywhere; false = one does (reliability M32). */
 export function startChannelTests(ctx: BulkTestParts, scope: TestScope, tester: Tester): Promise<boolean> {
-  return startRun(ctx, "channel-tests", () => testChannels(ctx, scope, tester));
+  // Who reads the notice may start the next run.
+  const tell = (content: string) => {
+    if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content });
+  };
+  return startRun(ctx, "channel-tests", () => testChannels(ctx, scope, tester), tell);
 }
 
 /** Tests the channels of a scope one after another. Returns a sentence for the diagnostic log. */
@@ -32,9 +36,7 @@ async function testChannels(ctx: BulkTestParts, scope: TestScope, tester: Tester
   const wanted = rows.filter(({ status }) => scope === "all" || status !== ChannelStatus.enabled);
   const findings: Findings = { tested: 0, failed: [], slow: [], disabled: [], enabled: [] };
   await oneByOne(ctx, wanted, (row) => testOne(ctx, row, tester, findings));
-  const said = summary(findings);
-  if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content: said });
-  return said;
+  return summary(findings);
 }
 
 async function testOne(

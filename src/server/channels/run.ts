@@ -7,28 +7,44 @@ export type RunParts = Pick<Context, "coord" | "events" | "clock" | "config" | "
 
 /**
  * Starts the work unless a run of this name goes on anywhere. Resolves as soon as that is known: true = started. What the
- * work throws is noted; nobody waits for it.
+ * work throws is noted; nobody waits for it. `tell` hears what came of it once the next run may begin.
  */
-export function startRun(ctx: RunParts, name: string, work: () => Promise<string>): Promise<boolean> {
+export function startRun(
+  ctx: RunParts,
+  name: string,
+  work: () => Promise<string>,
+  tell?: (outcome: string) => void,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
+    let outcome: string | undefined;
     ctx.coord
       .lock(name, async () => {
         resolve(true);
-        await carryOut(ctx, name, work);
+        outcome = await carryOut(ctx, name, work);
       })
-      // When the work was done the promise is settled already, and this changes nothing.
-      .then(() => resolve(false), reject);
+      .then(() => {
+        // When the work was done the promise is settled already, and this changes nothing.
+        resolve(false);
+        if (outcome !== undefined) tell?.(outcome);
+      }, reject);
   });
 }
 
-async function carryOut(ctx: RunParts, name: string, work: () => Promise<string>): Promise<void> {
+/** undefined = it failed. */
+async function carryOut(
+  ctx: RunParts,
+  name: string,
+  work: () => Promise<string>,
+): Promise<string | undefined> {
   const startedMs = ctx.clock.now();
   try {
     const outcome = await work();
     ctx.events.jobDone({ job: name, elapsedMs: ctx.clock.now() - startedMs, outcome });
+    return outcome;
   } catch (error) {
     // A database that was closed under the run is no news.
     if (!ctx.stopping.aborted) ctx.events.backgroundFailed({ task: name, error });
+    return undefined;
   }
 }
 

@@ -63,18 +63,16 @@ it("more is set aside while a long response is made", async () => {
 it("a response that nothing more can be set aside for is ended, and paid for as far as it came", async () => {
   await world.changeToken({ unlimited_quota: 0, remain_quota: 50_000 });
   provider.script((talk) => void makeSpeech(talk, 20));
-  const {
-    charged,
-    log,
-    open: left,
-  } = await world.costOf(async () => {
+  const { charged, open: left } = await world.costOf(async () => {
     const client = open();
     expect(await client.closed).toEqual([1008, "insufficient_user_quota"]);
     expect(client.events.at(-1)).toMatchObject({ type: "error" });
   });
   expect(charged).toBeGreaterThan(20_000);
   expect(charged).toBeLessThanOrEqual(50_000);
-  expect(log).toMatchObject({ estimated: 1, model_name: model });
+  await expect
+    .poll(async () => (await world.money()).log, { timeout: 8_000 })
+    .toMatchObject({ estimated: 1, model_name: model });
   expect(left).toBe(0);
 });
 
