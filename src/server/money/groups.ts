@@ -34,6 +34,8 @@ export interface SubmitOptions {
   readonly isOwed?: boolean;
   /** Nobody minds some milliseconds: it joins the next group that others need, and begins none of its own before. */
   readonly mayWait?: boolean;
+  /** No other call is under way, so that nothing is gained by waiting for what else this turn of the loop brings. */
+  readonly isAlone?: boolean;
 }
 
 export interface Groups {
@@ -68,7 +70,10 @@ class Queue implements Groups {
     this.#node = deps.node;
   }
 
-  submit(operation: Operation, { isOwed = false, mayWait = false }: SubmitOptions = {}): Promise<Outcome> {
+  submit(
+    operation: Operation,
+    { isOwed = false, mayWait = false, isAlone = false }: SubmitOptions = {},
+  ): Promise<Outcome> {
     if (this.#isClosed) return Promise.reject(new StoreError("lost", "the ledger is closed"));
     if (!isOwed && this.#queue.length >= WAITING_WHILE_STUCK && this.#isStuck()) {
       return Promise.reject(new StoreError("busy", "the database does not keep up"));
@@ -76,7 +81,7 @@ class Queue implements Groups {
     return new Promise((resolve, reject) => {
       this.#queue.push({ operation, isOwed, tries: 0, sinceMs: this.#clock.now(), resolve, reject });
       if (mayWait) this.#startSoon();
-      else this.#startNow();
+      else this.#startNow(isAlone);
     });
   }
 
@@ -86,9 +91,9 @@ class Queue implements Groups {
     await this.#running;
   }
 
-  #startNow(): void {
+  #startNow(isAlone = false): void {
     this.#isUrgent = true;
-    this.#running ??= this.#start();
+    this.#running ??= this.#start(isAlone);
   }
 
   #startSoon(): void {
@@ -104,11 +109,11 @@ class Queue implements Groups {
   }
 
   /** Begins after the events of this turn of the loop: what arrived together is stored together. */
-  async #start(): Promise<void> {
+  async #start(isAlone: boolean): Promise<void> {
     this.#startedMs = this.#clock.now();
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    await new Promise(setImmediate);
+    if (!isAlone) await new Promise(setImmediate);
     while (this.#queue.length > 0 && this.#isUrgent) {
       const group = this.#queue.slice(0, this.#size);
       this.#queue = this.#queue.slice(this.#size);

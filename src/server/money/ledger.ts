@@ -115,7 +115,8 @@ class Counter implements Ledger {
     const { requestId, userId, tokenId, amount } = order;
     const modelName = plainText(order.modelName);
     const operation = { kind: "reserve", requestId, userId, tokenId, amount, modelName } as const;
-    const outcome = expectKind("reserve", await this.#groups.submit(operation));
+    const isAlone = this.#held.size === 0;
+    const outcome = expectKind("reserve", await this.#groups.submit(operation, { isAlone }));
     if (outcome.verdict === "reserved") {
       this.#held.set(requestId, { userId, tokenId, amount, seen: undefined, isNoting: false });
     }
@@ -158,8 +159,10 @@ class Counter implements Ledger {
       log: settlement.log && cleanLog(settlement.log),
     } as const;
     // Alone there is nobody to share a commit with.
-    const mayWait = settlement.mayWait === true && this.#held.size > 1;
-    const outcome = expectKind("settle", await this.#groups.submit(operation, { isOwed: true, mayWait }));
+    const isAlone = this.#held.size <= 1;
+    const mayWait = settlement.mayWait === true && !isAlone;
+    const options = { isOwed: true, mayWait, isAlone };
+    const outcome = expectKind("settle", await this.#groups.submit(operation, options));
     this.#held.delete(requestId);
     return outcome.booking;
   }

@@ -23,6 +23,8 @@ describe("StreamMeter", () => {
     const usage = { prompt_tokens: 1 };
     const { meter, actions } = follow(undefined, delta("a"), { choices: [], usage }, "[DONE]");
     expect(actions).toEqual(["pass", "drop", "done"]);
+    // What was told of a stream that says that it has ended is all there is, though it names no reason.
+    expect(meter.isFinished).toBe(true);
     expect(meter.usage).toEqual(usage);
     expect(meter.tap.text()).toBe("a");
   });

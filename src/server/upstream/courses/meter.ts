@@ -40,7 +40,11 @@ export class StreamMeter implements Meter {
     const named = this.#takeNamed(event);
     if (named !== undefined) return named;
     // `[DONE]` is the only payload that begins with a bracket.
-    if (data[dataStart] !== 0x7b && isDone(event)) return "done";
+    if (data[dataStart] !== 0x7b && isDone(event)) {
+      // Some upstreams never name a reason; whoever says that this was all has told all of its usage too.
+      this.isFinished = true;
+      return "done";
+    }
     this.events += 1;
     const seen = this.tap.scan(data, dataStart, dataEnd);
     if ((seen & Seen.finish) !== 0) this.isFinished = true;
