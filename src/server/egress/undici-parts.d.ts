@@ -1,0 +1,12 @@
+// Parts of undici that are imported alone; the package declares types for its whole only.
+declare module "undici/lib/dispatcher/agent.js" {
+  import { Agent } from "undici";
+
+  export default Agent;
+}
+
+declare module "undici/lib/core/connect.js" {
+  import { buildConnector } from "undici";
+
+  export default buildConnector;
+}
