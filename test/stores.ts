@@ -6,6 +6,7 @@ import type { Ledger } from "#server/money/ledger.ts";
 import { insertChannels, type NewChannel } from "#server/store/channels.ts";
 import { type Db, openStore, type Store, type StoreOptions } from "#server/store/db.ts";
 import type { NewLog } from "#server/store/logs.ts";
+import { NO_CALL } from "#server/store/no-call.ts";
 import { findRedemptionIdByKey, insertRedemptions, type NewRedemption } from "#server/store/redemptions.ts";
 import { insertToken, type NewToken } from "#server/store/tokens.ts";
 import { insertUser, type NewUser } from "#server/store/users.ts";
@@ -109,24 +110,12 @@ export async function seedChannel(db: Db, change: Partial<NewChannel> = {}): Pro
 /** An entry of the usage log, about a call unless `type` says otherwise. */
 export function newLog(change: Partial<NewLog> = {}): NewLog {
   return {
+    ...NO_CALL,
     user_id: 1,
     created_at: 1_800_000_000,
     type: 2,
     content: "",
     username: "",
-    token_id: 0,
-    token_name: "",
-    model_name: "",
-    quota: 0,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cached_tokens: 0,
-    channel_id: 0,
-    request_id: "",
-    elapsed_time: 0,
-    first_byte_time: 0,
-    is_stream: 0,
-    estimated: 0,
     ...change,
   };
 }

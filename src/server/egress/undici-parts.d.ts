@@ -2,11 +2,11 @@
 declare module "undici/lib/dispatcher/agent.js" {
   import { Agent } from "undici";
 
-  export default Agent;
+  export = Agent;
 }
 
 declare module "undici/lib/core/connect.js" {
   import { buildConnector } from "undici";
 
-  export default buildConnector;
+  export = buildConnector;
 }

@@ -1,5 +1,6 @@
 // Entries of the user's log that are no calls: top-ups, gifts, changes by hand (contract 10.7). Pure, part of rules.ts.
 import type { QuotaDisplay } from "#contract/quota.ts";
+import { NO_CALL } from "#server/store/no-call.ts";
 import type { UserBook } from "./books.ts";
 import type { LogNote } from "./partner-operations.ts";
 import type { Desk } from "./rules-booking.ts";
@@ -17,24 +18,13 @@ export function note(
   { type, content, quota }: { type: number; content: string; quota: bigint },
 ): void {
   changes.logs.push({
+    ...NO_CALL,
     user_id: user.id,
     created_at: nowSec,
     type,
     content,
     username: user.username,
-    token_id: 0,
-    token_name: "",
-    model_name: "",
     quota: Number(quota),
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cached_tokens: 0,
-    channel_id: 0,
-    request_id: "",
-    elapsed_time: 0,
-    first_byte_time: 0,
-    is_stream: 0,
-    estimated: 0,
   });
 }
 

@@ -14,8 +14,8 @@ import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { SseEvent } from "#server/upstream/sse.ts";
 import { type KeyTable, keyTable, ReplyTap, Seen } from "#server/upstream/tap.ts";
 import { parseObject } from "#server/upstream/verdict.ts";
-import type { Course, EventAction, EventReader, Meter, Whole } from "./course.ts";
-import { JsonEvents } from "./passing.ts";
+import type { Course, EventAction, Meter, Whole } from "./course.ts";
+import { EventCourse } from "./events.ts";
 
 export interface NativeOptions {
   readonly format: NativeFormat;
@@ -29,32 +29,13 @@ export interface NativeOptions {
   readonly translated: () => Course;
 }
 
-export class NativeCourse implements Course {
-  readonly onlyStreams = false;
-  readonly #options: NativeOptions;
-
-  constructor(options: NativeOptions) {
-    this.#options = options;
-  }
-
-  get quirks(): Quirks | undefined {
-    return this.#options.quirks;
-  }
-
-  isStreamType(mediaType: string): boolean {
-    return mediaType === "text/event-stream";
-  }
-
-  reader(): EventReader {
-    return new JsonEvents();
-  }
-
+export class NativeCourse extends EventCourse<NativeOptions> implements Course {
   meter(): Meter {
-    return new NativeMeter(this.#options);
+    return new NativeMeter(this.options);
   }
 
   whole(body: Buffer): Whole | RelayFault {
-    const { format, secrets } = this.#options;
+    const { format, secrets } = this.options;
     const reply = parseObject(body);
     if (reply === undefined) return unreadableFault("no JSON object", 200);
     const { usage, error } = format.news(reply);
@@ -74,12 +55,12 @@ export class NativeCourse implements Course {
 
   wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
     const whole = this.whole(body);
-    return whole.kind === "fault" ? whole : this.#options.translated().wholeAsStream(body);
+    return whole.kind === "fault" ? whole : this.options.translated().wholeAsStream(body);
   }
 
   /** The dialect knows what a status really stands for; where it stands for itself the words stay as they are. */
   fault(error: UpstreamError): RelayFault {
-    const { secrets, readError } = this.#options;
+    const { secrets, readError } = this.options;
     const body = asObject(error.body);
     const found = body && readError?.(error.status, body);
     if (found === undefined) return nativeFault(error);

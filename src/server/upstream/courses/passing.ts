@@ -2,47 +2,28 @@
 import type { Quirks } from "#contract/providers.ts";
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault } from "#server/upstream/fault.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import { dataText, type SseEvent, SseReader } from "#server/upstream/sse.ts";
 import { ReplyTap } from "#server/upstream/tap.ts";
 import { findUsage } from "#server/upstream/usage.ts";
 import { judgeReply, parseObject, readReply } from "#server/upstream/verdict.ts";
-import type { Course, EventReader, Meter, Whole } from "./course.ts";
+import type { Course, Meter, Whole } from "./course.ts";
+import { EventCourse } from "./events.ts";
 import { type MeterOptions, StreamMeter, wholeAsEvents } from "./meter.ts";
 import { tidied } from "./tidy.ts";
 
-export class PassingCourse implements Course {
-  readonly onlyStreams = false;
-  readonly #options: MeterOptions;
-
-  constructor(options: MeterOptions) {
-    this.#options = options;
-  }
-
-  get quirks(): Quirks | undefined {
-    return this.#options.quirks;
-  }
-
-  isStreamType(mediaType: string): boolean {
-    return mediaType === "text/event-stream";
-  }
-
-  reader(): EventReader {
-    return new JsonEvents();
-  }
-
+export class PassingCourse extends EventCourse<MeterOptions> implements Course {
   meter(): Meter {
-    return new StreamMeter(this.#options);
+    return new StreamMeter(this.options);
   }
 
   whole(body: Buffer): Whole | RelayFault {
-    const { quirks } = this.#options;
+    const { quirks } = this.options;
     // Something among the choices matters: only then is all of it parsed.
     const isAll =
       quirks?.usageIn === "choices[0].usage" ||
       quirks?.ownWords === true ||
       quirks?.answerEvents !== undefined;
     const reply = isAll ? parseObject(body) : readReply(body);
-    const fault = judgeReply(reply, this.#options);
+    const fault = judgeReply(reply, this.options);
     if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
     const plain = tidied(reply, quirks);
     const bytes = plain === undefined ? body : Buffer.from(JSON.stringify(plain));
@@ -56,33 +37,17 @@ export class PassingCourse implements Course {
 
   wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
     const reply = parseObject(body);
-    const fault = judgeReply(reply, this.#options);
+    const fault = judgeReply(reply, this.options);
     if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
-    const meter = new StreamMeter(this.#options);
-    meter.usage = findUsage(reply, this.#options.quirks);
+    const meter = new StreamMeter(this.options);
+    meter.usage = findUsage(reply, this.options.quirks);
     meter.tap.scan(body, 0, body.length);
-    const plain = tidied(reply, this.#options.quirks) ?? reply;
-    return { meter, bytes: wholeAsEvents(plain, !this.#options.hidesUsage) };
+    const plain = tidied(reply, this.options.quirks) ?? reply;
+    return { meter, bytes: wholeAsEvents(plain, !this.options.hidesUsage) };
   }
 
   fault(error: UpstreamError): RelayFault {
     return statusFault(error);
-  }
-}
-
-/** Events with JSON in them: one that was cut off in the middle is none. */
-export class JsonEvents extends SseReader {
-  override end(): SseEvent | undefined {
-    const last = super.end();
-    if (last === undefined) return undefined;
-    const payload = dataText(last).trim();
-    if (payload === "[DONE]") return last;
-    try {
-      JSON.parse(payload);
-      return last;
-    } catch {
-      return undefined;
-    }
   }
 }
 
