@@ -1,6 +1,15 @@
 // Where in a cloud a channel's calls go: region, project and account, taken from its key and its field `other`. Pure.
-import type { WireTarget } from "./provider.ts";
 import { awsKeyOf, serviceAccountOf } from "./provider-key.ts";
+
+/** What is known of a channel when the wire is chosen. */
+export interface WireTarget {
+  readonly key: string;
+  /** As stored: "" = the default of the type. */
+  readonly baseUrl: string;
+  readonly other: string;
+  /** Upstream name, after the model mapping. */
+  readonly model: string;
+}
 
 /** The braces that a row's address and paths may hold, by the cloud that fills them. */
 export type PlaceName =

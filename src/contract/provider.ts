@@ -1,5 +1,5 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
-import { type PlaceName, placed } from "./provider-place.ts";
+import { type PlaceName, placed, type WireTarget } from "./provider-place.ts";
 
 /**
  * The formats a client can ask for text in: OpenAI chat, its old completions, Anthropic Messages, Gemini generateContent, OpenAI
@@ -211,16 +211,6 @@ export interface Quirks extends BodyEdits {
   readonly endsWithWholeReply?: true;
   /** Stream chunks without choices and without usage (Azure's prompt filter results) are not passed on: clients crash on them. */
   readonly dropsEmptyChunks?: true;
-}
-
-/** What is known of a channel when the wire is chosen. */
-export interface WireTarget {
-  readonly key: string;
-  /** As stored: "" = the default of the type. */
-  readonly baseUrl: string;
-  readonly other: string;
-  /** Upstream name, after the model mapping. */
-  readonly model: string;
 }
 
 /** Holds when every given test holds; a list holds when one of its entries does. */

@@ -1,4 +1,5 @@
-// Builds every long-lived object once, in order, and takes them down in reverse. Imported as a type everywhere else.
+// Builds every long-lived object once, in order, and takes them down in reverse. Rooms above it import its type alone, and those
+// below it know tools.ts.
 import { readFileSync } from "node:fs";
 
 import { type Actors, createActors } from "./accounts/actors.ts";
@@ -18,46 +19,21 @@ import { type Candidates, createCandidates } from "./channels/candidates.ts";
 import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import type { Coord } from "./coord/coord.ts";
 import { openCoord } from "./coord/open.ts";
-import { createEgress, type Egress } from "./egress/dispatcher.ts";
-import { createEvents, type Events } from "./events.ts";
+import { createEgress } from "./egress/dispatcher.ts";
+import { createEvents } from "./events.ts";
 import { createLogger, type Logger } from "./log.ts";
-import { createLedger, type Ledger } from "./money/ledger.ts";
+import { createLedger } from "./money/ledger.ts";
 import { createPriceBook, type PriceBook } from "./money/price-book.ts";
 import { watchDead } from "./money/recover.ts";
 import { grantPromised } from "./money/signup.ts";
 import { createOptions, type Options } from "./options.ts";
-import { randomHex, type Secrets } from "./secrets.ts";
-import { type Db, openStore, type Store } from "./store/db.ts";
-import { createTokenCache, type TokenCache } from "./upstream/signers/token-cache.ts";
+import { randomHex } from "./secrets.ts";
+import { openStore } from "./store/db.ts";
+import type { Tools } from "./tools.ts";
+import { createTokenCache } from "./upstream/signers/token-cache.ts";
 
-/** Something the super administrator should know, such as a channel that was switched off. */
-export interface Notice {
-  readonly title: string;
-  /** Plain text of a few lines. No secrets. */
-  readonly content: string;
-}
-
-/** Sends a notice on its way and returns at once; never throws. */
-export type Notify = (notice: Notice) => void;
-
-export interface Context {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: Events;
-  readonly secrets: Secrets;
-  readonly store: Store;
-  readonly db: Db;
-  readonly coord: Coord;
-  readonly options: Options;
-  /** The prices of this moment; rebuilt when an option changes. */
-  prices(): PriceBook;
-  readonly ledger: Ledger;
-  readonly egress: Egress;
-  /** Channels' credentials that live for a while. */
-  readonly credentials: TokenCache;
+export interface Context extends Tools {
   readonly candidates: Candidates;
   /** How calls went, for the dashboard. */
   readonly traffic: Traffic;
@@ -74,8 +50,6 @@ export interface Context {
   readonly resets: Resets;
   readonly wechat: WeChat;
   readonly reminders: Reminders;
-  /** Tells the super administrator (contract 4.8); what cannot be sent is at least in the diagnostic log. */
-  readonly notify: Notify;
   /** Seconds. */
   readonly startedAt: number;
   /** Id of this boot of this process; marks the reservations it holds. */
@@ -84,8 +58,6 @@ export interface Context {
   /** What the first start made; undefined on every later one. */
   readonly firstStart: FirstStart | undefined;
   readonly masterKey: MasterKey;
-  /** Aborted when the process takes itself down: runs in the background end. */
-  readonly stopping: AbortSignal;
   /** Takes everything down in reverse order. */
   dispose(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 // One-time codes: what was mailed, handed to a browser, or earned by a human check. Only hashes are stored; each code is
 // bound to a purpose and a subject, lives ten minutes, and the newest of a subject is the only one (reliability A13, A15).
-import type { Context } from "#server/context.ts";
+
 import {
   type CodeQuery,
   countWrongTry,
@@ -13,6 +13,7 @@ import {
   takeCode,
 } from "#server/store/codes.ts";
 import type { Db } from "#server/store/db.ts";
+import type { Tools } from "#server/tools.ts";
 
 export type CodePurpose = "register" | "bind-email" | "reset" | "oauth" | "human";
 
@@ -22,7 +23,7 @@ export interface CodeRef {
   readonly subject: string;
 }
 
-export type CodeTools = Pick<Context, "db" | "clock" | "secrets">;
+export type CodeTools = Pick<Tools, "db" | "clock" | "secrets">;
 
 /** Ten minutes (contract 4.2). */
 const LIFE_SEC = 600;

@@ -1,7 +1,6 @@
 // Coming in with an identity that somebody else vouches for, and giving it to an account. One identity belongs to one account:
 // the unique index decides, whoever else looked at the same time (reliability A19).
 import { Role, UserStatus } from "#contract/user.ts";
-import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
@@ -12,8 +11,10 @@ import {
   type UserRow,
   updateUserProfile,
 } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
 import type { Actor } from "./actors.ts";
 import { type AccountTools, createAccount } from "./new-account.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** Somebody that GitHub or the WeChat server vouches for. */
 export interface Person {
@@ -27,7 +28,7 @@ export interface Person {
   readonly email: string;
 }
 
-export type ExternalTools = AccountTools & Pick<Context, "coord" | "sessions">;
+export type ExternalTools = AccountTools & Pick<Tools, "coord"> & { readonly sessions: Sessions };
 
 /** The heads of made-up names; with the tail they have 12 characters. */
 const NAMES = {

@@ -2,15 +2,15 @@
 // works once, for ten minutes, in the browser it was given to, for who was signed in there.
 
 import { Email } from "#contract/auth.ts";
-import type { Context } from "#server/context.ts";
 import { githubAuthorizeUrl, readGithubProfile } from "#server/egress/github.ts";
 import { faults } from "#server/errors.ts";
 import { randomId, sha256Url } from "#server/secrets.ts";
 import { importedGithubId } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
 import { type CodeRef, type CodeTools, issueCode, redeemCode } from "./codes.ts";
 import type { Person } from "./external.ts";
 
-export type GithubTools = CodeTools & Pick<Context, "options" | "egress" | "config" | "events">;
+export type GithubTools = CodeTools & Pick<Tools, "options" | "egress" | "config" | "events">;
 
 /** A browser, and who is signed in there; 0 = nobody. */
 export interface Visitor {

@@ -1,9 +1,9 @@
 // The human check (contract 4.1, reliability A21): one proof per protected call, asked of Turnstile each time, refused when
 // Turnstile does not answer. Only registration after an e-mail code lives on the proof that the code was sent for.
 import { authApi } from "#contract/auth.ts";
-import type { Context } from "#server/context.ts";
 import { verifyTurnstile } from "#server/egress/turnstile.ts";
 import { faults } from "#server/errors.ts";
+import type { Tools } from "#server/tools.ts";
 import { type CodeTools, dropCode, issueCode, spendUse } from "./codes.ts";
 
 /** What is known of a protected call before it is decoded. */
@@ -18,7 +18,7 @@ export interface Visit {
   readonly browserId: string | undefined;
 }
 
-type HumanTools = CodeTools & Pick<Context, "options" | "egress" | "config" | "events">;
+type HumanTools = CodeTools & Pick<Tools, "options" | "egress" | "config" | "events">;
 
 /** Longer ones are not Turnstile's. */
 const MAX_PROOF = 2048;

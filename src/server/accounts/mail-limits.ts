@@ -1,7 +1,8 @@
 // How often letters may be caused by people who are not known (reliability L05). Counted before anything is looked up, so that
 // the answer says nothing about the address.
-import type { Context } from "#server/context.ts";
+
 import { faults } from "#server/errors.ts";
+import type { Tools } from "#server/tools.ts";
 import { limitKey } from "./address.ts";
 
 const HOUR_MS = 3_600_000;
@@ -18,7 +19,7 @@ const PER_SERVER = 500;
 
 /** Counts a letter to `email` that somebody at `address` asks for. Throws: 429. */
 export async function limitMail(
-  { coord, secrets, events }: Pick<Context, "coord" | "secrets" | "events">,
+  { coord, secrets, events }: Pick<Tools, "coord" | "secrets" | "events">,
   email: string,
   address: string,
 ): Promise<void> {

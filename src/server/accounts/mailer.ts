@@ -1,8 +1,9 @@
 // The way out for letters: a bounded queue in memory, few connections at once, tries again when it may go better. A letter that
 // is lost with the process is asked for again by whoever waits for it; nothing here is worth a place on disk.
-import type { Context } from "#server/context.ts";
+
 import { type Letter, type MailResult, sendMail } from "#server/egress/mail.ts";
 import { randomId } from "#server/secrets.ts";
+import type { Tools } from "#server/tools.ts";
 import type { LetterText } from "./letters.ts";
 
 /** `queued` = it waits for its first try, or that one failed and others follow. */
@@ -22,7 +23,7 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
-export type MailerTools = Pick<Context, "options" | "egress" | "events" | "clock">;
+export type MailerTools = Pick<Tools, "options" | "egress" | "events" | "clock">;
 
 /** The one port where TLS begins with the first byte (contract 4.7). */
 const TLS_PORT = 465;

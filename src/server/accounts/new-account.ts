@@ -1,11 +1,11 @@
 // A new account, however its owner came: the row, who invited it, its own invitation code, and what a registration brings.
 import { Role, UserStatus } from "#contract/user.ts";
-import type { Context } from "#server/context.ts";
 import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import type { Db } from "#server/store/db.ts";
 import { findAffOwner } from "#server/store/partners.ts";
 import type { SignupRow } from "#server/store/signups.ts";
 import { insertUser } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
 import { ensureAffCode } from "./aff-code.ts";
 
 export interface NewAccount {
@@ -23,7 +23,7 @@ export interface NewAccount {
 /** Checks made in the transaction of the insert; false = undo. */
 export type Condition = (tx: Db) => Promise<boolean>;
 
-export type AccountTools = Pick<Context, "db" | "clock" | "ledger" | "options" | "events">;
+export type AccountTools = Pick<Tools, "db" | "clock" | "ledger" | "options" | "events">;
 
 /**
  * Makes the account and returns its id; undefined when the condition said no. Throws: an error that `isTaken` recognises when

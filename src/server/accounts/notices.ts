@@ -1,10 +1,11 @@
 // Tells the super administrator something: through the message pusher when there is one, else by mail to the first who has an
 // address (contract 4.8). What cannot be sent is in the diagnostic log all the same.
 import { Role, UserStatus } from "#contract/user.ts";
-import type { Context, Notice } from "#server/context.ts";
 import { pushMessage } from "#server/egress/pusher.ts";
 import { findMailableUser } from "#server/store/users.ts";
+import type { Notice, Tools } from "#server/tools.ts";
 import { noticeLetter } from "./letters.ts";
+import type { Mailer } from "./mailer.ts";
 import { siteUrl } from "./site.ts";
 
 export interface Notices {
@@ -14,7 +15,9 @@ export interface Notices {
   idle(): Promise<void>;
 }
 
-export type NoticeTools = Pick<Context, "options" | "egress" | "config" | "db" | "mailer" | "events">;
+export type NoticeTools = Pick<Tools, "options" | "egress" | "config" | "db" | "events"> & {
+  readonly mailer: Mailer;
+};
 
 /** More than these at once say nothing new. */
 const MAX_RUNNING = 20;

@@ -1,17 +1,17 @@
 // Registration with a password (contract 3.3). Whether it is open was asked before; here come the rules of the fields, the code
 // of the e-mail address, and the insert, in this order.
 import { Email, type Registration } from "#contract/auth.ts";
-import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import { findUserByName } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
 import { isCode, redeemCode } from "./codes.ts";
 import { type AccountTools, createAccount } from "./new-account.ts";
 import { isTooCommon } from "./password.ts";
 import { codeRef, refuseCode, type VerificationTools } from "./verification.ts";
 
-export type RegisterTools = AccountTools & VerificationTools & Pick<Context, "options">;
+export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "options">;
 
 /** Makes an account and returns its id. Throws: one refusal per rule. */
 export async function register(tools: RegisterTools, draft: Registration): Promise<number> {
@@ -31,7 +31,7 @@ export async function register(tools: RegisterTools, draft: Registration): Promi
     wechatId: "",
     affCode: draft.aff_code,
   };
-  const takeCode = async (tx: Context["db"]) =>
+  const takeCode = async (tx: Tools["db"]) =>
     email === "" || (await redeemCode(tools, tx, ref, code)) !== undefined;
   const userId = await createAccount(tools, account, takeCode).catch(async (error) => {
     if (!isTaken(error)) throw error;

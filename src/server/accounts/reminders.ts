@@ -3,7 +3,6 @@
 // most once a day.
 import { formatQuota } from "#contract/quota.ts";
 import { UserStatus } from "#contract/user.ts";
-import type { Context } from "#server/context.ts";
 import {
   findBalances,
   findReminders,
@@ -11,7 +10,9 @@ import {
   type ReminderRow,
   type UserBalance,
 } from "#server/store/reminders.ts";
+import type { Tools } from "#server/tools.ts";
 import { quotaLetter } from "./letters.ts";
+import type { Mailer } from "./mailer.ts";
 import { siteUrl } from "./site.ts";
 
 export interface Reminders {
@@ -20,10 +21,9 @@ export interface Reminders {
   close(): void;
 }
 
-export type ReminderTools = Pick<
-  Context,
-  "db" | "clock" | "options" | "events" | "coord" | "mailer" | "config"
->;
+export type ReminderTools = Pick<Tools, "db" | "clock" | "options" | "events" | "coord" | "config"> & {
+  readonly mailer: Mailer;
+};
 
 const SWEEP_MS = 5_000;
 const DAY_SEC = 86_400;

@@ -1,20 +1,21 @@
 // Password reset by mail (contract 4.4, reliability A12–A14, A22). Asking never tells whether an address is known: looking it
 // up and writing the letter happen after the answer.
 import { Role, UserStatus } from "#contract/user.ts";
-import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword, randomId, randomPassword } from "#server/secrets.ts";
 import { deleteSessionsOfUser } from "#server/store/sessions.ts";
 import { findUserByIdentity, type UserRow, updateUserProfile } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
 import { type CodeRef, isCode, issueCode, redeemCode } from "./codes.ts";
 import { resetDoneLetter, resetLetter } from "./letters.ts";
 import { limitMail } from "./mail-limits.ts";
+import type { Mailer } from "./mailer.ts";
 import { siteUrl } from "./site.ts";
 
 export type ResetTools = Pick<
-  Context,
-  "db" | "clock" | "secrets" | "options" | "coord" | "events" | "mailer" | "config"
->;
+  Tools,
+  "db" | "clock" | "secrets" | "options" | "coord" | "events" | "config"
+> & { readonly mailer: Mailer };
 
 export interface Resets {
   /** Asks for a letter. Throws: 429, a refusal when there is no mail server; both whatever the address. */

@@ -1,17 +1,18 @@
 // Codes that prove an e-mail address: for a registration, or to bind the address to an account (contract 4.2, 4.3).
-import type { Context } from "#server/context.ts";
+
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import { findUserByIdentity, updateUserProfile } from "#server/store/users.ts";
+import type { Tools } from "#server/tools.ts";
 import { type CodeRef, countWrong, issueCode, redeemCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
 import { limitMail } from "./mail-limits.ts";
+import type { Mailer } from "./mailer.ts";
 
-export type VerificationTools = Pick<
-  Context,
-  "db" | "clock" | "secrets" | "options" | "coord" | "events" | "mailer"
->;
+export type VerificationTools = Pick<Tools, "db" | "clock" | "secrets" | "options" | "coord" | "events"> & {
+  readonly mailer: Mailer;
+};
 
 const ADDRESS_TAKEN = "该邮箱已被其他账户绑定";
 const CODE_WRONG = "验证码不正确或已失效";

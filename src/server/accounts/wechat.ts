@@ -1,8 +1,9 @@
 // Codes of the WeChat account: few digits that anybody may guess at, so wrong ones are counted for everybody together, and a
 // code that was used is remembered while it lives (contract 4.6, reliability A20).
-import type { Context } from "#server/context.ts";
+
 import { readWeChatPerson } from "#server/egress/wechat.ts";
 import { faults } from "#server/errors.ts";
+import type { Tools } from "#server/tools.ts";
 import type { Person } from "./external.ts";
 
 export interface WeChat {
@@ -10,7 +11,7 @@ export interface WeChat {
   identify(code: string, address: string): Promise<Person>;
 }
 
-export type WeChatTools = Pick<Context, "options" | "egress" | "coord" | "secrets" | "clock" | "events">;
+export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "clock" | "events">;
 
 /** At most so many wrong codes a minute, whoever types them. */
 const WRONG_CODES = 30;

@@ -4,13 +4,13 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Balance } from "#contract/provider.ts";
 import { cleanKey } from "#contract/provider-key.ts";
-import type { Context } from "#server/context.ts";
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import { listLiveChannels, setChannelBalance } from "#server/store/channels.ts";
-import type { LiveChannel } from "./candidates.ts";
+import type { Tools } from "#server/tools.ts";
+import type { Candidates, LiveChannel } from "./candidates.ts";
 import { oneByOne, type RunParts, startRun } from "./run.ts";
 
-export type BalanceParts = Pick<Context, "egress" | "clock">;
+export type BalanceParts = Pick<Tools, "egress" | "clock">;
 
 export type BalanceAnswer =
   | { readonly ok: true; readonly balance: number }
@@ -45,7 +45,7 @@ export async function queryBalance(parts: BalanceParts, channel: LiveChannel): P
 
 /** Asks for the balance of a channel and stores it. */
 export async function updateBalance(
-  ctx: BalanceParts & Pick<Context, "db">,
+  ctx: BalanceParts & Pick<Tools, "db">,
   channel: LiveChannel,
 ): Promise<BalanceAnswer> {
   const answer = await queryBalance(ctx, channel);
@@ -56,7 +56,7 @@ export async function updateBalance(
 
 /** Starts a run over all enabled channels whose balance can be asked for; false = one goes on. */
 export function startBalanceUpdate(
-  ctx: BalanceParts & RunParts & Pick<Context, "db" | "candidates">,
+  ctx: BalanceParts & RunParts & Pick<Tools, "db"> & { readonly candidates: Candidates },
 ): Promise<boolean> {
   return startRun(ctx, "channel-balances", async () => {
     const rows = await listLiveChannels(ctx.db, ChannelStatus.enabled);

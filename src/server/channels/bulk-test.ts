@@ -1,8 +1,9 @@
 // The test of all or all disabled channels (contract 9.6): switches off what is broken or slow and on again what works, as
 // far as the options say, and tells the super administrator at the end.
 import { ChannelStatus } from "#contract/channel.ts";
-import type { Context } from "#server/context.ts";
 import { type ChannelRow, listLiveChannels, setChannelStatus } from "#server/store/channels.ts";
+import type { Tools } from "#server/tools.ts";
+import type { Candidates } from "./candidates.ts";
 import { type Probe, testChannel } from "./probe.ts";
 import { oneByOne, type RunParts, startRun } from "./run.ts";
 import { recordTest, type Tester } from "./test-record.ts";
@@ -10,7 +11,7 @@ import { recordTest, type Tester } from "./test-record.ts";
 export type TestScope = "all" | "disabled";
 
 export type BulkTestParts = RunParts &
-  Pick<Context, "db" | "options" | "egress" | "credentials" | "candidates" | "notify">;
+  Pick<Tools, "db" | "options" | "egress" | "credentials" | "notify"> & { readonly candidates: Candidates };
 
 /** What a run found, as sentences about channels. */
 interface Findings {

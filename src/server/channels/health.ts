@@ -1,8 +1,8 @@
 // What experience teaches about channels: when they had better rest, and keys or accounts that no longer work. Kept apart from what
 // the operator configured; the only thing it ever writes is status 3, and only when AutomaticDisableChannelEnabled is on.
 import { ChannelStatus } from "#contract/channel.ts";
-import type { Context } from "#server/context.ts";
 import { setChannelStatus } from "#server/store/channels.ts";
+import type { Tools } from "#server/tools.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { Cooldowns, type Ticket } from "./cooldown.ts";
 
@@ -17,7 +17,7 @@ export interface Health {
   cooling(model: string): ((channelId: number) => boolean) | undefined;
 }
 
-export type HealthParts = Pick<Context, "db" | "clock" | "options" | "coord" | "events" | "notify">;
+export type HealthParts = Pick<Tools, "db" | "clock" | "options" | "coord" | "events" | "notify">;
 
 /** So many failures of the credential one after another end a channel (reliability R26). */
 const DISABLE_AFTER = 3;

@@ -1,7 +1,7 @@
 // The channel test (contract 9.6, providers 21.5): one tiny request through the very same code as every relayed call. Costs the operator,
 // never a user; changes no status.
 import type { EndpointName } from "#contract/providers.ts";
-import type { Context } from "#server/context.ts";
+import type { Tools } from "#server/tools.ts";
 import { type AttemptTools, attempt, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
@@ -27,7 +27,7 @@ const EMBEDDING_MODEL = /embed|bge|m3e/i;
 
 /** Tests a channel with a model; "" = its first. A failure is a short sentence for admins, without the upstream's body. */
 export async function testChannel(
-  ctx: Pick<Context, "egress" | "credentials" | "clock" | "options">,
+  ctx: Pick<Tools, "egress" | "credentials" | "clock" | "options">,
   channel: LiveChannel,
   model = "",
 ): Promise<Probe> {
@@ -41,7 +41,7 @@ export async function testChannel(
 }
 
 async function probe(
-  { egress, credentials, clock, options }: Pick<Context, "egress" | "credentials" | "clock" | "options">,
+  { egress, credentials, clock, options }: Pick<Tools, "egress" | "credentials" | "clock" | "options">,
   channel: LiveChannel,
   requested: string,
 ): Promise<RelayFault | undefined> {

@@ -1,9 +1,9 @@
 // Runs over many channels in the background: one at a time in the whole installation, ended by a shutdown. Knows nothing of
 // what is done with each channel.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Context } from "#server/context.ts";
+import type { Tools } from "#server/tools.ts";
 
-export type RunParts = Pick<Context, "coord" | "events" | "clock" | "config" | "stopping">;
+export type RunParts = Pick<Tools, "coord" | "events" | "clock" | "config" | "stopping">;
 
 /**
  * Starts the work unless a run of this name goes on anywhere. Resolves as soon as that is known: true = started. What the

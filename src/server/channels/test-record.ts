@@ -1,9 +1,9 @@
 // What a channel test leaves behind: the response time on the channel and an entry of type 5 in the usage log, which costs
 // nobody anything (reliability M32).
 import { LogType } from "#contract/log.ts";
-import type { Context } from "#server/context.ts";
 import { type ChannelRow, setChannelTest } from "#server/store/channels.ts";
 import { insertLog } from "#server/store/logs.ts";
+import type { Tools } from "#server/tools.ts";
 import type { Probe } from "./probe.ts";
 
 /** Who had the channel tested; id 0 = the server by itself. */
@@ -16,7 +16,7 @@ export const scheduledTester: Tester = { id: 0, username: "" };
 
 /** Notes the outcome of one test. */
 export async function recordTest(
-  ctx: Pick<Context, "db" | "clock">,
+  ctx: Pick<Tools, "db" | "clock">,
   tester: Tester,
   channel: Pick<ChannelRow, "id" | "name">,
   outcome: Probe,

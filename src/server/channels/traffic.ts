@@ -1,9 +1,10 @@
 // Counts how calls went, by hour, and stores the counts in bundles. Telemetry: a killed process loses what it had not stored
 // yet, which money never is. A request costs a few additions in memory.
-import type { Context } from "#server/context.ts";
+
 import type { ChannelFailed, RelayDone } from "#server/events.ts";
 import type { TrafficHoursTable } from "#server/store/tables.ts";
 import { addTraffic } from "#server/store/traffic.ts";
+import type { Tools } from "#server/tools.ts";
 
 export interface Traffic {
   /** Stores what was counted since the last time. Never throws. */
@@ -17,7 +18,7 @@ const HOUR_SEC = 3_600;
 
 type Scope = TrafficHoursTable["scope"];
 
-export function createTraffic({ db, clock, events }: Pick<Context, "db" | "clock" | "events">): Traffic {
+export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" | "events">): Traffic {
   let counted = new Map<string, TrafficHoursTable>();
 
   function rowOf(scope: Scope, id: number): TrafficHoursTable {

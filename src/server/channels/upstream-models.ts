@@ -1,7 +1,8 @@
 // The models a provider says it has, asked for as the catalogue's row says. Short typed failures; the provider's own words go
 // nowhere (reliability S07).
-import type { Context } from "#server/context.ts";
+
 import { fetchJson } from "#server/egress/fetch-json.ts";
+import type { Tools } from "#server/tools.ts";
 import { planCall, type UpstreamTarget } from "#server/upstream/plan.ts";
 import { isFault } from "#server/upstream/signers/signer.ts";
 
@@ -18,7 +19,7 @@ const NOTHING = new Uint8Array(0);
 
 /** Asks a provider for its models, in its order. Never throws for what the provider does. */
 export async function listUpstreamModels(
-  { egress, options, credentials, clock }: Pick<Context, "egress" | "options" | "credentials" | "clock">,
+  { egress, options, credentials, clock }: Pick<Tools, "egress" | "options" | "credentials" | "clock">,
   target: UpstreamTarget,
 ): Promise<ModelsAnswer> {
   const key = { endpoint: "models", model: "", apiVersion: "", isStream: false } as const;

@@ -1,6 +1,7 @@
 // Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (reliability M33).
 import type { Context } from "#server/context.ts";
-import { audit, type Mismatch } from "#server/money/audit.ts";
+import { audit } from "#server/money/audit.ts";
+import type { Mismatch } from "#server/money/books.ts";
 import { advanceSums } from "#server/money/sums.ts";
 import type { Job } from "./job.ts";
 

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from "kysely";
 import { RedemptionStatus } from "#contract/redemption.ts";
 import { partnerRates } from "#contract/yuan.ts";
 import type { Db } from "#server/store/db.ts";
-import type { Mismatch } from "./audit.ts";
+import type { Mismatch } from "./books.ts";
 
 /** Audits commissions, codes and gifts (reliability E7–E9). */
 export async function auditPartners(db: Db): Promise<Mismatch[]> {

@@ -3,15 +3,7 @@
 import { sql } from "kysely";
 import type { Db } from "#server/store/db.ts";
 import { auditPartners } from "./audit-partner.ts";
-
-/** A stored number that is not what the ledger says. */
-export interface Mismatch {
-  readonly table: "users" | "tokens" | "channels" | "redemptions";
-  readonly id: number;
-  readonly column: string;
-  readonly stored: number;
-  readonly expected: number;
-}
+import type { Mismatch } from "./books.ts";
 
 /** Users audited by one statement, which sees one moment of the database. */
 const PAGE = 500;

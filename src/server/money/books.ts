@@ -158,3 +158,12 @@ export function noChanges(): Changes {
     rollups: new Map(),
   };
 }
+
+/** A stored number that is not what the ledger says. */
+export interface Mismatch {
+  readonly table: "users" | "tokens" | "channels" | "redemptions";
+  readonly id: number;
+  readonly column: string;
+  readonly stored: number;
+  readonly expected: number;
+}

@@ -11,7 +11,7 @@ import { faultOf } from "./exit.ts";
 import { RealtimeBill } from "./realtime-bill.ts";
 import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
-import type { Rooms } from "./relay.ts";
+import type { Rooms } from "./rooms.ts";
 import { addressOf, offersOf, plainPath, type RelayRequest, splitUrl } from "./routes.ts";
 import { eachChannel, faultLabel, findCandidates, type Progress } from "./try.ts";
 import { realtimeError, voices } from "./voices.ts";

@@ -1,12 +1,10 @@
 // The story of one request (design 4.7): door, reception, bank, map, workshop, pipe, bank, exit. One try, one finally, one settle. A
 // fault is made where it happens and only read here.
-import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { newRequestId } from "#server/secrets.ts";
-import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
+import type { AttemptLimits } from "#server/upstream/attempt.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import { createTokenCounter } from "#server/upstream/tokens.ts";
-import { type Caller, createAdmission } from "./admit.ts";
+import type { Caller } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
 import { answerBilling } from "./billing.ts";
 import { countedPart, countPrompt } from "./count.ts";
@@ -14,17 +12,16 @@ import { faultOf, finish } from "./exit.ts";
 import { readEmbed, renderEmbed } from "./gemini-embed.ts";
 import { type Incoming, readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
-import { createRelayLimits } from "./limits.ts";
 import { models } from "./models.ts";
 import { createRealtime, type Realtime } from "./realtime.ts";
 import type { RealtimeTimes } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import { createRooms, type Rooms } from "./rooms.ts";
 import { Roster } from "./roster.ts";
 import {
   type Asked,
   addressOf,
   type CountRoute,
-  createBodyReader,
   findRoute,
   formatHeaders,
   listFormat,
@@ -57,34 +54,6 @@ export interface Relay {
 interface Running {
   readonly door: Door;
   readonly done: Promise<void>;
-}
-
-/** Everything the rooms of a request need. */
-export type Rooms = ReturnType<typeof createRooms>;
-
-function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
-  const { ledger, prices, options, clock } = ctx;
-  return {
-    ctx,
-    admission: createAdmission(ctx),
-    health: createHealth(ctx),
-    limits: createRelayLimits(ctx),
-    readBody: createBodyReader(),
-    bill: {
-      ledger,
-      prices,
-      options,
-      clock,
-      tokens: createTokenCounter(() => options.get("ApproximateTokenEnabled")),
-    },
-    upstream: {
-      egress: ctx.egress,
-      credentials: ctx.credentials,
-      now: clock.now,
-      optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
-      limits: { ...DEFAULT_LIMITS, totalMs: ctx.config.relayTimeoutMs, ...limits },
-    },
-  };
 }
 
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */

@@ -1,8 +1,7 @@
 // Edits the history of a chat body where it must differ for an upstream; what may stay is left as it was. Pure.
 import type { BodyEdits } from "#contract/providers.ts";
-import type { ClientBody } from "./body.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
-import { readMember } from "./json.ts";
+import { type JsonObject, readMember } from "./json.ts";
 
 interface MessageEdits {
   readonly dropsNames: boolean;
@@ -13,7 +12,7 @@ interface MessageEdits {
 
 /** The history as JSON, written anew when something in it must have another form; undefined = it may stay. */
 export function editedMessages(
-  { bytes, object }: ClientBody,
+  { bytes, object }: { readonly bytes: Buffer; readonly object: JsonObject },
   wanted: BodyEdits,
   toolIdLength: number | undefined,
 ): string | undefined {

@@ -1,0 +1,37 @@
+// What the rooms of a request work with, built once: who is let in, what is known of channels, who counts and who pays.
+import { createHealth } from "#server/channels/health.ts";
+import type { Context } from "#server/context.ts";
+import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
+import { createTokenCounter } from "#server/upstream/tokens.ts";
+import { createAdmission } from "./admit.ts";
+import { createRelayLimits } from "./limits.ts";
+import { createBodyReader } from "./routes.ts";
+
+/** Everything the rooms of a request need. */
+export type Rooms = ReturnType<typeof createRooms>;
+
+/** Builds them once per process; `limits` are shorter in tests. */
+export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
+  const { ledger, prices, options, clock } = ctx;
+  return {
+    ctx,
+    admission: createAdmission(ctx),
+    health: createHealth(ctx),
+    limits: createRelayLimits(ctx),
+    readBody: createBodyReader(),
+    bill: {
+      ledger,
+      prices,
+      options,
+      clock,
+      tokens: createTokenCounter(() => options.get("ApproximateTokenEnabled")),
+    },
+    upstream: {
+      egress: ctx.egress,
+      credentials: ctx.credentials,
+      now: clock.now,
+      optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
+      limits: { ...DEFAULT_LIMITS, totalMs: ctx.config.relayTimeoutMs, ...limits },
+    },
+  };
+}
