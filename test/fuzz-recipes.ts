@@ -42,6 +42,12 @@ function freshId(world: FuzzWorld, people: Generation, path: string): Promise<nu
   return path.startsWith("/api/channel") ? freshChannel(world) : freshCode(world).then(({ id }) => id);
 }
 
+/** A run that an earlier call began may still go on, and there is one at a time. */
+async function endOfRun({ app: { ctx } }: FuzzWorld, name: string): Promise<void> {
+  const isFree = async () => (await ctx.coord.lock(name, async () => true)) === true;
+  while (!(await isFree())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 let serial = 0;
 function freshName(): string {
   serial += 1;
@@ -211,7 +217,10 @@ const recipes: Readonly<Record<string, Recipe>> = {
   "PUT /api/redemption/": async (world) => ({
     body: { id: (await freshCode(world)).id, name: "renamed", quota: 2_000 },
   }),
-  "GET /api/channel/test": () => ({ path: "/api/channel/test?scope=disabled" }),
+  "GET /api/channel/test": async (world) => {
+    await endOfRun(world, "channel-tests");
+    return { path: "/api/channel/test?scope=disabled" };
+  },
   "POST /api/channel/upstream_models": ({ provider }) => ({
     body: { type: 8, key: `sk-canary-${freshName()}`, base_url: provider.url },
   }),
