@@ -9,9 +9,9 @@ import { GuestCard } from "#console/ui/guest-card.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
 import { PlainButton } from "#console/ui/plain-button.tsx";
 import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
-import { authApi, Email } from "#contract/auth.ts";
+import { authApi, RequiredEmail } from "#contract/auth.ts";
 
-const ResetRequest = z.object({ email: z.string().trim().min(1, "请输入邮箱地址").pipe(Email) });
+const ResetRequest = z.object({ email: RequiredEmail });
 
 export function ResetPage() {
   const check = useHumanCheck();

@@ -37,10 +37,10 @@ function WaysIn() {
   const { pathname, search, hash } = useLocation();
   return (
     <>
+      <LinkButton to="/register">注册</LinkButton>
       <LinkButton to="/login" state={{ from: { pathname, search, hash } }} kind="primary">
         登录
       </LinkButton>
-      <LinkButton to="/register">注册</LinkButton>
     </>
   );
 }
