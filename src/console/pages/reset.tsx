@@ -30,7 +30,7 @@ export function ResetPage() {
     <GuestCard
       title="重置密码"
       heading="重置密码"
-      lead="填写账户绑定的邮箱地址，我们会把重置链接发到那里。"
+      lead="填写账户绑定的邮箱地址，以接收重置链接。"
       links={
         <span>
           想起来了？<Link to="/login">点击登录</Link>
