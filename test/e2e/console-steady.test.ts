@@ -66,6 +66,19 @@ describe("nothing moves while a page loads", () => {
   );
 });
 
+it("no balance is told before it is known: the answer to a login says 0", async () => {
+  const { page, context } = await world.visit("lihua");
+  await page.route("**/api/user/self", (route) => route.fulfill({ status: 503, body: "" }));
+  await page.goto("/topup");
+  await page.getByRole("button", { name: "重试" }).waitFor();
+  expect(await page.locator(".tg-balance").textContent()).toBe("余额—");
+  expect(await page.getByText("$0.00").count()).toBe(0);
+  await page.unroute("**/api/user/self");
+  await page.getByRole("button", { name: "重试" }).click();
+  await page.locator(".tg-balance", { hasText: "$0.00" }).waitFor();
+  await context.close();
+});
+
 describe("names without end on a phone", () => {
   it("of friends do not make the page scroll sideways", async () => {
     const { page, context } = await world.visit("lihua", PHONE);

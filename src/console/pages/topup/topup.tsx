@@ -7,6 +7,7 @@ import { selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Page } from "#console/ui/page.tsx";
 import { QuotaText } from "#console/ui/quota-text.tsx";
+import { ErrorState } from "#console/ui/table-states.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
 import { PlanCards } from "./plan-cards.tsx";
@@ -56,11 +57,15 @@ function BalanceFigures({ user }: { readonly user: User | undefined }) {
 }
 
 function Balance() {
-  const { data: user } = useQuery(selfQuery);
+  const { data: user, error, refetch } = useQuery(selfQuery);
   return (
     <section className="tg-card tg-section tg-topup-balance" aria-labelledby="tg-balance-title">
       <h2 id="tg-balance-title">我的余额</h2>
-      <BalanceFigures user={user} />
+      {user === undefined && error !== null ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <BalanceFigures user={user} />
+      )}
     </section>
   );
 }

@@ -73,7 +73,7 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
           <kbd>{IS_MAC ? "⌘" : "Ctrl"} K</kbd>
         </button>
       )}
-      {user === undefined || isNarrow ? null : <BalancePill user={user} />}
+      {user === undefined || isNarrow ? null : <BalancePill />}
       <ThemeSwitch />
       {user === undefined ? <WaysIn /> : <UserMenu user={user} />}
     </header>
