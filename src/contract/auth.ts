@@ -19,6 +19,9 @@ export const Email = z
   .max(50, "邮箱地址不能超过 50 个字符")
   .regex(z.regexes.email, "邮箱地址格式不正确");
 
+/** An address that must be there: what is missing is said before what is wrong. */
+export const RequiredEmail = z.string().trim().min(1, "请输入邮箱地址").pipe(Email);
+
 /** Text that older consoles send as null or leave out ⇄ text. */
 const optionalText = z.codec(z.string().nullish(), z.string(), {
   decode: (text) => (text ?? "").trim().slice(0, 200),

@@ -15,7 +15,7 @@ const Remark = z.string().trim().max(200, "备注最多 200 个字符");
 export const TopUp = z.object({
   key: z.string().trim().min(1, "请输入兑换码").max(128, "兑换码无效"),
   /** Somebody else's invitation code; "" = none. */
-  gift_code: z.string().trim().max(64, "赠送码无效").nullish(),
+  gift_code: z.string().trim().max(64, "礼品码无效").nullish(),
 });
 export type TopUp = z.output<typeof TopUp>;
 
@@ -55,7 +55,7 @@ export const partnerApi = {
     method: "POST",
     path: "/api/user/topup",
     level: "user",
-    summary: "使用兑换码充值，可附赠送码；data 为到账的总额度",
+    summary: "使用兑换码充值，可附礼品码；data 为到账的总额度",
     body: TopUp,
     data: Quota,
     beside: z.object({
@@ -92,7 +92,7 @@ export const partnerApi = {
     method: "GET",
     path: "/api/user/partner_plan_info",
     level: "user",
-    summary: "我的邀请码、赠送码与返现余额",
+    summary: "我的邀请码、礼品码与返现余额",
     data: PartnerPlan,
   }),
 };

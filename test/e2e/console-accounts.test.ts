@@ -161,7 +161,7 @@ describe("topping up", () => {
     };
     await page.goto("/topup");
     await page.getByRole("button", { name: "兑换" }).click();
-    await page.getByText("请输入充值码！").waitFor();
+    await page.getByText("请输入兑换码！").waitFor();
     await page.locator("#key").fill("nonsense");
     await page.getByRole("button", { name: "兑换" }).click();
     await page.getByText("兑换码无效").waitFor();
@@ -212,7 +212,7 @@ describe("the partner plan", () => {
     const { page, context } = await visit("lihua");
     await page.goto("/partnerplan");
     const link = await page.getByLabel("邀请链接", { exact: true }).inputValue();
-    const code = await page.getByLabel("赠送码", { exact: true }).inputValue();
+    const code = await page.getByLabel("礼品码", { exact: true }).inputValue();
     expect(link).toBe(`${server.url}/register?aff=${code}`);
     for (let index = 0; index < 11; index += 1) {
       const password = `friendly-pass-${index}`;

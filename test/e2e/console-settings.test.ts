@@ -280,7 +280,7 @@ describe("the playground", () => {
     await page.getByLabel("消息").fill("write a poem");
     await page.keyboard.press("Enter");
     await page.getByText(/Tollgate counts every token/).waitFor();
-    const facts = page.getByText(/花费 \$/);
+    const facts = page.locator(".tg-play-facts", { hasText: /花费 \$/ });
     await facts.waitFor();
     expect(await facts.textContent()).toMatch(
       /gpt-4o-mini · 提示 \d+ · 补全 \d+ · 首字 .* · 用时 .* · 花费 \$0\.0000\d+/,

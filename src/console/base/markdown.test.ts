@@ -14,6 +14,11 @@ describe("Markdown of notices and pages", () => {
     ["[文档](https://d.example/a)", '<p><a href="https://d.example/a">文档</a></p>'],
     ["见 https://d.example", '<p>见 <a href="https://d.example">https://d.example</a></p>'],
     ["```\n<b>x</b>\n```", "<pre><code>&lt;b&gt;x&lt;/b&gt;\n</code></pre>"],
+    [
+      "| 模型 | 价格 |\n|---|--:|\n| `a\\|b` | **$2** |\n| c |",
+      '<table><thead><tr><th>模型</th><th align="right">价格</th></tr></thead><tbody><tr><td><code>a|b</code></td><td align="right"><strong>$2</strong></td></tr><tr><td>c</td><td align="right"></td></tr></tbody></table>',
+    ],
+    ["| 不是 | 表格 |", "<p>| 不是 | 表格 |</p>"],
     ['a < b & "c"', "<p>a &lt; b &amp; &quot;c&quot;</p>"],
   ])("%j", (text, html) => expect(markdownHtml(text)).toBe(html));
 

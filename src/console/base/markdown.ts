@@ -39,6 +39,35 @@ const BULLET = /^\s*[-*+]\s+/;
 const NUMBER = /^\s*\d+[.)]\s+/;
 const HEADING = /^(#{1,6}) (.*)$/;
 
+const ROW = /^\s*\|.*\|\s*$/;
+/** The second line of a table, cell by cell: it says on which side the cells of its column stand. */
+const SIDE = /^(:?)-+(:?)$/;
+
+function cellsOf(line: string): readonly string[] {
+  return line
+    .trim()
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+function sideOf(cell: string): string {
+  const [, left, right] = SIDE.exec(cell) ?? [];
+  if (!right) return "";
+  return left ? ' align="center"' : ' align="right"';
+}
+
+/** Rows of bars are a table when the second one is its rule; words between bars otherwise. */
+function tableHtml(lines: readonly string[]): string {
+  const [head, rule, ...rows] = lines.map(cellsOf);
+  if (head === undefined || !rule?.every((cell) => SIDE.test(cell))) return PARAGRAPH.html(lines);
+  const sides = rule.map(sideOf);
+  const row = (tag: "th" | "td", cells: readonly string[]) =>
+    `<tr>${head.map((_name, at) => `<${tag}${sides[at] ?? ""}>${inline(cells[at] ?? "")}</${tag}>`).join("")}</tr>`;
+  const body = rows.map((cells) => row("td", cells)).join("");
+  return `<table><thead>${row("th", head)}</thead><tbody>${body}</tbody></table>`;
+}
+
 const BLOCKS: readonly Block[] = [
   { line: /^\s*$/, html: () => "" },
   { line: /^\s*([-*_])(?:\s*\1){2,}\s*$/, html: () => "<hr>" },
@@ -54,6 +83,7 @@ const BLOCKS: readonly Block[] = [
   },
   { line: BULLET, html: listHtml("ul", BULLET) },
   { line: NUMBER, html: listHtml("ol", NUMBER) },
+  { line: ROW, html: tableHtml },
   {
     line: /^\s*>/,
     html: (lines) =>
@@ -85,7 +115,7 @@ function proseHtml(text: string): string {
   return kind === undefined ? html : html + kind.html(lines);
 }
 
-/** Markdown as HTML: headings, lists, quotes, rules, fenced code, emphasis, links and pictures. */
+/** Markdown as HTML: headings, lists, quotes, rules, tables, fenced code, emphasis, links and pictures. */
 export function markdownHtml(text: string): string {
   return text
     .split(/^```[^\n]*\n([\s\S]*?)^```[^\n]*$/m)

@@ -56,7 +56,10 @@ function DefaultHome() {
     <>
       <div className="tg-hero">
         <div className="tg-hero-words">
-          <h1>大模型接口，从这一道门进出</h1>
+          <h1>
+            <span className="tg-hero-clause">大模型接口，</span>
+            <span className="tg-hero-clause">从这一道门进出</span>
+          </h1>
           <p>
             {name}{" "}
             把众多模型服务商收拢到一个接口地址之后：统一密钥、统一计费、统一日志。把客户端的接口地址换成下面这个即可使用。
@@ -99,6 +102,7 @@ export function HomePage() {
   return (
     <GuestFrame title="首页">
       {isFramed ? null : <SiteNotice />}
+      {text === undefined ? <div className="tg-home-unknown" /> : null}
       {text === "" ? <DefaultHome /> : null}
       {text === undefined || text === "" ? null : (
         <div className={isFramed ? "tg-framed" : "tg-home-custom"}>

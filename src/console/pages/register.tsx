@@ -12,7 +12,7 @@ import { GuestCard } from "#console/ui/guest-card.tsx";
 import { type HumanCheck, HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
 import { PlainButton } from "#console/ui/plain-button.tsx";
 import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
-import { authApi, Email } from "#contract/auth.ts";
+import { authApi, RequiredEmail } from "#contract/auth.ts";
 import { Password, Username } from "#contract/user.ts";
 
 const EMPTY = { username: "", password: "", password2: "", email: "", verification_code: "" };
@@ -34,7 +34,7 @@ const DIFFERENT = { path: ["password2"], message: "两次输入的密码不一�
 
 const PlainForms = Plain.refine(samePasswords, DIFFERENT);
 const VerifiedForms = Plain.extend({
-  email: Email,
+  email: RequiredEmail,
   verification_code: z.string().trim().min(1, "请输入验证码"),
 }).refine(samePasswords, DIFFERENT);
 

@@ -9,9 +9,9 @@ import { GuestCard } from "#console/ui/guest-card.tsx";
 import { HumanCheckBox, useHumanCheck } from "#console/ui/human-check.tsx";
 import { PlainButton } from "#console/ui/plain-button.tsx";
 import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
-import { authApi, Email } from "#contract/auth.ts";
+import { authApi, RequiredEmail } from "#contract/auth.ts";
 
-const ResetRequest = z.object({ email: z.string().trim().min(1, "请输入邮箱地址").pipe(Email) });
+const ResetRequest = z.object({ email: RequiredEmail });
 
 export function ResetPage() {
   const check = useHumanCheck();
@@ -30,7 +30,7 @@ export function ResetPage() {
     <GuestCard
       title="重置密码"
       heading="重置密码"
-      lead="填写账户绑定的邮箱地址，我们会把重置链接发到那里。"
+      lead="填写账户绑定的邮箱地址，以接收重置链接。"
       links={
         <span>
           想起来了？<Link to="/login">点击登录</Link>

@@ -45,12 +45,14 @@ function seriesOf(kind: Plan["kind"], { name, colour, values }: Plan["series"][n
 
 function optionOf(plan: Plan): EChartsCoreOption {
   const { kind, labels, series, shades, most, format, formatAxis, isCalm, isNarrow } = plan;
+  // Narrow days leave the last date no room of its own.
+  const right = labels.length > 14 ? 16 : 8;
   const text = { color: shades.textSecondary, fontFamily: FONT, fontSize: isNarrow ? 11 : 12 };
   return {
     animation: !isCalm,
     animationDuration: 150,
     textStyle: { fontFamily: FONT },
-    grid: { left: 4, right: 8, top: 12, bottom: series.length > 1 ? 34 : 4, outerBoundsMode: "same" },
+    grid: { left: 4, right, top: 12, bottom: series.length > 1 ? 34 : 4, outerBoundsMode: "same" },
     ...(series.length > 1
       ? {
           legend: {

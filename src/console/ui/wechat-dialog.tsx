@@ -35,7 +35,7 @@ export function WeChatDialog(props: WeChatDialogProps) {
         ) : (
           <img src={qrCode} alt="微信公众号二维码" width={200} height={200} referrerPolicy="no-referrer" />
         )}
-        <p className="tg-muted">微信扫码关注公众号，回复「验证码」获取，3 分钟内有效</p>
+        <p className="tg-muted">微信扫码关注公众号，回复“验证码”获取，3 分钟内有效</p>
         {fault === null ? null : <Callout tone="bad">{faultText(fault)}</Callout>}
         <PlainForm schema={WeChatCode} initial={{ code: "" }} onSubmit={({ code }) => onCode(code.trim())}>
           {(field) => (

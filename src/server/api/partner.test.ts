@@ -89,12 +89,12 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect(await ask({})).toBe("请求参数有误");
     expect(await ask({ key: "  " })).toBe("请输入兑换码");
     expect(await ask({ key: "f".repeat(32) })).toBe("兑换码无效");
-    expect(await ask({ key, gift_code: "WRONG" })).toBe("不能使用自己的赠送码");
-    expect(await ask({ key, gift_code: "NOBODY" })).toBe("赠送码无效");
+    expect(await ask({ key, gift_code: "WRONG" })).toBe("不能使用自己的礼品码");
+    expect(await ask({ key, gift_code: "NOBODY" })).toBe("礼品码无效");
     await updateUserProfile(app.ctx.db, giver.id, { status: 2 });
-    expect(await ask({ key, gift_code: "GIVER" })).toBe("赠送码无效");
+    expect(await ask({ key, gift_code: "GIVER" })).toBe("礼品码无效");
     await app.call(asRoot, "DELETE", `/api/user/${giver.id}`);
-    expect(await ask({ key, gift_code: "GIVER" })).toBe("赠送码无效");
+    expect(await ask({ key, gift_code: "GIVER" })).toBe("礼品码无效");
     expect((await getUser(app.ctx.db, user.id)).quota).toBe(500_000);
     expect((await topUp(user.who, { key })).data).toBe(100);
   });

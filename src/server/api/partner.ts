@@ -107,8 +107,8 @@ const REFUSALS: Readonly<
   unknown_code: { isGuess: true, fault: () => faults.refused("兑换码无效") },
   disabled_code: { isGuess: true, fault: () => faults.refused("兑换码无效") },
   used_code: { isGuess: true, fault: () => faults.refused("兑换码已被使用") },
-  unknown_gift: { isGuess: true, fault: () => faults.refused("赠送码无效") },
-  own_gift: { isGuess: false, fault: () => faults.refused("不能使用自己的赠送码") },
+  unknown_gift: { isGuess: true, fault: () => faults.refused("礼品码无效") },
+  own_gift: { isGuess: false, fault: () => faults.refused("不能使用自己的礼品码") },
   user_disabled: { isGuess: false, fault: () => faults.accountDisabled() },
   too_large: { isGuess: false, fault: () => faults.refused("额度超出范围") },
 };

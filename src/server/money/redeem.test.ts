@@ -76,10 +76,10 @@ describe.each(engines)("redemption on %s", (engine) => {
       (await bank.logsOf({ userId: id })).map(({ type, content, quota }) => [type, content, quota]);
     expect((await lines(userId)).reverse()).toEqual([
       [1, "通过兑换码充值 ＄1000.000000 额度", 500_000_000],
-      [4, "使用赠送码，额外获得 ＄50.000000 额度", 25_000_000],
+      [4, "使用礼品码，额外获得 ＄50.000000 额度", 25_000_000],
     ]);
     expect((await lines(inviterId)).reverse()).toEqual([
-      [4, "赠送码被使用，获得 ＄50.000000 额度", 25_000_000],
+      [4, "礼品码被使用，获得 ＄50.000000 额度", 25_000_000],
       [4, "邀请的用户充值，获得返现 25 元", 0],
     ]);
     const plain = { quotaPerUnit: 500_000, inCurrency: false };

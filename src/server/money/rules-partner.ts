@@ -107,8 +107,8 @@ function book(desk: Desk, order: RedeemOrder, parties: Parties): void {
   if (giver) {
     credit(desk, user, { ...by, operationId: `${order.operationId}/gift`, kind: "gift", amount: gift });
     credit(desk, giver, { ...by, operationId: `${order.operationId}/giver`, kind: "gift", amount: gift });
-    tellGift(desk, user, `使用赠送码，额外获得 ${text(gift)}`, gift);
-    tellGift(desk, giver, `赠送码被使用，获得 ${text(gift)}`, gift);
+    tellGift(desk, user, `使用礼品码，额外获得 ${text(gift)}`, gift);
+    tellGift(desk, giver, `礼品码被使用，获得 ${text(gift)}`, gift);
   }
   if (inviter && commission > 0n) {
     commissionBook(desk, inviter).micro += commission;

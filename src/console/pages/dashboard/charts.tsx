@@ -7,10 +7,15 @@ import { abbreviate, type QuotaDisplay } from "#contract/quota.ts";
 import type { UsageReport } from "#contract/usage.ts";
 import { dayLabel, daysOf, type ModelUsage, outcomesByDay, percent, sumByDay } from "./usage.ts";
 
+/** As short as an axis needs it: `800K`, not `800.0K`. */
+const axisText = (text: string) => text.replace(".0", "");
+const axisCount = (value: number) => axisText(shortCount(value));
+
 /** Quota on an axis: whole and half dollars are short, small ones keep what tells them apart. */
 function axisQuota(quota: number, { inCurrency, quotaPerUnit }: QuotaDisplay): string {
-  if (!inCurrency) return abbreviate(quota);
-  return `$${Number((quota / quotaPerUnit).toPrecision(3))}`;
+  if (!inCurrency) return axisText(abbreviate(quota));
+  const dollars = quota / quotaPerUnit;
+  return `$${dollars >= 10_000 ? axisCount(dollars) : Number(dollars.toPrecision(3))}`;
 }
 
 const axisPercent = (part: number) => `${Number((part * 100).toPrecision(3))}%`;
@@ -105,7 +110,7 @@ export function DayCharts(props: DayChartsProps) {
         labels={labels}
         series={requests}
         format={formatCount}
-        formatAxis={shortCount}
+        formatAxis={axisCount}
         summary={`${period}每日请求次数；数据见下方表格`}
       />
       <Chart
@@ -113,7 +118,7 @@ export function DayCharts(props: DayChartsProps) {
         labels={labels}
         series={tokens}
         format={formatCount}
-        formatAxis={shortCount}
+        formatAxis={axisCount}
         summary={`${period}每日提示与补全 tokens；数据见下方表格`}
       />
       <Chart

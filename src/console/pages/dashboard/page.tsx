@@ -1,7 +1,7 @@
 // The dashboard: what was spent, asked and generated in the last days, by whom and how well; for oneself or, as an
 // administrator, for everybody. Period and view live in the address.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { Segmented, Skeleton } from "antd";
+import { Segmented } from "antd";
 import { type ReactNode, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { query } from "#console/base/call.ts";
@@ -11,6 +11,7 @@ import { LinkButton } from "#console/ui/plain-button.tsx";
 import { withParams } from "#console/ui/table-state.ts";
 import { ErrorState } from "#console/ui/table-states.tsx";
 import { type UsageReport, usageApi } from "#contract/usage.ts";
+import { BoardBones } from "./bones.tsx";
 import { DayCharts } from "./charts.tsx";
 import { Balance, Figures } from "./figures.tsx";
 import { ChannelRanks, ModelRanks, TokenRanks, UserRanks } from "./ranks.tsx";
@@ -119,13 +120,10 @@ interface LoadingProps {
 }
 
 function Loading({ error, onRetry }: LoadingProps) {
+  if (error === null) return <BoardBones />;
   return (
     <div className="tg-card tg-section">
-      {error === null ? (
-        <Skeleton active paragraph={{ rows: 8 }} />
-      ) : (
-        <ErrorState error={error} onRetry={onRetry} />
-      )}
+      <ErrorState error={error} onRetry={onRetry} />
     </div>
   );
 }
@@ -180,7 +178,7 @@ export function DashboardPage() {
   return (
     <Page
       title="总览"
-      lead={`最近 ${days} 天的花费与用量，${isSite ? "包括所有用户" : "只含您自己"}，按本地日期统计。`}
+      lead={`最近 ${days} 天的花费与用量，${isSite ? "包括所有用户" : "只含你自己"}，按本地日期统计。`}
       extra={<Switches />}
     >
       {isSite ? <SiteBoard days={days} offset={offset} /> : <OwnBoard days={days} offset={offset} />}

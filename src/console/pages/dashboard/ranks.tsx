@@ -1,7 +1,7 @@
 // Who and what spent most: models, tokens, users, channels as short tables with bars. A name leads to its part of the log.
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
-import { formatCount, formatMs } from "#console/base/format.ts";
+import { formatCount, formatMs, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
 import type { OwnUsage, RankedChannel, SiteUsage } from "#contract/usage.ts";
@@ -75,6 +75,9 @@ function RankTable({ title, heads, rows }: RankTableProps) {
   );
 }
 
+/** Exact while the column has room for it. */
+const countText = (count: number) => (count < 1_000_000 ? formatCount(count) : shortCount(count));
+
 const logOf = (name: string, value: string | number) =>
   `/log?${new URLSearchParams({ [name]: String(value) })}`;
 
@@ -86,7 +89,7 @@ export function ModelRanks({ models }: { readonly models: readonly ModelUsage[] 
     to: name === OTHERS ? undefined : logOf("model_name", name),
     colour,
     part: share,
-    cells: [money(quota, display), percent(share), formatCount(requests)],
+    cells: [money(quota, display), percent(share), countText(requests)],
   }));
   return <RankTable title="模型占比" heads={["模型", "花费", "占比", "请求"]} rows={rows} />;
 }
@@ -101,7 +104,7 @@ function useSpender(total: number) {
   const display = useQuotaDisplay();
   return ({ quota, requests }: Spent, most: number) => ({
     part: most === 0 ? 0 : quota / most,
-    cells: [money(quota, display), total === 0 ? "—" : percent(quota / total), formatCount(requests)],
+    cells: [money(quota, display), total === 0 ? "—" : percent(quota / total), countText(requests)],
   });
 }
 

@@ -1,6 +1,6 @@
 // Who came by my invitation, ten to a page (spec §9).
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { Pagination, Table } from "antd";
+import { Pagination, Skeleton, Table } from "antd";
 import { useState } from "react";
 import { query } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
@@ -27,6 +27,7 @@ const COLUMNS = [
   {
     key: "username",
     title: "用户名",
+    className: "tg-friends-name",
     render: (_value: unknown, row: FriendRow) => row.username,
   },
 ];
@@ -46,17 +47,17 @@ export function Friends() {
     <section className="tg-card tg-section" aria-labelledby="tg-friends">
       <h2 id="tg-friends">我的好友</h2>
       {hasFriends && total !== undefined ? <p>共邀请了 {formatCount(total)} 位好友。</p> : null}
-      {hasFriends ? null : <p>通过您的邀请链接注册的用户会出现在这里。</p>}
+      {friends.isPending ? <Skeleton active title={false} paragraph={{ rows: 3 }} /> : null}
       {friends.isError && friends.data === undefined ? (
         <ErrorState error={friends.error} onRetry={() => void friends.refetch()} />
-      ) : (
+      ) : null}
+      {friends.data === undefined ? null : (
         <Table<FriendRow>
           size="middle"
           columns={COLUMNS}
           dataSource={rows}
-          loading={friends.isPending}
           pagination={false}
-          locale={{ emptyText: "还没有好友，把邀请链接分享出去吧。" }}
+          locale={{ emptyText: "还没有好友。通过你的邀请链接注册的用户会出现在这里。" }}
         />
       )}
       {pages === 1 ? null : (

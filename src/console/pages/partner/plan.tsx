@@ -10,23 +10,23 @@ import "./partner.css";
 const RULES = [
   {
     title: "现金返现",
-    text: "好友每次充值，您获得可提现的人民币奖励，金额为充值美元数 × 0.5 × 5%。",
-    example: "好友兑换 $1000 的充值码，您得到 25 元。",
+    text: "好友每次充值，你获得可提现的人民币奖励，金额为充值美元数 × 0.5 × 5%。",
+    example: "好友兑换 $1000，你得到 25 元。",
   },
   {
     title: "赠送额度",
-    text: "任何人充值时填写您的赠送码，双方各得该充值码额度 5% 的额外额度，不要求是您邀请的好友。",
-    example: "对方兑换 $1000 并填写您的赠送码，双方各得 $50。",
+    text: "任何人充值时填写你的礼品码，双方各得该兑换码额度 5% 的额外额度，不要求是你邀请的好友。",
+    example: "填写后兑换 $1000，双方各得 $50。",
   },
   {
     title: "可以叠加",
     text: "两项规则互相独立，同时满足时都会生效：5% 现金加 5% 额度，最高返利 10%。",
-    example: "好友充值并填写您的赠送码，两项奖励一并到账。",
+    example: "好友充值并填写你的礼品码，两项奖励一并到账。",
   },
 ] as const;
 
 const NOTES = [
-  "邀请关系在好友通过邀请链接注册时确定，之后不能更改；只有邀请关系而没有填写赠送码时，不会赠送额度。",
+  "邀请关系在好友通过邀请链接注册时确定，之后不能更改；只有邀请关系而没有填写礼品码时，不会赠送额度。",
   "返现与赠送的明细记录在使用日志中，类型为“系统”。",
   "返现余额满 100 元可以提现，人工审核约需 24 小时，通过支付宝或 USDT 支付。",
   "额度有效期为 9 个月，赠送的额度相同。",
@@ -61,11 +61,11 @@ function SignInFirst() {
   const { pathname, search, hash } = useLocation();
   return (
     <section className="tg-card tg-section tg-partner-guest">
-      <p className="tg-partner-invite">登录后可以查看您的邀请链接、赠送码、好友与返现余额。</p>
+      <p className="tg-partner-invite">登录后可以查看你的邀请链接、礼品码、好友与返现余额。</p>
+      <LinkButton to="/register">注册</LinkButton>
       <LinkButton to="/login" state={{ from: { pathname, search, hash } }} kind="primary">
         登录
       </LinkButton>
-      <LinkButton to="/register">注册</LinkButton>
     </section>
   );
 }

@@ -1,6 +1,6 @@
 // The turns of a conversation, each answer with what it used and cost.
 import { LoadingOutlined, MessageOutlined } from "@ant-design/icons";
-import { useEffect, useRef } from "react";
+import { Fragment, useEffect, useRef } from "react";
 import { formatCharge, formatCount, formatMs } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
@@ -21,7 +21,17 @@ function Facts({ turn }: { readonly turn: Turn }) {
     entry === undefined ? "" : `用时 ${formatMs(entry.elapsed_time)}`,
     entry === undefined ? "" : `花费 ${formatCharge(entry.quota, display)}`,
   ];
-  return <span className="tg-play-facts">{facts.filter((fact) => fact !== "").join(" · ")}</span>;
+  const shown = facts.filter((fact) => fact !== "");
+  return (
+    <span className="tg-play-facts">
+      {shown.map((fact, at) => (
+        // A fact stays in one piece, and no line begins with a dot.
+        <Fragment key={fact}>
+          <span>{at < shown.length - 1 ? `${fact} ·` : fact}</span>{" "}
+        </Fragment>
+      ))}
+    </span>
+  );
 }
 
 function Answer({ turn }: { readonly turn: Turn }) {

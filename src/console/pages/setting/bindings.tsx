@@ -15,12 +15,12 @@ import { PlainButton } from "#console/ui/plain-button.tsx";
 import { PlainDialog } from "#console/ui/plain-dialog.tsx";
 import { PlainForm } from "#console/ui/plain-form.tsx";
 import { WeChatDialog } from "#console/ui/wechat-dialog.tsx";
-import { Email } from "#contract/auth.ts";
+import { RequiredEmail } from "#contract/auth.ts";
 import { oauthApi } from "#contract/oauth.ts";
 import { type User, userApi } from "#contract/user.ts";
 
 const EmailBinding = z.object({
-  email: z.string().trim().min(1, "请输入邮箱地址").pipe(Email),
+  email: RequiredEmail,
   code: z.string().trim().min(1, "请输入验证码"),
 });
 

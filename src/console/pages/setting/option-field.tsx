@@ -5,7 +5,7 @@ import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { OptionKey } from "#contract/option.ts";
 import { type FieldValue, faultOf, kindOf, rowOf } from "./option-values.ts";
 import { RatioField } from "./ratio-field.tsx";
-import { isRatioKey, type Ratios } from "./ratio-rows.ts";
+import { type Bases, isRatioKey } from "./ratio-rows.ts";
 
 export interface OptionFieldProps {
   readonly optionKey: OptionKey;
@@ -15,7 +15,7 @@ export interface OptionFieldProps {
   readonly isTitled: boolean;
   /** Only for secrets: whether one is stored. */
   readonly isConfigured: boolean;
-  readonly models: Ratios;
+  readonly bases: Bases;
 }
 
 const THEMES = [
@@ -78,9 +78,9 @@ function SwitchField({ optionKey, help, isLocked }: OptionFieldProps) {
 }
 
 /** The control without its label; Form.Item hands value and change to it. */
-function controlOf({ optionKey, isLocked, models }: OptionFieldProps) {
+function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
   const kind = kindOf(optionKey);
-  if (isRatioKey(optionKey)) return <RatioField ratioKey={optionKey} models={models} isReadOnly={isLocked} />;
+  if (isRatioKey(optionKey)) return <RatioField ratioKey={optionKey} bases={bases} isReadOnly={isLocked} />;
   switch (kind) {
     case "number":
       return <InputNumber disabled={isLocked} min={0} className="tg-option-number" />;

@@ -10,7 +10,7 @@ import { LeaveGuard } from "#console/ui/resource-form.tsx";
 import { type OptionKey, optionApi } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
 import { changesOf, type FieldValues, kindOf, rowOf, valuesOf } from "./option-values.ts";
-import { type Ratios, readRatios } from "./ratio-rows.ts";
+import { type Bases, type RatioKey, readRatios } from "./ratio-rows.ts";
 import type { Section } from "./sections.ts";
 
 export interface OptionSectionProps {
@@ -36,8 +36,9 @@ function useSave(keys: readonly OptionKey[], stored: ReadonlyMap<string, string>
   });
 }
 
-function modelRatios(stored: ReadonlyMap<string, string>): Ratios {
-  return readRatios("ModelRatio", stored.get("ModelRatio") ?? "{}") ?? {};
+function basesOf(stored: ReadonlyMap<string, string>): Bases {
+  const read = (key: RatioKey) => readRatios(key, stored.get(key) ?? "{}") ?? {};
+  return { models: read("ModelRatio"), audio: read("AudioRatio"), image: read("ImageRatio") };
 }
 
 /** One large field alone under a title of the same name; two of them need their own labels. */
@@ -51,7 +52,7 @@ function SectionForm({ section, stored }: OptionSectionProps) {
   const isTop = isRoot(useUser());
   const [isDirty, setDirty] = useState(false);
   const save = useSave(keys, stored);
-  const models = modelRatios(stored);
+  const bases = basesOf(stored);
   const isAllLocked = keys.every((key) => rowOf(key).root === true && !isTop);
   const submit = (values: FieldValues) => {
     if (changesOf(keys, values, stored).length === 0) {
@@ -80,7 +81,7 @@ function SectionForm({ section, stored }: OptionSectionProps) {
             isLocked={rowOf(key).root === true && !isTop}
             isTitled={isTitledBy(section, key)}
             isConfigured={stored.get(`${key}Configured`) === "true"}
-            models={models}
+            bases={bases}
           />
         ))}
       </div>

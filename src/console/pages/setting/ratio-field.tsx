@@ -7,6 +7,7 @@ import { NARROW, useMedia } from "#console/base/media.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { optionTable } from "#contract/option.ts";
 import {
+  type Bases,
   dollarText,
   isChanged,
   type RatioKey,
@@ -25,21 +26,21 @@ export interface RatioFieldProps {
   /** JSON text. Given by Form.Item. */
   readonly value?: string;
   readonly onChange?: (text: string) => void;
-  /** Stored model ratios, for the money of tables that multiply them. */
-  readonly models: Ratios;
+  /** For the money of tables that multiply others. */
+  readonly bases: Bases;
   readonly isReadOnly: boolean;
 }
 
 interface RowTools {
   readonly ratioKey: RatioKey;
-  readonly models: Ratios;
+  readonly bases: Bases;
   readonly quotaPerUnit: number;
   readonly isReadOnly: boolean;
   readonly set: (name: string, ratio: number | undefined) => void;
 }
 
 function Price({ row, tools }: { readonly row: RatioRow; readonly tools: RowTools }) {
-  const money = rowMoney(tools.ratioKey, row, tools.models, tools.quotaPerUnit);
+  const money = rowMoney(tools.ratioKey, row, tools.bases, tools.quotaPerUnit);
   if (money === undefined) return <span className="tg-muted">—</span>;
   if (tools.ratioKey !== "ModelRatio" || tools.isReadOnly) {
     return (
@@ -98,10 +99,13 @@ function RatioInput({ row, tools }: { readonly row: RatioRow; readonly tools: Ro
   );
 }
 
+/** Tables whose price is that of output. */
+const OF_OUTPUT: readonly RatioKey[] = ["CompletionRatio", "AudioCompletionRatio", "ImageCompletionRatio"];
+
 /** On a phone the price stands under the ratio. */
 function columnsOf(tools: RowTools, isNarrow: boolean): TableColumnsType<RatioRow> {
   const isGroup = tools.ratioKey === "GroupRatio";
-  const priceTitle = tools.ratioKey === "CompletionRatio" ? "输出价格" : "价格";
+  const priceTitle = OF_OUTPUT.includes(tools.ratioKey) ? "输出价格" : "价格";
   const isPriceApart = !isGroup && !isNarrow;
   return [
     {
@@ -181,7 +185,7 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
   const { ratioKey } = tools;
   const label = ratioKey === "GroupRatio" ? "分组" : "模型";
   const set = (name: string, ratio: number | undefined) => onChange(withRatio(ratioKey, ratios, name, ratio));
-  const rows = ratioRows(ratioKey, ratios, tools.models).filter(
+  const rows = ratioRows(ratioKey, ratios, tools.bases.models).filter(
     (row) =>
       row.name.toLowerCase().includes(keyword.trim().toLowerCase()) && (!onlyChanged || isChanged(row)),
   );
@@ -233,7 +237,7 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
   );
 }
 
-export function RatioField({ ratioKey, value = "", onChange, models, isReadOnly }: RatioFieldProps) {
+export function RatioField({ ratioKey, value = "", onChange, bases, isReadOnly }: RatioFieldProps) {
   const { quotaPerUnit } = useQuotaDisplay();
   const [isRaw, setRaw] = useState(false);
   const ratios = readRatios(ratioKey, value);
@@ -268,7 +272,7 @@ export function RatioField({ ratioKey, value = "", onChange, models, isReadOnly 
         <RatioTable
           ratioKey={ratioKey}
           ratios={ratios}
-          models={ratioKey === "ModelRatio" ? ratios : models}
+          bases={ratioKey === "ModelRatio" ? { ...bases, models: ratios } : bases}
           quotaPerUnit={quotaPerUnit}
           isReadOnly={isReadOnly}
           onChange={(next) => onChange?.(writeRatios(next))}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultModelRatio } from "#contract/prices.ts";
 import {
+  type Bases,
   dollarText,
   isChanged,
   ratioOfDollars,
@@ -10,6 +11,8 @@ import {
   withRatio,
   writeRatios,
 } from "./ratio-rows.ts";
+
+const NO_BASES = { models: {}, audio: {}, image: {} };
 
 describe("ratio tables", () => {
   it("mark what differs from the built-in prices", () => {
@@ -29,16 +32,35 @@ describe("ratio tables", () => {
   });
 
   it("tell money per million tokens beside the ratio", () => {
-    const models = { "gpt-4o-mini": 0.075 };
-    expect(rowMoney("ModelRatio", { name: "gpt-4o-mini", ratio: 0.075 }, models, 500_000)).toEqual({
+    const bases = { ...NO_BASES, models: { "gpt-4o-mini": 0.075 } };
+    expect(rowMoney("ModelRatio", { name: "gpt-4o-mini", ratio: 0.075 }, bases, 500_000)).toEqual({
       dollars: 0.15,
       per: "百万 tokens",
     });
-    const output = rowMoney("CompletionRatio", { name: "gpt-4o-mini", ratio: 4 }, models, 500_000);
+    const output = rowMoney("CompletionRatio", { name: "gpt-4o-mini", ratio: 4 }, bases, 500_000);
     expect(output?.dollars).toBeCloseTo(0.6);
-    expect(rowMoney("CompletionRatio", { name: "unknown", ratio: 4 }, models, 500_000)).toBeUndefined();
-    expect(rowMoney("GroupRatio", { name: "vip", ratio: 1 }, models, 500_000)).toBeUndefined();
+    expect(rowMoney("CompletionRatio", { name: "unknown", ratio: 4 }, bases, 500_000)).toBeUndefined();
+    expect(rowMoney("GroupRatio", { name: "vip", ratio: 1 }, bases, 500_000)).toBeUndefined();
     expect(ratioOfDollars("gpt-4o-mini", 0.15, 500_000)).toBe(0.075);
+  });
+
+  it("tell what sound and pictures cost as output: input price × input ratio × their own", () => {
+    const bases: Bases = {
+      models: { "gpt-audio": 1.25, "gpt-image": 2.5 },
+      audio: { "gpt-audio": 12.8 },
+      image: {},
+    };
+    const sound = rowMoney("AudioCompletionRatio", { name: "gpt-audio", ratio: 2 }, bases, 500_000);
+    expect(sound).toEqual({ dollars: 64, per: "百万 tokens" });
+    // As the bank does: without a ratio of its own a picture costs what text costs.
+    const picture = rowMoney("ImageCompletionRatio", { name: "gpt-image", ratio: 4 }, bases, 500_000);
+    expect(picture?.dollars).toBe(20);
+    expect(rowMoney("AudioCompletionRatio", { name: "unknown", ratio: 2 }, bases, 500_000)).toBeUndefined();
+    // A tier's sound is as much dearer than its text as its model's.
+    const tiered = { ...bases, models: { "gpt-audio": 1.25, "gpt-audio>200000": 2.5 } };
+    expect(
+      rowMoney("AudioCompletionRatio", { name: "gpt-audio>200000", ratio: 2 }, tiered, 500_000)?.dollars,
+    ).toBe(128);
   });
 
   it("show the family's completion ratio where no table has one", () => {

@@ -112,20 +112,36 @@ function moneyOf(model: string, ratio: number, quotaPerUnit: number): Money {
   return { dollars: (ratio * count) / quotaPerUnit, per: word };
 }
 
-/** Multiples of another multiple, so that they alone tell no price. */
-const CHAINED: readonly RatioKey[] = ["AudioCompletionRatio", "ImageCompletionRatio"];
+/** The stored tables that others multiply. */
+export interface Bases {
+  readonly models: Ratios;
+  readonly audio: Ratios;
+  readonly image: Ratios;
+}
 
-/** What a row costs; undefined for groups, for models without an input price and for sound and pictures as output. */
+/** What a table says of a model; of a tier (`gpt-5.4>272000`) it may say what it says of its model. */
+function ratioIn(ratios: Ratios, name: string): number | undefined {
+  return ratios[name] ?? ratios[name.split(">")[0] ?? name];
+}
+
+/** What stands between the input price and a row: sound and pictures as output are multiples of themselves as input. */
+function inputRatio(key: RatioKey, name: string, { audio, image }: Bases): number {
+  if (key === "AudioCompletionRatio") return ratioIn(audio, name) ?? 1;
+  return key === "ImageCompletionRatio" ? (ratioIn(image, name) ?? 1) : 1;
+}
+
+/** What a row costs; undefined for groups and for models without an input price. */
 export function rowMoney(
   key: RatioKey,
-  row: { readonly name: string; readonly ratio: number },
-  models: Ratios,
+  { name, ratio }: { readonly name: string; readonly ratio: number },
+  bases: Bases,
   quotaPerUnit: number,
 ): Money | undefined {
-  if (key === "GroupRatio" || CHAINED.includes(key)) return undefined;
-  if (key === "ModelRatio") return moneyOf(row.name, row.ratio, quotaPerUnit);
-  const input = models[row.name];
-  return input === undefined ? undefined : moneyOf(row.name, input * row.ratio, quotaPerUnit);
+  if (key === "GroupRatio") return undefined;
+  if (key === "ModelRatio") return moneyOf(name, ratio, quotaPerUnit);
+  const input = ratioIn(bases.models, name);
+  if (input === undefined) return undefined;
+  return moneyOf(name, input * inputRatio(key, name, bases) * ratio, quotaPerUnit);
 }
 
 /** The model ratio that makes this price; six decimals, as the tables keep them. */

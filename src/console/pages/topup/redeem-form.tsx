@@ -40,9 +40,9 @@ export function RedeemForm() {
     <Form form={form} layout="vertical" requiredMark={false} onFinish={submit}>
       <Form.Item
         name="key"
-        label="充值码"
+        label="兑换码"
         validateTrigger="onSubmit"
-        rules={[{ required: true, whitespace: true, message: "请输入充值码！" }]}
+        rules={[{ required: true, whitespace: true, message: "请输入兑换码！" }]}
       >
         <Input
           className="tg-code"
@@ -54,8 +54,8 @@ export function RedeemForm() {
       </Form.Item>
       <Form.Item
         name="gift_code"
-        label="赠送码（可选）"
-        extra="填写好友的赠送码，双方各得充值额度 5% 的额外额度。"
+        label="礼品码（可选）"
+        extra="填写好友的礼品码，双方各得充值额度 5% 的额外额度。"
       >
         <Input
           className="tg-code"

@@ -37,10 +37,10 @@ function WaysIn() {
   const { pathname, search, hash } = useLocation();
   return (
     <>
+      <LinkButton to="/register">注册</LinkButton>
       <LinkButton to="/login" state={{ from: { pathname, search, hash } }} kind="primary">
         登录
       </LinkButton>
-      <LinkButton to="/register">注册</LinkButton>
     </>
   );
 }
@@ -73,7 +73,7 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
           <kbd>{IS_MAC ? "⌘" : "Ctrl"} K</kbd>
         </button>
       )}
-      {user === undefined || isNarrow ? null : <BalancePill user={user} />}
+      {user === undefined || isNarrow ? null : <BalancePill />}
       <ThemeSwitch />
       {user === undefined ? <WaysIn /> : <UserMenu user={user} />}
     </header>

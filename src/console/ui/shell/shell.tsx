@@ -59,8 +59,11 @@ function Side() {
 /** Red until the first password is changed (design 1.3 #2). */
 function DefaultPasswordBanner() {
   const user = useUser();
-  const isDefault = useStatus()?.default_password === true;
-  if (!isDefault || !isRoot(user)) return null;
+  const status = useStatus();
+  if (!isRoot(user)) return null;
+  // What stands below waits for this, as for the notice (shell.css).
+  if (status === undefined) return <span aria-busy="true" hidden />;
+  if (status.default_password !== true) return null;
   return (
     <div className="tg-danger-banner" role="alert">
       <span>超级管理员仍在使用默认密码，任何人都可能登录此系统。</span>

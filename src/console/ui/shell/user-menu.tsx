@@ -1,11 +1,11 @@
 // The signed-in user: balance, profile, logout.
 import { LogoutOutlined, UserOutlined } from "@ant-design/icons";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Avatar, Dropdown, type MenuProps } from "antd";
 import { useNavigate } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
-import { roleLabel, signOut } from "#console/base/session.ts";
+import { roleLabel, selfQuery, signOut } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Tooltip } from "#console/ui/tooltip.tsx";
@@ -13,15 +13,20 @@ import { authApi } from "#contract/auth.ts";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
 
-/** The remaining quota of the user. */
-export function BalancePill({ user }: { readonly user: User }) {
+/** The remaining quota of the user as the server tells it: the answer to a login knows of none (contract 3.3). */
+export function BalancePill() {
   const display = useQuotaDisplay();
+  const { data: user } = useQuery(selfQuery);
+  const exact =
+    user === undefined
+      ? "剩余额度"
+      : `剩余额度 ${formatCount(user.quota)} 点 · 已用 ${formatQuota(user.used_quota, display)}`;
   return (
-    <Tooltip title={`剩余额度 ${formatCount(user.quota)} 点 · 已用 ${formatQuota(user.used_quota, display)}`}>
+    <Tooltip title={exact}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the exact number in the tooltip must be reachable by keyboard */}
       <span className="tg-balance" tabIndex={0}>
         <span>余额</span>
-        <strong>{formatQuota(user.quota, display)}</strong>
+        <strong>{user === undefined ? "—" : formatQuota(user.quota, display)}</strong>
       </span>
     </Tooltip>
   );

@@ -1,0 +1,106 @@
+// What stands on a page stays where it is: while answers come in, and whatever length they have. A real browser against the real
+// server.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+
+const DESK = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
+/** How long an answer takes: long enough that what waits for it has been drawn. */
+const ANSWER_MS = 150;
+/** What may move, as browsers count it (cumulative layout shift); pages are called good up to 0.1. */
+const STILL = 0.005;
+
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+
+afterAll(async () => {
+  await world?.close();
+});
+
+/** Sums up what moves, from the first picture on. */
+async function watchShifts(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    Object.assign(window, { shifted: 0 });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        // Put there by the line above; entries of this type have a value.
+        const sum = window as unknown as { shifted: number };
+        sum.shifted += (entry as PerformanceEntry & { value: number }).value;
+      }
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+}
+
+async function shiftsOf(page: Page, path: string): Promise<number> {
+  await page.goto(path);
+  await page.waitForLoadState("networkidle");
+  await page.waitForFunction(() => document.querySelector(".tg-bone, .ant-skeleton-active") === null);
+  // Put there by `watchShifts`.
+  return page.evaluate(() => (window as unknown as { shifted: number }).shifted);
+}
+
+describe("nothing moves while a page loads", () => {
+  it.each([DESK, PHONE])(
+    "$width px",
+    async (size) => {
+      for (const [person, paths] of [
+        [undefined, ["/", "/login", "/partnerplan"]],
+        ["lihua", ["/dashboard", "/topup", "/partnerplan", "/playground"]],
+      ] as const) {
+        const { page, context } = await world.visit(person, size);
+        await watchShifts(page);
+        await page.route("**/api/**", async (route) => {
+          await new Promise((resolve) => setTimeout(resolve, ANSWER_MS));
+          await route.continue();
+        });
+        for (const path of paths) expect(await shiftsOf(page, path), `${person} ${path}`).toBeLessThan(STILL);
+        await page.unrouteAll({ behavior: "ignoreErrors" });
+        await context.close();
+      }
+    },
+    60_000,
+  );
+});
+
+it("no balance is told before it is known: the answer to a login says 0", async () => {
+  const { page, context } = await world.visit("lihua");
+  await page.route("**/api/user/self", (route) => route.fulfill({ status: 503, body: "" }));
+  await page.goto("/topup");
+  await page.getByRole("button", { name: "重试" }).waitFor();
+  expect(await page.locator(".tg-balance").textContent()).toBe("余额—");
+  expect(await page.getByText("$0.00").count()).toBe(0);
+  await page.unroute("**/api/user/self");
+  await page.getByRole("button", { name: "重试" }).click();
+  await page.locator(".tg-balance", { hasText: "$0.00" }).waitFor();
+  await context.close();
+});
+
+describe("names without end on a phone", () => {
+  it("of friends do not make the page scroll sideways", async () => {
+    const { page, context } = await world.visit("lihua", PHONE);
+    const data = [{ invited_time: 1_700_000_000, username: `github_${"long-name-".repeat(6)}` }];
+    await page.route("**/api/user/friends**", (route) =>
+      route.fulfill({ json: { success: true, message: "", data, total: 1 } }),
+    );
+    await page.goto("/partnerplan");
+    await page.getByText("共邀请了 1 位好友").waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(PHONE.width);
+    await context.close();
+  });
+
+  it("of the system leave the menu its button to close, and the guest pages their ways in", async () => {
+    await world.setOption("SystemName", "某某科技有限公司大模型统一接口服务平台");
+    const { page, context } = await world.visit(undefined, PHONE);
+    await page.goto("/login");
+    expect(await page.locator(".tg-guest-brand").evaluate((brand) => brand.clientHeight)).toBeLessThan(32);
+    await page.goto("/docs");
+    await page.getByRole("button", { name: "打开菜单" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "关闭" }).click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await context.close();
+  });
+});
