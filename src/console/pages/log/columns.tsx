@@ -8,6 +8,7 @@ import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
+import { channelLabel } from "./trail.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
   [LogType.topup]: { label: "充值", colour: "green" },
@@ -62,8 +63,8 @@ function Times({ entry }: { readonly entry: LogEntry }) {
 
 function Channel({ entry }: { readonly entry: LogEntry }) {
   if (entry.channel === 0) return NONE;
-  const label = entry.channel_name === "" ? `#${entry.channel}` : `#${entry.channel} ${entry.channel_name}`;
-  return <Text text={label} />;
+  const tried = entry.trail.map(({ channel }) => `#${channel}`);
+  return <Text text={[...tried, channelLabel(entry)].join(" → ")} />;
 }
 
 const adminColumns: readonly Column<LogEntry>[] = [
