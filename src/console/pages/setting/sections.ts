@@ -135,7 +135,7 @@ const operation: readonly Section[] = [
         help: "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
       },
       { key: "DisplayInCurrencyEnabled", help: "关闭后控制台显示额度点数而不是美元。" },
-      { key: "DisplayTokenStatEnabled", help: "开启后客户端查询余额得到的是令牌的额度，而不是账户的。" },
+      { key: "DisplayTokenStatEnabled", help: "开启后客户端查到的是令牌的额度，不是账户的。" },
       { key: "ApproximateTokenEnabled", help: "用字符数估算，省去分词的计算，预扣会不太准。" },
     ],
   },
@@ -240,7 +240,7 @@ const other: readonly Section[] = [
   {
     id: "releases",
     title: "更新来源",
-    text: "“检查更新”去哪里查询最新版本。",
+    text: "检查更新时，去哪里查询最新版本。",
     submit: "保存更新来源",
     fields: [
       {
@@ -254,7 +254,7 @@ const other: readonly Section[] = [
     title: "公告",
     text: "用户打开控制台时看到的消息。",
     submit: "保存公告",
-    fields: [{ key: "Notice", help: "支持 HTML，危险的标签与属性会被去掉；留空则不显示。" }],
+    fields: [{ key: "Notice", help: "支持 Markdown 与 HTML，危险的标签与属性会被去掉；留空则不显示。" }],
   },
   {
     id: "brand",
@@ -273,7 +273,10 @@ const other: readonly Section[] = [
     text: "替换内置的首页。",
     submit: "保存首页内容",
     fields: [
-      { key: "HomePageContent", help: "HTML，或一个 https 链接（将以内嵌网页显示）；留空使用内置首页。" },
+      {
+        key: "HomePageContent",
+        help: "Markdown、HTML，或一个 https 链接（将以内嵌网页显示）；留空使用内置首页。",
+      },
     ],
   },
   {
@@ -281,7 +284,9 @@ const other: readonly Section[] = [
     title: "关于",
     text: "“关于”页面的内容。",
     submit: "保存关于",
-    fields: [{ key: "About", help: "HTML，或一个 https 链接（将以内嵌网页显示）。" }],
+    fields: [
+      { key: "About", help: "Markdown、HTML，或一个 https 链接（将以内嵌网页显示）；留空使用内置说明。" },
+    ],
   },
   {
     id: "footer",

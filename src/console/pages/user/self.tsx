@@ -95,7 +95,7 @@ export function SelfPage() {
   return (
     <Page title="个人资料" width="form">
       {status?.default_password === true && isRoot(user) ? (
-        <Callout tone="warn">您正在使用默认密码，请立刻在下方修改。</Callout>
+        <Callout tone="warn">你正在使用默认密码，请立刻在下方修改。</Callout>
       ) : null}
       {user === undefined ? (
         <div className="tg-card tg-section">
