@@ -53,7 +53,7 @@ const system: readonly Section[] = [
     text: "用来发送验证码、重置密码与额度提醒的邮件。",
     submit: "保存 SMTP 设置",
     fields: [
-      { key: "SMTPServer", help: "邮件服务器的主机名，例如 smtp.qq.com。更换后须重新填写访问凭证。" },
+      { key: "SMTPServer", help: "主机名，例如 smtp.qq.com。更换后须重新填写访问凭证。" },
       { key: "SMTPPort", help: "默认 587（STARTTLS）；465 使用 TLS。" },
       { key: "SMTPAccount", help: "登录邮件服务器的账户，通常是邮箱地址。" },
       { key: "SMTPFrom", help: "收件人看到的发件地址，通常与账户一致。" },
@@ -84,7 +84,7 @@ const system: readonly Section[] = [
       { key: "WeChatAuthEnabled", help: "登录页会出现微信按钮，须先填写地址与凭证。" },
       {
         key: "WeChatServerAddress",
-        help: "WeChat Server 的地址，结尾的斜杠会去掉。更换后须重新填写访问凭证。",
+        help: "结尾的斜杠会去掉。更换后须重新填写访问凭证。",
       },
       { key: "WeChatServerToken", help: "WeChat Server 的访问凭证。" },
       { key: "WeChatAccountQRCodeImageURL", help: "登录弹窗里显示的公众号二维码图片。" },
@@ -154,7 +154,7 @@ const operation: readonly Section[] = [
     fields: [
       {
         key: "ChannelDisableThreshold",
-        help: "单位秒；测试所有渠道时，超过此时间的渠道会被自动禁用，0 表示不限。",
+        help: "单位秒；测试所有渠道时，更慢的会被自动禁用，0 表示不限。",
       },
       { key: "QuotaRemindThreshold", help: "剩余额度低于此值时发邮件提醒用户。" },
       { key: "AutomaticDisableChannelEnabled", help: "密钥失效、欠费等错误出现时停用渠道。" },
