@@ -5,6 +5,15 @@ import { ListBeside, ListQuery, Quota, query, rowsOf } from "./wire.ts";
 
 export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5 } as const;
 
+/** A channel that was called in vain before the one that answered. */
+export const FailedChannel = z.object({
+  channel: z.int(),
+  channel_name: z.string(),
+  /** `upstream_` and a status, or one of our codes. */
+  error: z.string(),
+});
+export type FailedChannel = z.output<typeof FailedChannel>;
+
 export const LogEntry = z.object({
   id: z.int(),
   user_id: z.int(),
@@ -30,6 +39,8 @@ export const LogEntry = z.object({
   cached_tokens: z.int().default(0),
   /** The token counts are our estimate because the upstream gave none. */
   estimated: z.boolean().default(false),
+  /** Who failed before, in the order of the calls; empty for non-admins. */
+  trail: z.array(FailedChannel).default([]),
 });
 export type LogEntry = z.output<typeof LogEntry>;
 

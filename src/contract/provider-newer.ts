@@ -186,7 +186,7 @@ export const newerTypes: readonly Provider[] = [
     label: "Google Vertex AI",
     color: "yellow",
     baseUrl: "https://{host}",
-    baseUrlHint: "留空时由区域决定，例如：https://us-central1-aiplatform.googleapis.com",
+    baseUrlHint: "默认由区域决定，例如：https://us-central1-aiplatform.googleapis.com",
     keyHint: "粘贴服务账号的 JSON 密钥文件内容，或 API 密钥",
     other: {
       label: "区域",

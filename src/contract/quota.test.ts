@@ -35,6 +35,9 @@ test.each([
 test("another rate is another price, and the hint says it beside a field", () => {
   expect(formatQuota(1_000, { quotaPerUnit: 1_000, inCurrency: true })).toBe("$1.00");
   expect(quotaHint(250_000, inCurrency)).toBe("（等价金额：$0.50）");
+  expect(quotaHint(1_000, inCurrency)).toBe("（等价金额：$0.002）");
+  expect(quotaHint(1, inCurrency)).toBe("（等价金额：$0.000002）");
+  expect(quotaHint(0, inCurrency)).toBe("（等价金额：$0.00）");
   expect(quotaHint(250_000, asPoints)).toBe("");
 });
 

@@ -23,9 +23,12 @@ export function formatQuota(quota: number, display: QuotaDisplay, digits = 2): s
   return value < 0 ? `-$${(-value).toFixed(digits)}` : `$${value.toFixed(digits)}`;
 }
 
-/** The hint beside a quota field: its worth in dollars (glossary, "等价金额"). */
+/** The hint beside a quota field: its worth in dollars (glossary, "等价金额"), with more digits where two would say nothing. */
 export function quotaHint(quota: number, display: QuotaDisplay): string {
-  return display.inCurrency ? `（等价金额：$${(quota / display.quotaPerUnit).toFixed(2)}）` : "";
+  if (!display.inCurrency) return "";
+  const value = quota / display.quotaPerUnit;
+  const isTiny = value !== 0 && Math.abs(value) < 0.01;
+  return `（等价金额：$${isTiny ? Number(value.toFixed(6)) : value.toFixed(2)}）`;
 }
 
 /** Grade of a response time in ms: 0 untested, then the thresholds 1000, 3000, 5000 (spec §4). */

@@ -7,6 +7,7 @@ import { startAimock, upstreamKey } from "#test/aimock.ts";
 import { screenshot } from "#test/browser.ts";
 import { adminPages, furnish, guestPages, userPages } from "#test/console-pages.ts";
 import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/console-world.ts";
+import { manage, rootKey } from "#test/process.ts";
 
 const DESK = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -102,6 +103,42 @@ describe("every page, light and dark, 1440 and 390 px: no serious violation, no 
   it("of administrators", async () => {
     expect(await judgeAll("root", adminPages)).toEqual([]);
   }, 300_000);
+});
+
+describe("the log", () => {
+  it("fits a desk without scrolling sideways, and tells administrators who failed before a call was answered", async () => {
+    const { url } = world.server;
+    await world.setOption("RetryTimes", "3");
+    const broken = {
+      type: 1,
+      key: "sk-x",
+      base_url: "http://127.0.0.1:9",
+      models: "gpt-4o",
+      group: "default",
+    };
+    await manage(url, "POST", "/api/channel/", { ...broken, name: "连不上的上游", priority: 99 });
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${rootKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "gpt-4o", messages: [{ role: "user", content: "hello" }] }),
+    });
+    expect(answer.status).toBe(200);
+    const { page, context } = await world.visit("root", DESK);
+    await page.goto("/log?model_name=gpt-4o");
+    const entry = page.locator("tbody tr.ant-table-row").first();
+    await entry.waitFor();
+    const areas = page.getByRole("group", { name: /可横向滚动/ });
+    const hidden = await areas.evaluateAll((all) => all.map((area) => area.scrollWidth - area.clientWidth));
+    expect(hidden.length).toBeGreaterThan(0);
+    expect(hidden.filter((pixels) => pixels > 0)).toEqual([]);
+    await entry.click();
+    const trail = page.getByRole("dialog").getByRole("listitem");
+    expect(await trail.allTextContents()).toEqual([
+      expect.stringMatching(/^#4 连不上的上游无法连接或等待超时$/),
+      expect.stringMatching(/^#1 上游一号完成请求$/),
+    ]);
+    await context.close();
+  });
 });
 
 /** Presses Tab until the keyboard is at `target`. Throws: when it is not reached within a page's worth of stops. */

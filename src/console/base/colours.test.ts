@@ -41,6 +41,13 @@ describe.each(THEMES)("%s theme, %s look", (mode, look) => {
     expect(contrast(shade.error, shade.onError)).toBeGreaterThanOrEqual(4.5);
   });
 
+  it("shows a switch that is off, and no more of it than of one that is on", () => {
+    for (const ground of [shade.surface, shade.raised]) {
+      expect(contrast(shade.off, ground)).toBeGreaterThanOrEqual(3);
+      expect(contrast(shade.off, ground)).toBeLessThan(contrast(shade.brand, ground));
+    }
+  });
+
   it("hands antd a primary colour that stays readable after its algorithm", () => {
     const token = theme.getDesignToken(themeFor(mode, false, shade));
     expect(contrast(token.colorPrimary, shade.surface), token.colorPrimary).toBeGreaterThanOrEqual(4.5);

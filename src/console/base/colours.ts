@@ -78,6 +78,8 @@ export interface Shades {
   readonly hover: string;
   readonly selected: string;
   readonly tooltip: string;
+  /** The track of a switch that is off: seen, but less than one that is on. */
+  readonly off: string;
 }
 
 const neutral: Readonly<Record<ThemeMode, Shades>> = {
@@ -101,6 +103,7 @@ const neutral: Readonly<Record<ThemeMode, Shades>> = {
     hover: "#f2f6f6",
     selected: "#e2f2ef",
     tooltip: "#1e2a30",
+    off: "#7f8c95",
   },
   dark: {
     brand: "#35b5a1",
@@ -122,6 +125,7 @@ const neutral: Readonly<Record<ThemeMode, Shades>> = {
     hover: "#1a2328",
     selected: "#12322f",
     tooltip: "#2b373d",
+    off: "#64737d",
   },
 };
 

@@ -20,13 +20,18 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 
-/** Seconds since 1970 in words relative to `nowSec`, e.g. `3天前`, `2小时后`, `刚刚`. */
+/** A space between digits and the words after them, as everywhere in the console. */
+function spaced(words: string): string {
+  return words.replace(/^\d+/, "$& ");
+}
+
+/** Seconds since 1970 in words relative to `nowSec`, e.g. `3 天前`, `2 小时后`, `刚刚`. */
 export function relativeTime(seconds: number, nowSec: number): string {
   const delta = seconds - nowSec;
   for (const [unit, length] of STEPS) {
-    if (Math.abs(delta) >= length) return relative.format(Math.round(delta / length), unit);
+    if (Math.abs(delta) >= length) return spaced(relative.format(Math.round(delta / length), unit));
   }
-  return delta > 0 ? "不到1分钟后" : "刚刚";
+  return delta > 0 ? "不到 1 分钟后" : "刚刚";
 }
 
 const grouped = new Intl.NumberFormat("zh-CN");

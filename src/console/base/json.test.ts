@@ -10,6 +10,25 @@ describe("jsonFault", () => {
     expect(jsonFault('{\n  "a": "b",\n  oops\n}')).toMatchObject({ line: 3, column: 3 });
   });
 
+  it.each([
+    ['{"default": 1,\n "vip": }', 2, 9],
+    ["[1, 2,]", 1, 7],
+    ['{"a": 1,}', 1, 9],
+    ['{"a" 1}', 1, 6],
+    ["{'a': 1}", 1, 2],
+    ['{"a": 01}', 1, 8],
+    ['{"a": "x\ny"}', 1, 7],
+    ["{} {}", 1, 4],
+    ["nul", 1, 1],
+  ])("tells the place in %j whatever the browser says", (text, line, column) => {
+    expect(jsonFault(text)).toMatchObject({ line, column });
+  });
+
+  it("agrees with the parser on what is JSON", () => {
+    for (const text of ['{"a":[1,-2.5e3,true,false,null,"\\u00e9\\n",{}],"b":{"c":[]}}', " 0 ", '"x"'])
+      expect(jsonFault(text)).toBeUndefined();
+  });
+
   it("points at the end of a text that stops too early", () => {
     expect(jsonFault('{\n"a": ')).toMatchObject({ line: 2 });
   });

@@ -66,6 +66,7 @@ function componentTokens(mode: ThemeMode, shade: Shades): NonNullable<ThemeConfi
       primaryColor: shade.onBrand,
       dangerColor: shade.onError,
       primaryShadow: "none",
+      borderColorDisabled: shade.line,
       defaultShadow: "none",
       dangerShadow: "none",
       fontWeight: 500,
@@ -106,6 +107,7 @@ function componentTokens(mode: ThemeMode, shade: Shades): NonNullable<ThemeConfi
     },
     Segmented: { trackBg: shade.lineSoft, itemColor: shade.textSecondary },
     Form: { verticalLabelPadding: "0 0 6px", itemMarginBottom: 20 },
+    Switch: { colorTextQuaternary: shade.off, colorTextTertiary: shade.off },
     Select: { optionSelectedBg: shade.selected, optionActiveBg: shade.hover },
     Notification: { width: 360 },
   };

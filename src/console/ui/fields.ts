@@ -7,9 +7,16 @@ export function rule(schema: z.ZodType): FormRule {
   return {
     validator: async (_field, value: unknown) => {
       const result = schema.safeEncode(value);
-      if (!result.success) throw new Error(result.error.issues[0]?.message ?? "格式错误");
+      if (!result.success) throw new Error(wordsOf(result.error.issues[0], value));
     },
   };
+}
+
+/** The schema's own words, but nothing about types: an emptied number field holds no number. */
+function wordsOf(issue: z.core.$ZodIssue | undefined, value: unknown): string {
+  if (value === null || value === undefined) return "请填写此项";
+  if (issue === undefined || issue.code === "invalid_type") return "格式错误";
+  return issue.message;
 }
 
 /** Marks the label as required without a second message: the schema's rule says what is missing. */

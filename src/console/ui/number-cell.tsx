@@ -31,7 +31,7 @@ export function NumberCell({ value, label, hint, min, onSave }: NumberCellProps)
         size="small"
         aria-label={label}
         value={draft === undefined ? value : draft}
-        style={{ width: 60 }}
+        style={{ width: "100%" }}
         onChange={setDraft}
         onBlur={save}
         onPressEnter={save}

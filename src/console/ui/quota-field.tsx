@@ -23,7 +23,6 @@ export function QuotaField({ id, value = null, onChange, disabled = false }: Quo
         min={0}
         precision={0}
         step={100_000}
-        style={{ width: 200 }}
         onChange={(next) => onChange?.(next)}
       />
       <span className="tg-number tg-muted">{hint}</span>

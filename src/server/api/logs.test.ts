@@ -1,6 +1,7 @@
 // The usage log through the API: who sees what, search, clearing, and that none of it touches money (contract 3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { audit } from "#server/money/audit.ts";
+import { TRAIL_MARK, withTrail } from "#server/store/log-trail.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seed.ts";
@@ -71,6 +72,34 @@ describe.each(databases)("the usage log on $name", (database) => {
       { type: 2, channel: 0, channel_name: "" },
     ]);
     expect((await search(alice, "", "2")).success).toBe(false);
+  });
+
+  test("who failed before a call was answered is told to administrators alone, and cannot be searched for", async () => {
+    const channel = { type: 1, key: "sk-upstream", models: "gpt-4", group: "default", name: "首选上游" };
+    await app.call(asRoot, "POST", "/api/channel/", channel);
+    const [{ id: channelId }] = (await app.call(asRoot, "GET", "/api/channel/")).data;
+    const text = "通过首选以外的渠道";
+    const trail = [
+      { channelId, error: "upstream_500" },
+      { channelId: 999, error: "do_request_failed" },
+    ];
+    await note(alice, 2, withTrail(text, trail));
+    const newest = async (who: SeededUser["who"], path: string) => (await app.call(who, "GET", path)).data[0];
+    const seen = {
+      content: text,
+      trail: [
+        { channel: channelId, channel_name: "首选上游", error: "upstream_500" },
+        { channel: 999, channel_name: "", error: "do_request_failed" },
+      ],
+    };
+    const find = encodeURIComponent(text);
+    expect(await newest(admin.who, "/api/log/")).toMatchObject(seen);
+    expect(await newest(admin.who, `/api/log/search?keyword=${find}`)).toMatchObject(seen);
+    const own = { content: text, trail: [], channel: 0 };
+    expect(await newest(alice.who, "/api/log/self/")).toMatchObject(own);
+    expect(await newest(alice.who, `/api/log/self/search?keyword=${find}`)).toMatchObject(own);
+    const guess = encodeURIComponent(`${text}${TRAIL_MARK}${channelId}`);
+    expect((await app.call(alice.who, "GET", `/api/log/self/search?keyword=${guess}`)).data).toEqual([]);
   });
 
   test("clearing needs a moment, tells how many went, and keeps top-ups, acts and sums", async () => {

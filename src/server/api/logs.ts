@@ -83,10 +83,20 @@ function filterOf(query: Filters): LogFilter {
 }
 
 function present(row: ListedLog): LogEntry {
-  return { ...row, channel: row.channel_id, is_stream: row.is_stream === 1, estimated: row.estimated === 1 };
+  return {
+    ...row,
+    channel: row.channel_id,
+    is_stream: row.is_stream === 1,
+    estimated: row.estimated === 1,
+    trail: row.trail.map(({ channelId, channelName, error }) => ({
+      channel: channelId,
+      channel_name: channelName,
+      error,
+    })),
+  };
 }
 
 /** Users do not learn which upstream served them (reliability P06). */
 function withoutChannel(row: ListedLog): LogEntry {
-  return { ...present(row), channel: 0, channel_name: "" };
+  return { ...present(row), channel: 0, channel_name: "", trail: [] };
 }

@@ -3,6 +3,7 @@
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
+import { type Failure, withTrail } from "#server/store/log-trail.ts";
 import { valuesOf } from "#server/upstream/body.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
 import type { Heard } from "#server/upstream/courses/course.ts";
@@ -147,8 +148,15 @@ export class Account {
     return undefined;
   }
 
-  /** Books a call whose answer came, whole or in part, or returns what was set aside. Never throws twice: close it once. */
-  async settle(reply: WholeReply | StreamReply | undefined, isGone: boolean): Promise<Booked> {
+  /**
+   * Books a call whose answer came, whole or in part, or returns what was set aside. `trail` = who was called in vain before. Never
+   * throws twice: close it once.
+   */
+  async settle(
+    reply: WholeReply | StreamReply | undefined,
+    isGone: boolean,
+    trail: readonly Failure[],
+  ): Promise<Booked> {
     if (!this.#isOpen) return { usage: NOTHING, charged: 0n };
     this.#isOpen = false;
     const { requestId, caller, incoming, startedMs, trace } = this.billed;
@@ -170,7 +178,7 @@ export class Account {
       mayWait: incoming.isStream,
       log: this.tools.options.get("LogConsumeEnabled")
         ? {
-            content,
+            content: withTrail(content, trail),
             model_name: incoming.model,
             elapsed_time: elapsedMs,
             first_byte_time: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),

@@ -31,7 +31,7 @@ export async function finish(
   }
   if (account !== undefined) {
     try {
-      journey.booked = await account.settle(reply, door.hasLeft);
+      journey.booked = await account.settle(reply, door.hasLeft, journey.trail);
     } catch (error) {
       ctx.events.backgroundFailed({ task: "settle", error });
       journey.fault ??= refusals.bookingFailed(String(error));

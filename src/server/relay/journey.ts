@@ -1,5 +1,6 @@
 // What is known of one request as it goes from room to room. Filled in once per field, read by the exit.
 import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { Failure } from "#server/store/log-trail.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import type { Caller } from "./admit.ts";
@@ -22,10 +23,15 @@ export interface Journey {
   /** The channel called last. */
   channel: LiveChannel | undefined;
   attempts: number;
+  /** Channels that failed, in the order of the calls. */
+  trail: readonly Failure[];
   reply: WholeReply | StreamReply | undefined;
   fault: RelayFault | undefined;
   booked: Booked | undefined;
 }
+
+/** Of most calls. */
+const NOBODY: readonly Failure[] = [];
 
 export function newJourney(
   start: Pick<Journey, "requestId" | "startedMs" | "endpoint" | "offers" | "address">,
@@ -39,6 +45,7 @@ export function newJourney(
     account: undefined,
     channel: undefined,
     attempts: 0,
+    trail: NOBODY,
     reply: undefined,
     fault: undefined,
     booked: undefined,

@@ -4,6 +4,7 @@ import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
 import { newRequestId } from "#server/secrets.ts";
+import { type Failure, withTrail } from "#server/store/log-trail.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asNumber, type JsonRecord, type TokenUsage } from "#server/upstream/hub.ts";
 import type { RealtimeNews } from "#server/upstream/realtime-events.ts";
@@ -57,6 +58,8 @@ const REMARK_ANOMALOUS = "（上游用量异常，已按上限计）";
 export class RealtimeBill {
   /** LLM tokens and quota booked so far, for the log line at the end. */
   readonly total = { promptTokens: 0, completionTokens: 0, charged: 0n };
+  /** Channels that were called in vain before the conversation began. */
+  trail: readonly Failure[] = [];
   readonly #tools: BillTools;
   readonly #speaker: Speaker;
   #price: Price;
@@ -239,7 +242,7 @@ export class RealtimeBill {
       usage,
       log: options.get("LogConsumeEnabled")
         ? {
-            content,
+            content: withTrail(content, this.trail),
             model_name: model,
             elapsed_time: clock.now() - startedMs,
             first_byte_time: firstMs === 0 ? 0 : Math.max(1, firstMs - startedMs),

@@ -93,6 +93,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     startedMs,
     channel: undefined,
     attempts: 0,
+    trail: [],
     session: undefined,
     caller: undefined,
     bill: undefined,
@@ -178,6 +179,7 @@ async function connect(
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);
   });
+  bill.trail = talk.trail;
   return { line, bill };
 }
 

@@ -65,7 +65,7 @@ export interface Search {
 }
 
 /** What is known of the request so far; filled in by the loop. */
-export type Progress = Pick<Journey, "requestId" | "startedMs" | "channel" | "attempts">;
+export type Progress = Pick<Journey, "requestId" | "startedMs" | "channel" | "attempts" | "trail">;
 
 /** What a request brings to the loop. */
 interface Trial {
@@ -118,6 +118,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       return result;
     }
     fault = result;
+    progress.trail = [...progress.trail, { channelId: channel.id, error: faultLabel(fault) }];
     health.failed(channel.id, model, fault, ticket);
     // A channel that was not even called costs no try.
     if (wasUncalled(fault)) uncalled += 1;

@@ -3,6 +3,7 @@ import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./db.ts";
 import { type LogFilter, logsOf, newestOnly, planLogs } from "./log-filter.ts";
 import { noteSpan } from "./log-spans.ts";
+import { type Failure, splitTrail, TRAIL_MARK } from "./log-trail.ts";
 import { bounds, idOf, keywordOf, type Page, startsWith } from "./page.ts";
 import type { LogsTable } from "./tables.ts";
 
@@ -39,8 +40,9 @@ export async function insertLog(db: Db, log: NewLog): Promise<number> {
   return id;
 }
 
-/** An entry with the name its channel has or had. */
-export type ListedLog = LogRow & { readonly channel_name: string };
+/** An entry with the names its channels have or had, its trail apart from its text. */
+export type ListedLog = LogRow & { readonly channel_name: string; readonly trail: readonly NamedFailure[] };
+type NamedFailure = Failure & { readonly channelName: string };
 
 /** Entries that can be paged through; who wants older ones narrows the filter (reliability D04). */
 const REACH = 50_000;
@@ -62,11 +64,18 @@ export async function listLogs(
 
 /** Names by one more query: a join would walk the skipped rows of a far page too. */
 async function nameChannels(db: Db, rows: readonly LogRow[]): Promise<ListedLog[]> {
-  const names = await channelNames(
-    db,
-    rows.map((row) => row.channel_id),
-  );
-  return rows.map((row) => ({ ...row, channel_name: names.get(row.channel_id) ?? "" }));
+  const entries = rows.map((row) => ({ ...row, ...splitTrail(row.content) }));
+  const ids = entries.flatMap(({ channel_id, trail }) => [
+    channel_id,
+    ...trail.map(({ channelId }) => channelId),
+  ]);
+  const names = await channelNames(db, ids);
+  const nameOf = (id: number) => names.get(id) ?? "";
+  return entries.map(({ trail, ...row }) => ({
+    ...row,
+    channel_name: nameOf(row.channel_id),
+    trail: trail.map((failure) => ({ ...failure, channelName: nameOf(failure.channelId) })),
+  }));
 }
 
 /** Names of channels by id, deleted ones included; ids may repeat, and 0 is none. */
@@ -104,6 +113,8 @@ export async function searchLogs(db: Db, args: { keyword: string; userId?: numbe
 }
 
 async function searchContent(db: Db, keyword: string, userId: number | undefined): Promise<ListedLog[]> {
+  // What stands behind the text cannot be guessed at.
+  if (keyword.includes(TRAIL_MARK)) return [];
   let query = db
     .selectFrom("logs")
     .select(COLUMNS)

@@ -81,7 +81,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       key: "type",
       title: "类型",
       isSortable: true,
-      width: 146,
+      width: 136,
       render: (row) => <TypeTag type={row.type} />,
     },
     {
@@ -111,7 +111,7 @@ export function channelColumns(change: Change): readonly Column<Channel>[] {
       key: "priority",
       title: "优先级",
       isSortable: true,
-      width: 82,
+      width: 92,
       render: (row) => (
         <NumberCell
           value={row.priority}

@@ -8,6 +8,7 @@ import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
+import { channelLabel } from "./trail.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
   [LogType.topup]: { label: "充值", colour: "green" },
@@ -43,6 +44,15 @@ function Text({ text }: { readonly text: string }) {
   );
 }
 
+function Model({ name }: { readonly name: string }) {
+  if (name === "") return NONE;
+  return (
+    <span className="tg-code">
+      <Text text={name} />
+    </span>
+  );
+}
+
 function Tokens({ count }: { readonly count: number }) {
   return count === 0 ? NONE : <span className="tg-number">{formatCount(count)}</span>;
 }
@@ -62,46 +72,42 @@ function Times({ entry }: { readonly entry: LogEntry }) {
 
 function Channel({ entry }: { readonly entry: LogEntry }) {
   if (entry.channel === 0) return NONE;
-  const label = entry.channel_name === "" ? `#${entry.channel}` : `#${entry.channel} ${entry.channel_name}`;
-  return <Text text={label} />;
+  const tried = entry.trail.map(({ channel }) => `#${channel}`);
+  return <Text text={[...tried, channelLabel(entry)].join(" → ")} />;
 }
 
 const adminColumns: readonly Column<LogEntry>[] = [
-  { key: "channel", title: "渠道", width: 146, render: (entry) => <Channel entry={entry} /> },
-  { key: "username", title: "用户", width: 94, render: (entry) => <Text text={entry.username} /> },
+  { key: "channel", title: "渠道", width: 116, render: (entry) => <Channel entry={entry} /> },
+  { key: "username", title: "用户", width: 84, render: (entry) => <Text text={entry.username} /> },
 ];
 
+/** The widths leave nothing to scroll sideways on a desk of 1440 px with the menu open. */
 export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
   return [
     {
       key: "created_at",
       title: "时间",
       isFixed: true,
-
-      width: 170,
+      width: 150,
       render: (entry) => <TimeText seconds={entry.created_at} />,
     },
     ...(isAdmin ? adminColumns : []),
-    { key: "token_name", title: "令牌", width: 114, render: (entry) => <Text text={entry.token_name} /> },
+    { key: "token_name", title: "令牌", width: 100, render: (entry) => <Text text={entry.token_name} /> },
     {
       key: "type",
       title: "类型",
       isInHead: true,
-      width: 68,
+      width: 62,
       render: (entry) => <LogKind type={entry.type} />,
     },
     {
       key: "model_name",
       title: "模型",
       isInHead: true,
-      width: 170,
-      render: (entry) => (
-        <span className="tg-code">
-          <Text text={entry.model_name} />
-        </span>
-      ),
+      width: 160,
+      render: (entry) => <Model name={entry.model_name} />,
     },
-    { key: "elapsed_time", title: "用时 / 首字", width: 146, render: (entry) => <Times entry={entry} /> },
+    { key: "elapsed_time", title: "用时 / 首字", width: 136, render: (entry) => <Times entry={entry} /> },
     {
       key: "prompt_tokens",
       title: "提示",
@@ -113,17 +119,22 @@ export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
       key: "completion_tokens",
       title: "补全",
       isNumber: true,
-      width: 74,
+      width: 70,
       render: (entry) => <Tokens count={entry.completion_tokens} />,
     },
     {
       key: "quota",
       title: "额度",
       isNumber: true,
-
-      width: 108,
+      width: 92,
       render: (entry) => (entry.quota === 0 ? NONE : <Charge quota={entry.quota} />),
     },
-    { key: "content", title: "详情", width: 250, render: (entry) => <Text text={entry.content} /> },
+    // In full in the drawer of the row.
+    {
+      key: "content",
+      title: "详情",
+      width: isAdmin ? 110 : 310,
+      render: (entry) => <Text text={entry.content} />,
+    },
   ];
 }

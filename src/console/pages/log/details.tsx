@@ -5,6 +5,7 @@ import { NARROW, useMedia } from "#console/base/media.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import type { LogEntry } from "#contract/log.ts";
 import { Charge, LogKind } from "./columns.tsx";
+import { channelLabel, failureText } from "./trail.ts";
 
 type Item = NonNullable<DescriptionsProps["items"]>[number];
 
@@ -36,11 +37,30 @@ function callLines(entry: LogEntry): Item[] {
   ];
 }
 
-function adminLines(entry: LogEntry): Item[] {
-  const channel = [entry.channel === 0 ? "" : `#${entry.channel}`, entry.channel_name].filter(
-    (part) => part !== "",
+/** Every channel that was called, in order; the last one answered. */
+function Trail({ entry }: { readonly entry: LogEntry }) {
+  if (entry.trail.length === 0) return channelLabel(entry);
+  return (
+    <ol className="tg-log-trail">
+      {entry.trail.map((failed) => (
+        <li key={failed.channel}>
+          <span>{channelLabel(failed)}</span>
+          <span className="tg-log-failure">{failureText(failed.error)}</span>
+        </li>
+      ))}
+      <li>
+        <span>{channelLabel(entry)}</span>
+        <span className="tg-muted">完成请求</span>
+      </li>
+    </ol>
   );
-  return [line("用户", entry.username), ...(channel.length === 0 ? [] : [line("渠道", channel.join(" "))])];
+}
+
+function adminLines(entry: LogEntry): Item[] {
+  return [
+    line("用户", entry.username),
+    ...(entry.channel === 0 ? [] : [line("渠道", <Trail entry={entry} />)]),
+  ];
 }
 
 function linesOf(entry: LogEntry, isAdmin: boolean): Item[] {

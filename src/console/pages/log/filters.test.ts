@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filterParams, logQuery, NO_FILTERS, rangePresets, readFilters } from "./filters.ts";
+import { filterParams, isFiltered, logQuery, NO_FILTERS, rangePresets, readFilters } from "./filters.ts";
 
 describe("log filters", () => {
   it("survive the way through the URL", () => {
@@ -20,6 +20,12 @@ describe("log filters", () => {
 
   it("count garbage as not filtered", () => {
     expect(readFilters(new URLSearchParams("type=x&start=-5&end=1e99&channel=1.5"))).toEqual(NO_FILTERS);
+  });
+
+  it("are none until one is set", () => {
+    expect(isFiltered(NO_FILTERS)).toBe(false);
+    expect(isFiltered({ ...NO_FILTERS, model_name: " " })).toBe(false);
+    expect(isFiltered({ ...NO_FILTERS, type: 2 })).toBe(true);
   });
 
   it("ask from epoch 0 to at least one hour ahead by default (spec §9)", () => {

@@ -51,6 +51,11 @@ export function readFilters(params: URLSearchParams): LogFilters {
   };
 }
 
+/** Whether anything is filtered. */
+export function isFiltered(filters: LogFilters): boolean {
+  return Object.values(filterParams(filters)).some((text) => text !== "");
+}
+
 /** The URL's form of filters: "" removes a name. Changing filters starts at the first page. */
 export function filterParams(filters: LogFilters): Record<string, string> {
   const number = (value: number) => (value === 0 ? "" : String(value));

@@ -1,4 +1,5 @@
 // The usage log: filters, sums, entries, and the details of one entry.
+import { Button } from "antd";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { type Query, query } from "#console/base/call.ts";
@@ -11,7 +12,7 @@ import { LogKind, logColumns } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
 import { ExportButton } from "./export-button.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { filterParams, type LogFilters, logQuery, readFilters } from "./filters.ts";
+import { filterParams, isFiltered, type LogFilters, logQuery, NO_FILTERS, readFilters } from "./filters.ts";
 import { LogStats } from "./stats.tsx";
 import "./log.css";
 
@@ -21,6 +22,12 @@ function loadLogs(isAdmin: boolean, filter: ReturnType<typeof logQuery>) {
     const { username: _user, channel: _channel, ...own } = filter;
     return query(logApi.listSelf, { query: { ...page, ...own } });
   };
+}
+
+/** What stands where no entries are: nobody has called yet, or the filters leave nothing. */
+function emptyOf(filters: LogFilters, onClear: () => void) {
+  if (!isFiltered(filters)) return { text: "还没有记录。用令牌调用接口后，每次消费都会记在这里。" };
+  return { text: "没有符合筛选条件的记录。", action: <Button onClick={onClear}>清除筛选</Button> };
 }
 
 export function LogListPage() {
@@ -43,7 +50,7 @@ export function LogListPage() {
         cardState={(entry) => <LogKind type={entry.type} />}
         cardFacts={["created_at", "token_name", "elapsed_time", "quota"]}
         onOpen={setOpened}
-        empty={{ text: "这段时间没有记录。" }}
+        empty={emptyOf(filters, () => change(NO_FILTERS))}
       />
       <LogDetails entry={opened} isAdmin={isAdmin} onClose={() => setOpened(undefined)} />
     </Page>

@@ -32,7 +32,12 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
       >
         <Input maxLength={20} showCount autoComplete="off" placeholder="例如：十月活动" />
       </Form.Item>
-      <Form.Item name="quota" label="额度" extra="每个兑换码的额度。" rules={[required, rule(QuotaRule)]}>
+      <Form.Item
+        name="quota"
+        label="额度"
+        extra={isNew ? "每个兑换码的额度。" : undefined}
+        rules={[required, rule(QuotaRule)]}
+      >
         <QuotaField />
       </Form.Item>
       {isNew ? (

@@ -101,7 +101,7 @@ export function OptionSection(props: OptionSectionProps) {
     .map(({ key }) => `${stored.get(key) ?? ""}\n${stored.get(`${key}Configured`) ?? ""}`)
     .join("\n");
   return (
-    <section className="tg-card tg-section" id={section.id}>
+    <section className="tg-card tg-section" id={section.id} tabIndex={-1}>
       <h2>{section.title}</h2>
       <p>{section.text}</p>
       <SectionForm key={seed} {...props} />

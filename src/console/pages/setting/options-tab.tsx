@@ -5,6 +5,7 @@ import { FormState } from "#console/ui/form-state.tsx";
 import { type OptionTab, optionApi } from "#contract/option.ts";
 import { LogClearing } from "./log-clearing.tsx";
 import { OptionSection } from "./option-section.tsx";
+import { SectionJump } from "./section-jump.tsx";
 import { sections } from "./sections.ts";
 import { UpdateCheck } from "./update-check.tsx";
 
@@ -17,6 +18,7 @@ export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
   const stored = new Map(options.data.map(({ key, value }) => [key, value]));
   return (
     <div className="tg-setting-column">
+      {tab === "other" ? null : <SectionJump sections={sections[tab]} />}
       {tab === "other" ? <UpdateCheck repository={stored.get("ReleaseRepository") ?? ""} /> : null}
       {sections[tab].map((section) => (
         <OptionSection key={section.id} section={section} stored={stored}>

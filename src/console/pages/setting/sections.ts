@@ -53,7 +53,7 @@ const system: readonly Section[] = [
     text: "用来发送验证码、重置密码与额度提醒的邮件。",
     submit: "保存 SMTP 设置",
     fields: [
-      { key: "SMTPServer", help: "邮件服务器的主机名，例如 smtp.qq.com。更换后须重新填写访问凭证。" },
+      { key: "SMTPServer", help: "主机名，例如 smtp.qq.com。更换后须重新填写访问凭证。" },
       { key: "SMTPPort", help: "默认 587（STARTTLS）；465 使用 TLS。" },
       { key: "SMTPAccount", help: "登录邮件服务器的账户，通常是邮箱地址。" },
       { key: "SMTPFrom", help: "收件人看到的发件地址，通常与账户一致。" },
@@ -84,7 +84,7 @@ const system: readonly Section[] = [
       { key: "WeChatAuthEnabled", help: "登录页会出现微信按钮，须先填写地址与凭证。" },
       {
         key: "WeChatServerAddress",
-        help: "WeChat Server 的地址，结尾的斜杠会去掉。更换后须重新填写访问凭证。",
+        help: "结尾的斜杠会去掉。更换后须重新填写访问凭证。",
       },
       { key: "WeChatServerToken", help: "WeChat Server 的访问凭证。" },
       { key: "WeChatAccountQRCodeImageURL", help: "登录弹窗里显示的公众号二维码图片。" },
@@ -135,7 +135,7 @@ const operation: readonly Section[] = [
         help: "较长的对话在渠道可用时固定走同一渠道，以命中上游的提示缓存；关闭后每次请求都按权重选择。",
       },
       { key: "DisplayInCurrencyEnabled", help: "关闭后控制台显示额度点数而不是美元。" },
-      { key: "DisplayTokenStatEnabled", help: "开启后客户端查询余额得到的是令牌的额度，而不是账户的。" },
+      { key: "DisplayTokenStatEnabled", help: "开启后客户端查到的是令牌的额度，不是账户的。" },
       { key: "ApproximateTokenEnabled", help: "用字符数估算，省去分词的计算，预扣会不太准。" },
     ],
   },
@@ -154,7 +154,7 @@ const operation: readonly Section[] = [
     fields: [
       {
         key: "ChannelDisableThreshold",
-        help: "单位秒；测试所有渠道时，超过此时间的渠道会被自动禁用，0 表示不限。",
+        help: "单位秒；测试所有渠道时，更慢的会被自动禁用，0 表示不限。",
       },
       { key: "QuotaRemindThreshold", help: "剩余额度低于此值时发邮件提醒用户。" },
       { key: "AutomaticDisableChannelEnabled", help: "密钥失效、欠费等错误出现时停用渠道。" },
@@ -240,7 +240,7 @@ const other: readonly Section[] = [
   {
     id: "releases",
     title: "更新来源",
-    text: "“检查更新”去哪里查询最新版本。",
+    text: "检查更新时，去哪里查询最新版本。",
     submit: "保存更新来源",
     fields: [
       {
@@ -254,7 +254,7 @@ const other: readonly Section[] = [
     title: "公告",
     text: "用户打开控制台时看到的消息。",
     submit: "保存公告",
-    fields: [{ key: "Notice", help: "支持 HTML，危险的标签与属性会被去掉；留空则不显示。" }],
+    fields: [{ key: "Notice", help: "支持 Markdown 与 HTML，危险的标签与属性会被去掉；留空则不显示。" }],
   },
   {
     id: "brand",
@@ -273,7 +273,10 @@ const other: readonly Section[] = [
     text: "替换内置的首页。",
     submit: "保存首页内容",
     fields: [
-      { key: "HomePageContent", help: "HTML，或一个 https 链接（将以内嵌网页显示）；留空使用内置首页。" },
+      {
+        key: "HomePageContent",
+        help: "Markdown、HTML，或一个 https 链接（将以内嵌网页显示）；留空使用内置首页。",
+      },
     ],
   },
   {
@@ -281,7 +284,9 @@ const other: readonly Section[] = [
     title: "关于",
     text: "“关于”页面的内容。",
     submit: "保存关于",
-    fields: [{ key: "About", help: "HTML，或一个 https 链接（将以内嵌网页显示）。" }],
+    fields: [
+      { key: "About", help: "Markdown、HTML，或一个 https 链接（将以内嵌网页显示）；留空使用内置说明。" },
+    ],
   },
   {
     id: "footer",

@@ -31,9 +31,9 @@ describe("expiryWords", () => {
   const now = 1_000_000_000;
   it.each([
     [NEVER, "永不过期", "idle"],
-    [now - 86_400, "1天前已过期", "bad"],
-    [now + 86_400, "1天后过期", "warn"],
-    [now + 86_400 * 30, "1个月后过期", "idle"],
+    [now - 86_400, "1 天前已过期", "bad"],
+    [now + 86_400, "1 天后过期", "warn"],
+    [now + 86_400 * 30, "1 个月后过期", "idle"],
   ])("says %i as %s", (time, text, tone) => {
     expect(expiryWords(time, now)).toEqual({ text, tone });
   });

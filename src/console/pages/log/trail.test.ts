@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { channelLabel, failureText } from "./trail.ts";
+
+test.each([
+  ["upstream_500", "上游返回 500"],
+  ["upstream_200", "回答无法识别（状态码 200）"],
+  ["do_request_failed", "无法连接或等待超时"],
+  ["something_new", "something_new"],
+])("a failure %s reads %s", (error, text) => {
+  expect(failureText(error)).toBe(text);
+});
+
+test("a channel that is gone keeps its number", () => {
+  expect(channelLabel({ channel: 3, channel_name: "备用" })).toBe("#3 备用");
+  expect(channelLabel({ channel: 3, channel_name: "" })).toBe("#3");
+});

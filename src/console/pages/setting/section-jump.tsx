@@ -1,0 +1,22 @@
+// The way through a long tab of options: a row of its sections that stays in sight.
+import { CALM, matches } from "#console/base/media.ts";
+import type { Section } from "./sections.ts";
+
+/** Shows a section, and brings the keyboard there. */
+function jump(id: string): void {
+  const section = document.getElementById(id);
+  section?.scrollIntoView({ block: "start", behavior: matches(CALM) ? "auto" : "smooth" });
+  section?.focus({ preventScroll: true });
+}
+
+export function SectionJump({ sections }: { readonly sections: readonly Section[] }) {
+  return (
+    <nav className="tg-section-jump" aria-label="本页的设置">
+      {sections.map(({ id, title }) => (
+        <button key={id} type="button" onClick={() => jump(id)}>
+          {title.replace(/^配置 ?/, "")}
+        </button>
+      ))}
+    </nav>
+  );
+}
