@@ -15,5 +15,4 @@ VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=3s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Short-lived objects of many calls get room: a tenth less work under load, nothing more when idle (docs/decisions/011).
-CMD ["node", "--max-semi-space-size=64", "src/server/main.ts"]
+CMD ["node", "src/server/main.ts"]

@@ -44,10 +44,8 @@ export async function startTollgate({ dataDir, profileDir }: Home): Promise<Toll
   const port = await freePort();
   const logFile = join(dataDir, "output.log");
   const output = openSync(logFile, "a");
-  const profile =
+  const args =
     profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`, "--cpu-prof-interval=250"];
-  // As `npm start` does.
-  const args = ["--max-semi-space-size=64", ...profile];
   const start = performance.now();
   const child = startScript("src/server/main.ts", { args, env: environment(dataDir, port), output });
   closeSync(output);
