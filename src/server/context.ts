@@ -22,6 +22,7 @@ import type { Coord } from "./coord/coord.ts";
 import { openCoord } from "./coord/open.ts";
 import { createEgress, type Egress } from "./egress/dispatcher.ts";
 import { createEvents, type Events } from "./events.ts";
+import { hideSecret } from "./log/texts.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger, type Ledger } from "./money/ledger.ts";
 import { createPriceBook, type PriceBook } from "./money/price-book.ts";
@@ -128,6 +129,7 @@ type Cleanup = ReturnType<typeof createCleanup>;
  */
 export async function createContext(config: Config, parts: ContextParts = {}): Promise<Context> {
   const cleanup = createCleanup();
+  hideConfigured(config);
   try {
     return await build(config, parts, cleanup);
   } catch (error) {
@@ -145,7 +147,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const masterKey = await readMasterKey(config);
   const store = cleanup.keep(await openStore({ ...config, onFatal: parts.onFatal }), (it) => it.close());
   const { db } = store;
-  const secrets = await unlockSecrets(db, masterKey);
+  const secrets = await unlockSecrets(db, masterKey, hideOverheard);
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
   const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
 
@@ -201,6 +203,19 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     stopping: stop.signal,
     dispose: () => cleanup.run(),
   };
+}
+
+/** What the environment tells is never told again. */
+function hideConfigured(config: Config): void {
+  const { newMasterKey, initialRootPassword, initialRootToken, initialRootAccessToken } = config;
+  const password = config.databaseUrl === undefined ? "" : new URL(config.databaseUrl).password;
+  const told = [newMasterKey, initialRootPassword, initialRootToken, initialRootAccessToken];
+  for (const secret of [...told, password]) hideSecret(secret ?? "");
+}
+
+/** Keys of channels and the options' secrets are in use all the time; of users' keys and codes there may be any number. */
+function hideOverheard(plain: string, context: string): void {
+  hideSecret(plain, context !== "channels.key" && !context.startsWith("options."));
 }
 
 type Minded = Pick<Context, "config" | "options" | "candidates" | "ledger" | "events"> & {

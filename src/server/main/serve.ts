@@ -5,6 +5,7 @@ import { type App, createApp, createHttpServer } from "#server/app.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
 import { startJobs } from "#server/jobs/jobs.ts";
+import { redactText } from "#server/log/texts.ts";
 import { trimMemory } from "#server/store/trim.ts";
 import { banner, explainFailure } from "./banner.ts";
 import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
@@ -71,6 +72,8 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, onSignal);
 }
 
+const FAULTS = ["uncaughtException", "unhandledRejection"] as const;
+
 /** A fault nobody expected ends the process; calls are settled as far as that is possible (reliability G05). */
 function dieOnFault(ctx: Context, app: App): void {
   const end = async () => {
@@ -81,8 +84,7 @@ function dieOnFault(ctx: Context, app: App): void {
     ctx.logger.fatal({ err: error }, "unexpected fault, ending");
     void end();
   };
-  process.on("uncaughtException", die);
-  process.on("unhandledRejection", die);
+  for (const fault of FAULTS) process.off(fault, failStart).on(fault, die);
 }
 
 /** From here on code that runs often is optimized: main.ts had switched that off for the start. */
@@ -90,13 +92,19 @@ function optimizeCode(): void {
   for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--${compiler}`);
 }
 
+function failStart(error: unknown): never {
+  say(`tollgate: ${explainFailure(error)}`);
+  process.exit(1);
+}
+
 /** Starts the server and returns when it listens. Ends the process with a sentence when it cannot. */
 export async function serve(): Promise<void> {
+  // Until `dieOnFault` takes over: Node by itself would print everything that hangs on an error.
+  for (const fault of FAULTS) process.on(fault, failStart);
   try {
     await start();
   } catch (error) {
-    say(`tollgate: ${explainFailure(error)}`);
-    process.exit(1);
+    failStart(error);
   }
 }
 
@@ -107,7 +115,7 @@ async function start(): Promise<void> {
     return;
   }
   const onFatal = (error: Error) => {
-    say(`tollgate: ${error.message}`);
+    say(`tollgate: ${redactText(error.message)}`);
     process.exit(1);
   };
   const ctx = await createContext(config, { onFatal });
