@@ -8,6 +8,7 @@ import { startJobs } from "#server/jobs/jobs.ts";
 import { redactText } from "#server/log/texts.ts";
 import { trimMemory } from "#server/store/trim.ts";
 import { banner, explainFailure } from "./banner.ts";
+import { closeGently } from "./close.ts";
 import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
 
 /** How long taking down may take; then the process ends anyway. */
@@ -63,10 +64,10 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
     isDraining = true;
     ctx.logger.info({ signal, timeoutMs: ctx.config.drainTimeoutMs }, "draining");
     app.drain();
-    // Whoever has hung up may not be booked yet.
-    server.close(() => void cutShort(app).then(() => leave(ctx, 0)));
-    // Connections that fall idle after this moment are closed too (G02).
-    setInterval(() => server.closeIdleConnections(), 200).unref();
+    void closeGently(server)
+      // Whoever has hung up may not be booked yet.
+      .then(() => cutShort(app))
+      .then(() => leave(ctx, 0));
     setTimeout(() => void cut(), ctx.config.drainTimeoutMs).unref();
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, onSignal);
