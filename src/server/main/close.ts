@@ -1,16 +1,17 @@
 // Closes a server so that nobody who was let in, or who may go on speaking on an open connection, is hung up on.
-import type { Server } from "node:http";
-// biome-ignore lint/style/noRestrictedImports: opens nothing; what every server does to close, without what HTTP adds to it.
-import { Server as NetServer } from "node:net";
+import { Server } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Idle connections stay open this long: whoever uses one meanwhile is answered, and told that it closes. */
 const IDLE_MS = 500;
-/** Connections on which nobody has said anything yet get this long for a whole head. */
-const SILENT_MS = 2_000;
+/** What has begun to arrive of a request gets this long for the rest of its head. */
+const HEAD_MS = 2_000;
 /** A turn of the event loop that is shorter has left nothing unread; busier ones are waited for, but not for ever. */
 const QUIET_TURN_MS = 1;
 const MAX_TURNS = 100;
+
+/** Closing as every server of Node does it: HTTP's own would cut idle connections at once and no longer end silent ones. */
+const stopListening: (this: Server, done: () => void) => void = Object.getPrototypeOf(Server.prototype).close;
 
 /**
  * Stops listening and resolves when the last connection is gone; answers must say `Connection: close` from now on. Idle
@@ -19,10 +20,9 @@ const MAX_TURNS = 100;
 export async function closeGently(server: Server): Promise<void> {
   server.keepAliveTimeout = IDLE_MS;
   server.keepAliveTimeoutBuffer = 0;
-  server.headersTimeout = SILENT_MS;
+  server.headersTimeout = HEAD_MS;
   await quietTurn();
-  // HTTP's own `close` would cut idle connections at once and no longer end silent ones.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const closed = new Promise<void>((resolve) => stopListening.call(server, () => resolve()));
   const sweep = setTimeout(() => void quietTurn().then(() => server.closeIdleConnections()), IDLE_MS);
   await closed;
   clearTimeout(sweep);
