@@ -19,12 +19,14 @@ import { type Candidates, createCandidates } from "./channels/candidates.ts";
 import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { Marks } from "./coord/marks.ts";
 import { openCoord } from "./coord/open.ts";
 import { createEgress } from "./egress/dispatcher.ts";
 import { createEvents } from "./events.ts";
+import { hideSecret } from "./log/texts.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger } from "./money/ledger.ts";
-import { createPriceBook, type PriceBook } from "./money/price-book.ts";
+import { createPriceBook, type PriceBook, type PriceTables } from "./money/price-book.ts";
 import { watchDead } from "./money/recover.ts";
 import { grantPromised } from "./money/signup.ts";
 import { createOptions, type Options } from "./options.ts";
@@ -100,6 +102,7 @@ type Cleanup = ReturnType<typeof createCleanup>;
  */
 export async function createContext(config: Config, parts: ContextParts = {}): Promise<Context> {
   const cleanup = createCleanup();
+  hideConfigured(config);
   try {
     return await build(config, parts, cleanup);
   } catch (error) {
@@ -117,12 +120,12 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const masterKey = await readMasterKey(config);
   const store = cleanup.keep(await openStore({ ...config, onFatal: parts.onFatal }), (it) => it.close());
   const { db } = store;
-  const secrets = await unlockSecrets(db, masterKey);
+  const secrets = await unlockSecrets(db, masterKey, hideOverheard);
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
   const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
 
   const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
-  const prices = livePrices(options);
+  const prices = livePrices({ options, clock, events });
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
   const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: [config.port] }), (it) =>
     it.close(),
@@ -175,6 +178,19 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   };
 }
 
+/** What the environment tells is never told again. */
+function hideConfigured(config: Config): void {
+  const { newMasterKey, initialRootPassword, initialRootToken, initialRootAccessToken } = config;
+  const password = config.databaseUrl === undefined ? "" : new URL(config.databaseUrl).password;
+  const told = [newMasterKey, initialRootPassword, initialRootToken, initialRootAccessToken];
+  for (const secret of [...told, password]) hideSecret(secret ?? "");
+}
+
+/** Keys of channels and the options' secrets are in use all the time; of users' keys and codes there may be any number. */
+function hideOverheard(plain: string, context: string): void {
+  hideSecret(plain, context !== "channels.key" && !context.startsWith("options."));
+}
+
 type Minded = Pick<Context, "config" | "options" | "candidates" | "ledger" | "events"> & {
   readonly onError: (error: unknown) => void;
 };
@@ -203,24 +219,41 @@ function createPost(
   return { mailer, resets, reminders, wechat: createWeChat(tools), notify: notices.notify };
 }
 
+/** How often it is said of a model that nobody has given it a price. */
+const FALLBACK_AGAIN_MS = 3_600_000;
+
 /** The price book of the options, built again after each change of them. */
-function livePrices(options: Options): () => PriceBook {
-  const read = () =>
-    createPriceBook({
-      modelRatio: options.get("ModelRatio"),
-      completionRatio: options.get("CompletionRatio"),
-      cacheRatio: options.get("CacheRatio"),
-      cacheWriteRatio: options.get("CacheWriteRatio"),
-      audioRatio: options.get("AudioRatio"),
-      audioCompletionRatio: options.get("AudioCompletionRatio"),
-      imageRatio: options.get("ImageRatio"),
-      imageCompletionRatio: options.get("ImageCompletionRatio"),
-      groupRatio: options.get("GroupRatio"),
-      fallbackModelRatio: options.get("FallbackModelRatio"),
-    });
+function livePrices({
+  options,
+  clock,
+  events,
+}: Pick<Context, "options" | "clock" | "events">): () => PriceBook {
+  const said = new Marks();
+  const onFallback = (model: string) => {
+    const nowMs = clock.now();
+    if (said.get(model, nowMs) !== undefined) return;
+    said.set(model, nowMs + FALLBACK_AGAIN_MS, nowMs);
+    events.pricedByFallback({ model });
+  };
+  const read = () => createPriceBook(tablesOf(options), onFallback);
   let book = read();
   options.onChange(() => {
     book = read();
   });
   return () => book;
+}
+
+function tablesOf(options: Options): PriceTables {
+  return {
+    modelRatio: options.get("ModelRatio"),
+    completionRatio: options.get("CompletionRatio"),
+    cacheRatio: options.get("CacheRatio"),
+    cacheWriteRatio: options.get("CacheWriteRatio"),
+    audioRatio: options.get("AudioRatio"),
+    audioCompletionRatio: options.get("AudioCompletionRatio"),
+    imageRatio: options.get("ImageRatio"),
+    imageCompletionRatio: options.get("ImageCompletionRatio"),
+    groupRatio: options.get("GroupRatio"),
+    fallbackModelRatio: options.get("FallbackModelRatio"),
+  };
 }

@@ -69,6 +69,8 @@ export interface Events {
   externalFailed(event: { service: "github" | "wechat" | "pusher"; problem: string }): void;
   /** One try to send a letter. Never the address. */
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
+  /** A model that is in no price table is called: it costs what `FallbackModelRatio` says. */
+  pricedByFallback(event: { model: string }): void;
   optionChanged(event: { option: string; actorId: number }): void;
   rateLimited(event: { limit: string; address: string }): void;
   ledgerRecovered(event: { closed: number }): void;
@@ -192,6 +194,9 @@ export function createEvents(logger: Logger): Events {
     onRelayDone: relayed.add,
     onChannelFailed: failed.add,
     ...accountEvents(logger, counters),
+    pricedByFallback(event) {
+      logger.warn(event, "a model without a price of its own costs FallbackModelRatio");
+    },
     optionChanged(event) {
       logger.info(event, "option changed");
     },

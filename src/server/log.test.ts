@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { Gatherer, redactText } from "./log.ts";
+import { hideSecret, redactText } from "./log/texts.ts";
+import { createLogger, Gatherer } from "./log.ts";
 
 test.each([
   "key sk-proj-abcdefghijklmnopqrst",
@@ -12,9 +13,66 @@ test.each([
   expect(cut).not.toMatch(/abcdefgh|eyJ|hunter2|AIzaSy/);
 });
 
-test("leaves ordinary text alone", () => {
-  const text = "GET https://api.example.com:8443/v1/models risk-free task-force 12:30";
+test.each([
+  "GET https://api.example.com:8443/v1/models risk-free task-force 12:30",
+  'duplicate key value violates unique constraint "users_username_key"',
+  "connect ECONNREFUSED 127.0.0.1:11434",
+  "status 429: Rate limit reached for gpt-4o-mini on tokens per min (TPM): Limit 30000, Used 29000",
+  "cannot read /data/master.key: ENOENT: no such file or directory, open '/data/master.key'",
+  "SyntaxError: Unexpected token < in JSON at position 0",
+  "token exchange: no access_token in the answer; x-request-id: req_0123456789abcdef",
+  "claude-3-5-sonnet-20241022, text-embedding-3-small, deepseek-r1-distill-qwen-32b, hf.co/models",
+  "Error: database is locked\n    at Worker.settle (file:///app/src/server/store/sqlite-thread.ts:97:21)",
+  "无效的令牌：请检查渠道 3 的密钥",
+])("leaves ordinary text alone: %j", (text) => {
   expect(redactText(text)).toBe(text);
+});
+
+test("a secret is cut from the moment it is known, also where it was written before, and as a name", () => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const logger = createLogger({ logLevel: "info", pretty: false, now: () => 0, destination });
+  const write = () => {
+    logger.info({ text: "some odd key of nobody", "some odd key of nobody": 1 }, "some odd key of nobody");
+    return lines.pop();
+  };
+  expect(write()?.match(/some odd key of nobody/g)).toHaveLength(3);
+  hideSecret("some odd key of nobody");
+  expect(write()).toContain('"text":"[redacted]","[redacted]":1,"msg":"[redacted]"');
+});
+
+test("what is cut once is not cut again", () => {
+  const text =
+    'key=abcdefgh1 Bearer abcdefgh1234 {"password":"x y"} https://u:p@h.example/?code=abc sk-abcdefgh12345';
+  const safe = redactText(text);
+  expect(safe).toBe(
+    'key=[redacted] Bearer [redacted] {"password":"[redacted]"} https://[redacted]@h.example/?code=[redacted] [redacted]',
+  );
+  expect(redactText(safe)).toBe(safe);
+});
+
+test.each([
+  "a",
+  "a=",
+  'key="',
+  'key="\\',
+  "key= ",
+  "%2525",
+  "\\\\",
+  "[1,",
+  "<Buffer ",
+  "://a@",
+  "Bearer ",
+  "-----BEGIN A-----",
+  "eyJabcdefgh.",
+  "authorization:",
+  "0123456789abcdef",
+])("a long text of %j takes a moment only", (part) => {
+  const text = part.repeat(16_384 / part.length);
+  redactText(text);
+  const startMs = performance.now();
+  redactText(`${text}!`);
+  expect(performance.now() - startMs).toBeLessThan(100);
 });
 
 test("lines are handed on together, in order and whole: when there are many, soon, or at once when asked", () => {

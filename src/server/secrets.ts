@@ -36,8 +36,11 @@ const SEAL_PREFIX = "v1:";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** Told of each secret that is about to be used or kept, with the context it is sealed under. */
+export type Overhear = (plain: string, context: string) => void;
+
 /** Derives separate keys for hashing and sealing from the master key. */
-export function createSecrets(masterKey: Uint8Array): Secrets {
+export function createSecrets(masterKey: Uint8Array, overhear: Overhear = () => undefined): Secrets {
   const derive = (purpose: string) =>
     Buffer.from(hkdfSync("sha256", masterKey, "", `tollgate ${purpose} v1`, 32));
   const pepper = derive("pepper");
@@ -45,12 +48,17 @@ export function createSecrets(masterKey: Uint8Array): Secrets {
   return {
     hash: (text) => createHmac("sha256", pepper).update(text).digest("base64url"),
     seal(plain, context) {
+      overhear(plain, context);
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", sealKey, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([nonce, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
       return SEAL_PREFIX + body.toString("base64url");
     },
-    open: (sealed, context) => openSealed(sealKey, sealed, context),
+    open(sealed, context) {
+      const plain = openSealed(sealKey, sealed, context);
+      overhear(plain, context);
+      return plain;
+    },
   };
 }
 

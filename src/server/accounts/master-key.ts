@@ -4,7 +4,15 @@
 import { mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "#server/config.ts";
-import { createSecrets, randomHex, randomId, SealError, type Secrets } from "#server/secrets.ts";
+import { hideSecret } from "#server/log/texts.ts";
+import {
+  createSecrets,
+  type Overhear,
+  randomHex,
+  randomId,
+  SealError,
+  type Secrets,
+} from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findOption, insertOptionOnce } from "#server/store/options.ts";
 
@@ -25,9 +33,10 @@ export class MasterKeyError extends Error {
 export const DATA_KEY = { current: "DataKey", next: "DataKeyNext" } as const;
 const SEAL_CONTEXT = "options.DataKey";
 
-/** Reads the key or makes one; writes nothing. Throws: MasterKeyError for a file that is too short to be a key. */
+/** Reads the key or makes one, and keeps it out of every line from then on; writes nothing. Throws: MasterKeyError for a file that is too short to be a key. */
 export async function readMasterKey(config: Pick<Config, "masterKey" | "dataDir">): Promise<MasterKey> {
   if (config.masterKey !== undefined) {
+    hideSecret(config.masterKey);
     return { bytes: Buffer.from(config.masterKey), file: undefined, isNew: false };
   }
   const file = join(config.dataDir, "master.key");
@@ -35,24 +44,32 @@ export async function readMasterKey(config: Pick<Config, "masterKey" | "dataDir"
     if (error.code === "ENOENT") return undefined;
     throw new MasterKeyError(`cannot read ${file}: ${error.message}`, { cause: error });
   });
-  if (text === undefined) return { bytes: Buffer.from(randomHex(64)), file, isNew: true };
+  if (text === undefined) {
+    const made = randomHex(64);
+    hideSecret(made);
+    return { bytes: Buffer.from(made), file, isNew: true };
+  }
   if (text.trim().length < 32)
     throw new MasterKeyError(`${file} holds no master key; restore it from your backup`);
+  hideSecret(text.trim());
   return { bytes: Buffer.from(text.trim()), file, isNew: false };
 }
 
-/** Opens the data key of a database with the master key, or makes one for a new database. Throws: MasterKeyError. */
-export async function unlockSecrets(db: Db, key: MasterKey): Promise<Secrets> {
-  const known = await openDataKey(db, key);
-  if (known !== undefined) return createSecrets(known);
+/**
+ * Opens the data key of a database with the master key, or makes one for a new database; `overhear` is told of all that is
+ * opened and sealed, the data key included. Throws: MasterKeyError.
+ */
+export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear): Promise<Secrets> {
+  const known = await openDataKey(db, key, overhear);
+  if (known !== undefined) return createSecrets(known, overhear);
   // The file first: a database tied to a key that no file holds would be lost.
   if (key.isNew && key.file !== undefined) await writeKeyFile(key.file, key.bytes);
   await insertOptionOnce(db, DATA_KEY.current, sealDataKey(Buffer.from(randomId(), "base64url"), key));
   try {
     // Another node may have been first: what is stored counts.
-    const stored = await openDataKey(db, key);
+    const stored = await openDataKey(db, key, overhear);
     if (stored === undefined) throw new MasterKeyError("the database does not keep what is written to it");
-    return createSecrets(stored);
+    return createSecrets(stored, overhear);
   } catch (error) {
     if (key.isNew && key.file !== undefined) await rm(key.file);
     throw error;
@@ -60,8 +77,12 @@ export async function unlockSecrets(db: Db, key: MasterKey): Promise<Secrets> {
 }
 
 /** The data key, or undefined when the database has none yet. Throws: MasterKeyError when the master key is another one. */
-export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | undefined> {
-  const wrapping = createSecrets(key.bytes);
+export async function openDataKey(
+  db: Db,
+  key: MasterKey,
+  overhear?: Overhear,
+): Promise<Uint8Array | undefined> {
+  const wrapping = createSecrets(key.bytes, overhear);
   const current = await findOption(db, DATA_KEY.current);
   if (current === undefined) return undefined;
   for (const sealed of [current, (await findOption(db, DATA_KEY.next)) ?? ""]) {

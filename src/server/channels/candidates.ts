@@ -4,6 +4,7 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
+import { hideSecret } from "#server/log/texts.ts";
 import { openKey, type Secrets } from "#server/secrets.ts";
 import { type ChannelRow, listLiveChannels, type SealedChannel } from "#server/store/channels.ts";
 import type { Db } from "#server/store/db.ts";
@@ -78,6 +79,8 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
       const seal = `${row.key_hash} ${row.key_sealed}`;
       const key = opened.get(seal) ?? openKey(secrets, row, "channels.key");
       opened.set(seal, key);
+      // Again with each reading: of secrets that nobody names any more the logger forgets the oldest.
+      hideSecret(key);
       return liveChannel(row, provider, key);
     } catch (error) {
       events.backgroundFailed({ task: `open the key of channel ${row.id}`, error });

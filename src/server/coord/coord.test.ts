@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { systemClock } from "#server/clock.ts";
+import { fakeClock, systemClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
 import { createTestDatabase, engines, type TestDatabase } from "#test/stores.ts";
 import type { Coord } from "./coord.ts";
 import { openCoord } from "./open.ts";
+import { LEASE_MS, Places } from "./places.ts";
 
 // SQLite has the engine for one process: both nodes are the same one then.
 describe.each(engines)("coord for %s", (engine) => {
@@ -95,6 +96,50 @@ describe.each(engines)("coord for %s", (engine) => {
       expect(await here.count("unlimited", 1_000, 0)).toEqual({ allowed: true, retryAfterMs: 0 });
     }
   });
+
+  test("gives out as many places as there are, over all nodes, and each again when it is given back", async () => {
+    const turns = Array.from({ length: 30 }, (_, index) => (index % 2 ? here : there).hold("places", 5));
+    const leaves = (await Promise.all(turns)).filter((leave) => leave !== undefined);
+    expect(leaves).toHaveLength(5);
+    expect(await here.hold("places", 5)).toBeUndefined();
+    expect(await here.hold("other places", 1)).toBeDefined();
+    leaves[0]?.();
+    leaves[0]?.();
+    await expect.poll(() => there.hold("places", 5)).toBeDefined();
+    expect(await here.hold("places", 5)).toBeUndefined();
+    // A limit that is raised or lowered counts from now on; 0 is none.
+    expect(await there.hold("places", 6)).toBeDefined();
+    expect(await there.hold("places", 3)).toBeUndefined();
+    expect(await there.hold("places", 0)).toBeDefined();
+  });
+
+  test("finds one of a million places at once", async () => {
+    const startMs = performance.now();
+    expect(await here.hold("many places", 1_000_000)).toBeDefined();
+    expect(performance.now() - startMs).toBeLessThan(200);
+  });
+
+  test.runIf(engine === "postgres")(
+    "frees the places of one who died, and keeps those of one who lives",
+    async () => {
+      const clock = fakeClock();
+      const onError = (error: unknown) => errors.push(error);
+      if (store.dialect !== "postgres") throw new Error("no PostgreSQL");
+      const [dead, alive] = [0, 1].map(() => new Places({ db: store.db, clock, onError }));
+      expect(await dead?.take("lives", 2)).toBeDefined();
+      const leave = await alive?.take("lives", 2);
+      clock.advance(LEASE_MS - 1);
+      await alive?.renew();
+      expect(await alive?.take("lives", 2)).toBeUndefined();
+      clock.advance(1);
+      expect(await alive?.take("lives", 2)).toBeDefined();
+      expect(await alive?.take("lives", 2)).toBeUndefined();
+      leave?.();
+      await expect.poll(() => dead?.take("lives", 2)).toBeDefined();
+      dead?.close();
+      alive?.close();
+    },
+  );
 
   test("remembers until the time is over", async () => {
     expect(await here.remember("code", 100)).toBe(true);

@@ -1,4 +1,4 @@
-// What several processes must agree on, in five verbs. Implementations: memory.ts (one process), postgres.ts (several).
+// What several processes must agree on, in six verbs. Implementations: memory.ts (one process), postgres.ts (several).
 
 /** What can change for everybody. */
 export type Topic = "options" | "channels" | "tokens" | "users";
@@ -18,6 +18,11 @@ export interface Coord {
    * Refused events do not count.
    */
   count(key: string, windowMs: number, limit: number): Promise<Counted>;
+  /**
+   * Takes one of `limit` places of a key, which is given back by calling what is returned; undefined = all are taken. Places of a
+   * process that died are free within half a minute. 0 = no limit.
+   */
+  hold(key: string, limit: number): Promise<(() => void) | undefined>;
   /** True the first time within `ttlMs`. */
   remember(key: string, ttlMs: number): Promise<boolean>;
   close(): Promise<void>;

@@ -10,6 +10,7 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
   const limits = new Marks();
   const seen = new Marks();
   const locked = new Set<string>();
+  const held = new Map<string, number>();
   return {
     publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -29,6 +30,19 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
       if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0 });
       const waitMs = takeTurn(limits, key, { windowMs, limit, nowMs: clock.now() });
       return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs });
+    },
+    hold(key, limit) {
+      const taken = held.get(key) ?? 0;
+      if (limit > 0 && taken >= limit) return Promise.resolve(undefined);
+      held.set(key, taken + 1);
+      let isHeld = true;
+      return Promise.resolve(() => {
+        if (!isHeld) return;
+        isHeld = false;
+        const left = (held.get(key) ?? 1) - 1;
+        if (left > 0) held.set(key, left);
+        else held.delete(key);
+      });
     },
     remember(key, ttlMs) {
       const nowMs = clock.now();

@@ -6,6 +6,7 @@ import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
 import { GCRA_SLACK_MS } from "./marks.ts";
+import { Places } from "./places.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
@@ -38,6 +39,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   await session.connect();
   const timer = setInterval(() => void sweep(deps).catch(onError), SWEEP_MS).unref();
   const locked = new Set<string>();
+  const places = new Places({ db: deps.store.db, clock: deps.clock, onError });
   return {
     async publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -59,9 +61,11 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
       limit <= 0
         ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
         : count(deps, key, { windowMs, limit }),
+    hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : places.take(key, limit)),
     remember: (key, ttlMs) => remember(deps, key, ttlMs),
     async close() {
       clearInterval(timer);
+      places.close();
       await session.close();
     },
   };

@@ -1,6 +1,6 @@
 // What the process tells the person who started it: where it listens, how to log in, where the data is, or what is wrong.
 import type { Context } from "#server/context.ts";
-import { redactText } from "#server/log.ts";
+import { redactText } from "#server/log/texts.ts";
 
 /** An address as Node reports it. */
 type Address = string | { address: string; family: string; port: number } | null;
@@ -46,7 +46,7 @@ const EXPECTED = new Set([
 
 /** One or more lines about why the server did not start, without a stack for what the operator can put right. */
 export function explainFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return redactText(String(error));
   if ("code" in error && error.code === "EADDRINUSE") {
     return "the port is already in use: stop the other program, or choose another with PORT";
   }

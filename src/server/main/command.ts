@@ -17,6 +17,13 @@ const USAGE = `usage:
 
 /** Runs a command of the command line and returns the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
+  // Node by itself would print everything that hangs on an error.
+  for (const fault of ["uncaughtException", "unhandledRejection"]) {
+    process.on(fault, (error: unknown) => {
+      process.stderr.write(`tollgate: ${explainFailure(error)}\n`);
+      process.exit(1);
+    });
+  }
   const [name = "", ...rest] = args;
   const command = COMMANDS[name];
   if (command === undefined) {

@@ -5,8 +5,10 @@ import { type App, createApp, createHttpServer } from "#server/app.ts";
 import { readConfig } from "#server/config.ts";
 import { type Context, createContext } from "#server/context.ts";
 import { startJobs } from "#server/jobs/jobs.ts";
+import { redactText } from "#server/log/texts.ts";
 import { trimMemory } from "#server/store/trim.ts";
 import { banner, explainFailure } from "./banner.ts";
+import { closeGently } from "./close.ts";
 import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
 
 /** How long taking down may take; then the process ends anyway. */
@@ -62,14 +64,16 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
     isDraining = true;
     ctx.logger.info({ signal, timeoutMs: ctx.config.drainTimeoutMs }, "draining");
     app.drain();
-    // Whoever has hung up may not be booked yet.
-    server.close(() => void cutShort(app).then(() => leave(ctx, 0)));
-    // Connections that fall idle after this moment are closed too (G02).
-    setInterval(() => server.closeIdleConnections(), 200).unref();
+    void closeGently(server)
+      // Whoever has hung up may not be booked yet.
+      .then(() => cutShort(app))
+      .then(() => leave(ctx, 0));
     setTimeout(() => void cut(), ctx.config.drainTimeoutMs).unref();
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, onSignal);
 }
+
+const FAULTS = ["uncaughtException", "unhandledRejection"] as const;
 
 /** A fault nobody expected ends the process; calls are settled as far as that is possible (reliability G05). */
 function dieOnFault(ctx: Context, app: App): void {
@@ -81,8 +85,7 @@ function dieOnFault(ctx: Context, app: App): void {
     ctx.logger.fatal({ err: error }, "unexpected fault, ending");
     void end();
   };
-  process.on("uncaughtException", die);
-  process.on("unhandledRejection", die);
+  for (const fault of FAULTS) process.off(fault, failStart).on(fault, die);
 }
 
 /** From here on code that runs often is optimized: main.ts had switched that off for the start. */
@@ -90,13 +93,19 @@ function optimizeCode(): void {
   for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--${compiler}`);
 }
 
+function failStart(error: unknown): never {
+  say(`tollgate: ${explainFailure(error)}`);
+  process.exit(1);
+}
+
 /** Starts the server and returns when it listens. Ends the process with a sentence when it cannot. */
 export async function serve(): Promise<void> {
+  // Until `dieOnFault` takes over: Node by itself would print everything that hangs on an error.
+  for (const fault of FAULTS) process.on(fault, failStart);
   try {
     await start();
   } catch (error) {
-    say(`tollgate: ${explainFailure(error)}`);
-    process.exit(1);
+    failStart(error);
   }
 }
 
@@ -107,7 +116,7 @@ async function start(): Promise<void> {
     return;
   }
   const onFatal = (error: Error) => {
-    say(`tollgate: ${error.message}`);
+    say(`tollgate: ${redactText(error.message)}`);
     process.exit(1);
   };
   const ctx = await createContext(config, { onFatal });

@@ -53,6 +53,16 @@ test("refuses unpriced models unless there is a fallback", () => {
   });
 });
 
+test("tells of models that only the fallback prices, each time, and of no other", () => {
+  const told: string[] = [];
+  const book = createPriceBook(tables({ fallbackModelRatio: 30, modelRatio: { real: 1 } }), (model) =>
+    told.push(model),
+  );
+  for (const name of ["nobody-knows", "gpt-4", "nobody-knows"]) book.find(name, name, "default");
+  book.find("alias", "real", "default");
+  expect(told).toEqual(["nobody-knows", "nobody-knows"]);
+});
+
 test.each(["constructor", "__proto__", "toString"])("knows no price of %s", (name) => {
   expect(createPriceBook(tables()).find(name, name, name)).toBeUndefined();
 });

@@ -71,17 +71,25 @@ interface Shelf {
   readonly tiers: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Builds the book for one state of the options. */
-export function createPriceBook(tables: PriceTables): PriceBook {
+/** Builds the book for one state of the options. `onFallback` is told whenever a model is found that only the fallback prices. */
+export function createPriceBook(
+  tables: PriceTables,
+  onFallback: (model: string) => void = () => undefined,
+): PriceBook {
   const shelf = { tables, tiers: tiersOf(tables.modelRatio) };
   const kept = new Map<string, Price | undefined>();
+  function look(model: string, upstreamModel: string, group: string): Price | undefined {
+    const key = `${model}\n${upstreamModel}\n${group}`;
+    if (kept.has(key)) return kept.get(key);
+    const price = findPrice(shelf, [model, upstreamModel], group);
+    if (kept.size >= KEPT_PRICES) kept.clear();
+    kept.set(key, price);
+    return price;
+  }
   return {
     find(model, upstreamModel, group) {
-      const key = `${model}\n${upstreamModel}\n${group}`;
-      if (kept.has(key)) return kept.get(key);
-      const price = findPrice(shelf, [model, upstreamModel], group);
-      if (kept.size >= KEPT_PRICES) kept.clear();
-      kept.set(key, price);
+      const price = look(model, upstreamModel, group);
+      if (price?.isFallback) onFallback(model);
       return price;
     },
   };
@@ -101,7 +109,7 @@ function findPrice(shelf: Shelf, models: readonly string[], group: string): Pric
   const [name = ""] = names;
   if (tables.fallbackModelRatio === null) return undefined;
   const modelRatio = String(tables.fallbackModelRatio);
-  return createPrice(baseRatios(tables, name, { modelRatio, groupRatio }));
+  return { ...createPrice(baseRatios(tables, name, { modelRatio, groupRatio })), isFallback: true };
 }
 
 /** An own entry of a table; `constructor` and the like are no models. */

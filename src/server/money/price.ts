@@ -49,6 +49,8 @@ export interface Price extends PriceRatios {
   readonly words: { readonly ratios: string; readonly group: string; readonly factors: string };
   /** Prices of the whole request when its input is longer than `above` LLM tokens, the shortest first. */
   readonly tiers: readonly Tier[];
+  /** The model is in no table: it costs what unknown ones cost. */
+  readonly isFallback?: boolean;
 }
 
 export interface Tier {

@@ -142,11 +142,11 @@ describe("calls at once", () => {
     const leaving = new AbortController();
     const before = upstream.journal.length;
     const left = ask(QUESTION, { key: one, signal: leaving.signal }).catch(() => undefined);
-    await expect.poll(() => upstream.journal.length - before).toBe(1);
+    await expect.poll(() => upstream.journal.length - before, { timeout: 5_000 }).toBe(1);
     leaving.abort();
     await left;
     upstream.script(json(chatReply("hi")));
-    await expect.poll(() => status(one)).toBe(200);
+    await expect.poll(() => status(one), { timeout: 5_000 }).toBe(200);
   });
 
   test("one user with hundreds of streams is held to the limit while others go on", async () => {

@@ -1,7 +1,6 @@
-// How many calls tokens and users may begin in a minute and have running at once (reliability L06, R25). Counted in this process
-// alone: looking anything up elsewhere would cost more than most calls. Off unless the operator sets a limit.
-import type { Clock } from "#server/clock.ts";
-import { Marks, takeTurn } from "#server/coord/marks.ts";
+// How many calls tokens and users may begin in a minute and have running at once (reliability L06, R25): counted over all nodes,
+// which costs a question to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
+import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
 import type { Options } from "#server/options.ts";
 import type { Caller } from "./admit.ts";
@@ -9,7 +8,15 @@ import { Refusal, refusals } from "./refusal.ts";
 
 export interface RelayLimits {
   /** Lets a call begin; the caller of this says when it is over. Throws: Refusal 429. */
-  begin(caller: Pick<Caller, "tokenId" | "userId">, address: string): () => void;
+  begin(caller: Pick<Caller, "tokenId" | "userId">, address: string): Leave | Promise<Leave>;
+}
+
+type Leave = () => void;
+
+/** Whom a limit is for, and what it is; 0 = none. */
+interface Limit {
+  readonly name: string;
+  readonly most: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -20,51 +27,58 @@ function nothing(): void {
 
 export function createRelayLimits(parts: {
   readonly options: Pick<Options, "get">;
-  readonly clock: Clock;
+  readonly coord: Pick<Coord, "count" | "hold">;
   readonly events: Pick<Events, "rateLimited">;
 }): RelayLimits {
-  const { options, clock, events } = parts;
-  const begun = new Marks();
-  const running = new Map<string, number>();
+  const { options, coord, events } = parts;
 
   /** Throws: when a name has begun too many calls in the last minute. */
-  function count(name: string, limit: number, address: string): void {
-    if (limit === 0) return;
-    const waitMs = takeTurn(begun, name, { windowMs: MINUTE_MS, limit, nowMs: clock.now() });
-    if (waitMs === 0) return;
+  async function count({ name, most }: Limit, address: string): Promise<void> {
+    if (most === 0) return;
+    const { allowed, retryAfterMs } = await coord.count(`relay ${name}`, MINUTE_MS, most);
+    if (allowed) return;
     events.rateLimited({ limit: "relay_rate", address });
-    throw new Refusal(refusals.tooMany(waitMs));
+    throw new Refusal(refusals.tooMany(retryAfterMs));
   }
 
-  function refuseFull(name: string, limit: number, address: string): void {
-    if (limit === 0 || (running.get(name) ?? 0) < limit) return;
+  /** Throws: when too many calls of a name are running. */
+  async function hold({ name, most }: Limit, address: string): Promise<Leave> {
+    if (most === 0) return nothing;
+    const leave = await coord.hold(`relay ${name}`, most);
+    if (leave !== undefined) return leave;
     events.rateLimited({ limit: "relay_running", address });
     throw new Refusal(refusals.tooManyAtOnce());
   }
 
-  function add(name: string, change: 1 | -1): void {
-    const left = (running.get(name) ?? 0) + change;
-    if (left > 0) running.set(name, left);
-    else running.delete(name);
+  async function enter(running: readonly Limit[], begun: readonly Limit[], address: string): Promise<Leave> {
+    const places = await Promise.allSettled(running.map((limit) => hold(limit, address)));
+    const leave = () => {
+      for (const place of places) if (place.status === "fulfilled") place.value();
+    };
+    try {
+      // Who is full does not use up what he may begin.
+      for (const place of places) if (place.status === "rejected") throw place.reason;
+      for (const limit of begun) await count(limit, address);
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
   return {
     begin({ tokenId, userId }, address) {
-      const [token, user] = [`token ${tokenId}`, `user ${userId}`];
-      const tokenRunning = options.get("TokenConcurrency");
-      const userRunning = options.get("UserConcurrency");
-      // Who is full does not use up what he may begin.
-      refuseFull(token, tokenRunning, address);
-      refuseFull(user, userRunning, address);
-      count(token, options.get("TokenRequestsPerMinute"), address);
-      count(user, options.get("UserRequestsPerMinute"), address);
-      if (tokenRunning === 0 && userRunning === 0) return nothing;
-      add(token, 1);
-      add(user, 1);
-      return () => {
-        add(token, -1);
-        add(user, -1);
+      const atOnce = { token: options.get("TokenConcurrency"), user: options.get("UserConcurrency") };
+      const perMinute = {
+        token: options.get("TokenRequestsPerMinute"),
+        user: options.get("UserRequestsPerMinute"),
       };
+      if (atOnce.token + atOnce.user + perMinute.token + perMinute.user === 0) return nothing;
+      const both = (most: typeof atOnce) => [
+        { name: `token ${tokenId}`, most: most.token },
+        { name: `user ${userId}`, most: most.user },
+      ];
+      return enter(both(atOnce), both(perMinute), address);
     },
   };
 }

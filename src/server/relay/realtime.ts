@@ -164,7 +164,7 @@ async function connect(
   const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
   const caller = await admission.admit(offers, address);
   const model = modelIn(req.url ?? "");
-  Object.assign(talk, { caller, model, leave: limits.begin(caller, address) });
+  Object.assign(talk, { caller, model, leave: await limits.begin(caller, address) });
   const candidates = await findCandidates(rooms, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
   const bill = new RealtimeBill(tools, { caller, model }, price);

@@ -125,7 +125,7 @@ async function relay(
   try {
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
-    journey.leave = rooms.limits.begin(caller, address);
+    journey.leave = await rooms.limits.begin(caller, address);
     const incoming = await read(req, { route, asked }, await rooms.readBody(req, door.gone));
     journey.incoming = incoming;
     // Claude Code waits long, what stands between often does not.
@@ -223,7 +223,7 @@ async function count(
   const passHeaders = formatHeaders(req, route.endpoint);
   const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
   // It costs nothing, but it is work.
-  const leave = rooms.limits.begin(caller, addressOf(req, rooms.ctx.config.trustedProxies));
+  const leave = await rooms.limits.begin(caller, addressOf(req, rooms.ctx.config.trustedProxies));
   try {
     const bytes = await rooms.readBody(req, door.gone);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));

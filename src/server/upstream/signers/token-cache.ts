@@ -2,6 +2,7 @@
 // many calls wait for it, refreshed ahead of its end, bounded. A cache of this process: losing it costs one exchange.
 import type { Egress } from "#server/egress/dispatcher.ts";
 import { fetchJson, type JsonResult } from "#server/egress/fetch-json.ts";
+import { hideSecret } from "#server/log/texts.ts";
 import { sha256Hex } from "#server/secrets.ts";
 import { networkFault, type RelayFault, statusFault, unreadableFault } from "#server/upstream/fault.ts";
 
@@ -159,6 +160,7 @@ class Tokens implements TokenCache {
 }
 
 function store(entry: Entry, token: Token, { aheadMs }: TokenSource, nowMs: number): void {
+  hideSecret(token.text, true);
   entry.token = token.text;
   entry.expiresAtMs = nowMs + token.lifetimeMs;
   entry.renewAtMs = entry.expiresAtMs - Math.min(aheadMs, token.lifetimeMs / 2);

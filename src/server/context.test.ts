@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { fakeClock } from "#server/clock.ts";
+import { createTestApp } from "#test/app.ts";
+import { createLogger } from "./log.ts";
+
+test("a model that only the fallback prices is named in the log, once an hour", async () => {
+  const clock = fakeClock();
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const logger = createLogger({ logLevel: "warn", pretty: false, now: clock.now, destination });
+  const { ctx, close } = await createTestApp({ clock, logger });
+  const find = (model: string) => ctx.prices().find(model, model, "default");
+  const named = () => lines.splice(0).map((line) => [JSON.parse(line).level, JSON.parse(line).model]);
+  expect([find("gpt-4"), find("nobody-knows")]).toEqual([expect.anything(), undefined]);
+  expect(named()).toEqual([]);
+  await ctx.options.set("FallbackModelRatio", "30");
+  for (const model of ["nobody-knows", "gpt-4", "nobody-knows", "another", "another"]) find(model);
+  expect(named()).toEqual([
+    ["warn", "nobody-knows"],
+    ["warn", "another"],
+  ]);
+  clock.advance(3_599_999);
+  await ctx.options.set("FallbackModelRatio", "31");
+  find("nobody-knows");
+  expect(named()).toEqual([]);
+  clock.advance(1);
+  find("nobody-knows");
+  expect(named()).toEqual([["warn", "nobody-knows"]]);
+  await close();
+});

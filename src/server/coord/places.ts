@@ -1,0 +1,83 @@
+// Places that several processes share: each is a row with a lease, so that one who dies gives them back. Never more are taken
+// than there are.
+import { sql } from "kysely";
+import type { Clock } from "#server/clock.ts";
+import type { Db } from "#server/store/db.ts";
+
+/** After so long without a sign of life a place is free again. */
+export const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** Others may take the same free place in the same moment. */
+const MAX_TRIES = 10;
+
+export interface PlacesDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The places that this process holds. */
+export class Places {
+  readonly #deps: PlacesDeps;
+  readonly #held = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(deps: PlacesDeps) {
+    this.#deps = deps;
+    this.#timer = setInterval(() => void this.renew().catch(deps.onError), RENEW_MS).unref();
+  }
+
+  /** Takes one of the places of a key. Returns the way to give it back; undefined = none is free. */
+  async take(key: string, limit: number): Promise<(() => void) | undefined> {
+    for (let turn = 0; turn < MAX_TRIES; turn += 1) {
+      const { isFull, taken } = await this.#try(key, limit);
+      if (taken !== undefined) return this.#hold(taken);
+      if (isFull) return undefined;
+    }
+    return undefined;
+  }
+
+  /** Says that this process lives. */
+  async renew(): Promise<void> {
+    if (this.#held.size === 0) return;
+    const untilMs = this.#deps.clock.now() + LEASE_MS;
+    await sql`UPDATE coord_marks SET until_ms = ${untilMs} WHERE key = ANY(${[...this.#held]})`.execute(
+      this.#deps.db,
+    );
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #try(key: string, limit: number): Promise<{ isFull: boolean; taken: string | undefined }> {
+    const nowMs = this.#deps.clock.now();
+    // Whoever looks from different ends seldom meets. One row per place that is taken, so that looking is cheap.
+    const first = Math.floor(Math.random() * limit);
+    const { rows } = await sql<{ free: string | null; taken: string | null }>`
+      WITH free AS MATERIALIZED (
+        SELECT place.key FROM (
+          SELECT ${`place:${key}:`} || ((${first}::bigint + generate_series(0, ${limit}::bigint - 1)) % ${limit}::bigint) AS key
+        ) AS place
+        WHERE NOT EXISTS (SELECT FROM coord_marks AS mark WHERE mark.key = place.key AND mark.until_ms > ${nowMs})
+        LIMIT 1
+      ), taken AS (
+        INSERT INTO coord_marks AS mark (key, until_ms)
+        SELECT key, ${nowMs + LEASE_MS}::double precision FROM free
+        ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${nowMs}
+        RETURNING key
+      )
+      SELECT (SELECT key FROM free) AS free, (SELECT key FROM taken) AS taken`.execute(this.#deps.db);
+    const [row] = rows;
+    return { isFull: (row?.free ?? null) === null, taken: row?.taken ?? undefined };
+  }
+
+  #hold(place: string): () => void {
+    this.#held.add(place);
+    return () => {
+      if (!this.#held.delete(place)) return;
+      const { db, onError } = this.#deps;
+      sql`DELETE FROM coord_marks WHERE key = ${place}`.execute(db).catch(onError);
+    };
+  }
+}

@@ -1,0 +1,91 @@
+// Limits of tokens and users hold over all nodes of one PostgreSQL together (reliability L06).
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/postgres.ts";
+import { errorOf, QUESTION } from "#test/relay-world.ts";
+import { seedToken, seedUser } from "#test/seed.ts";
+
+const MASTER_KEY = "one master key for both nodes of the test";
+
+/** On a busy machine. */
+const PATIENCE = { timeout: 5_000 };
+
+let database: PostgresDatabase;
+let upstream: FakeUpstream;
+const apps: TestApp[] = [];
+const urls: string[] = [];
+
+beforeAll(async () => {
+  database = await createPostgresDatabase();
+  upstream = await createFakeUpstream();
+  for (let node = 0; node < 2; node += 1) {
+    const app = await createTestApp({ databaseUrl: database.url, env: { MASTER_KEY } });
+    apps.push(app);
+    urls.push(await app.listen());
+  }
+  const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
+  await first().call(asRoot, "POST", "/api/channel/", draft);
+  await vi.waitFor(() => expect(apps[1]?.ctx.candidates.find("default", "gpt-4")).toHaveLength(1), 5_000);
+});
+afterAll(async () => {
+  for (const app of apps) await app.close();
+  await upstream.close();
+  await database.drop();
+});
+
+function first(): TestApp {
+  return apps[0] ?? expect.fail();
+}
+
+async function limit(option: "TokenRequestsPerMinute" | "UserConcurrency", most: number): Promise<void> {
+  await first().ctx.options.set(option, String(most));
+  await expect.poll(() => apps.map(({ ctx }) => ctx.options.get(option)), PATIENCE).toEqual([most, most]);
+}
+
+async function newcomer(name: string): Promise<string> {
+  const { id } = await seedUser(first().ctx, name);
+  return (await seedToken(first().ctx, id)).key;
+}
+
+function ask(node: number, key: string): Promise<Response> {
+  return fetch(`${urls[node]}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer sk-${key}` },
+    body: JSON.stringify(QUESTION),
+  });
+}
+
+test("calls a minute count together, whichever node takes them", async () => {
+  upstream.script(json(chatReply("hi")));
+  await limit("TokenRequestsPerMinute", 6);
+  const key = await newcomer("minute");
+  const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => ask(index % 2, key)));
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(6);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  await limit("TokenRequestsPerMinute", 0);
+});
+
+test("calls at once count together, and room on one node is room on the other", async () => {
+  const opened = Promise.withResolvers<void>();
+  upstream.script(
+    (res) =>
+      void opened.promise.then(() =>
+        res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(chatReply("hi"))),
+      ),
+  );
+  await limit("UserConcurrency", 4);
+  const key = await newcomer("at-once");
+  const before = upstream.journal.length;
+  const answers = Array.from({ length: 12 }, (_, index) => ask(index % 2, key));
+  await expect.poll(() => upstream.journal.length - before, PATIENCE).toBe(4);
+  expect(await errorOf(await ask(1, key))).toMatchObject({ status: 429, code: "concurrency_limit_exceeded" });
+  opened.resolve();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(4);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(8);
+  upstream.script(json(chatReply("hi")));
+  for (const node of [0, 1]) await expect.poll(async () => (await ask(node, key)).status, PATIENCE).toBe(200);
+  await limit("UserConcurrency", 0);
+});
