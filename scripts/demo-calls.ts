@@ -135,6 +135,7 @@ async function book(
       first_byte_time: firstByteMs,
       is_stream: told.isStream ? 1 : 0,
       estimated: 0,
+      trail: "",
     },
   });
   tell(ctx, {

@@ -139,7 +139,15 @@ const bill = (
   channelId,
   charge,
   usage: { promptTokens: 3, completionTokens: 4, cachedTokens: 0 },
-  log: { content: "", model_name: "m", elapsed_time: 1, first_byte_time: 1, is_stream: 0, estimated: 0 },
+  log: {
+    content: "",
+    model_name: "m",
+    elapsed_time: 1,
+    first_byte_time: 1,
+    is_stream: 0,
+    estimated: 0,
+    trail: "",
+  },
 });
 
 const settle = onOpen("settle", async (call, charge, model, real) => {

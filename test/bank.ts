@@ -21,6 +21,7 @@ export const logPart = {
   first_byte_time: 3,
   is_stream: 1,
   estimated: 0,
+  trail: "",
 };
 
 let serial = 0;

@@ -104,6 +104,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
           first_byte_time: 1,
           is_stream: 0,
           estimated: 0,
+          trail: "",
         },
       });
     };

@@ -1,7 +1,7 @@
 // The usage log through the API: who sees what, search, clearing, and that none of it touches money (contract 3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { audit } from "#server/money/audit.ts";
-import { TRAIL_MARK, withTrail } from "#server/store/log-trail.ts";
+import { printTrail } from "#server/store/log-trail.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seed.ts";
@@ -45,14 +45,15 @@ describe.each(databases)("the usage log on $name", (database) => {
             first_byte_time: 1,
             is_stream: 0,
             estimated: 0,
+            trail: "",
           }
         : null,
     });
   }
-  async function note(user: SeededUser, type: number, content: string): Promise<void> {
+  async function note(user: SeededUser, type: number, content: string, trail = ""): Promise<void> {
     const created_at = app.ctx.clock.seconds();
     const { id: user_id, username } = user;
-    await insertLog(app.ctx.db, newLog({ user_id, username, created_at, type, content }));
+    await insertLog(app.ctx.db, newLog({ user_id, username, created_at, type, content, trail }));
   }
 
   test("administrators search everybody's entries, users their own without channels", async () => {
@@ -83,7 +84,7 @@ describe.each(databases)("the usage log on $name", (database) => {
       { channelId, error: "upstream_500" },
       { channelId: 999, error: "do_request_failed" },
     ];
-    await note(alice, 2, withTrail(text, trail));
+    await note(alice, 2, text, printTrail(trail));
     const newest = async (who: SeededUser["who"], path: string) => (await app.call(who, "GET", path)).data[0];
     const seen = {
       content: text,
@@ -98,7 +99,7 @@ describe.each(databases)("the usage log on $name", (database) => {
     const own = { content: text, trail: [], channel: 0 };
     expect(await newest(alice.who, "/api/log/self/")).toMatchObject(own);
     expect(await newest(alice.who, `/api/log/self/search?keyword=${find}`)).toMatchObject(own);
-    const guess = encodeURIComponent(`${text}${TRAIL_MARK}${channelId}`);
+    const guess = encodeURIComponent(`${channelId}:upstream`);
     expect((await app.call(alice.who, "GET", `/api/log/self/search?keyword=${guess}`)).data).toEqual([]);
   });
 

@@ -64,6 +64,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
           first_byte_time: 300,
           is_stream: 0,
           estimated: 0,
+          trail: "",
         },
       });
     }

@@ -43,5 +43,6 @@ export async function recordTest(
     first_byte_time: 0,
     is_stream: 0,
     estimated: 0,
+    trail: "",
   });
 }

@@ -121,7 +121,7 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
   ]);
   expect(report).toContain("channels with several keys keep the first one: ark");
   const log = await store.db.selectFrom("logs").selectAll().where("id", "=", 1).executeTakeFirst();
-  expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4 });
+  expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4, trail: "" });
   expect(await store.db.selectFrom("logs").select("type").distinct().orderBy("type").execute()).toEqual([
     { type: 2 },
     { type: 4 },

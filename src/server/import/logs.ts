@@ -85,6 +85,7 @@ function logOf(row: SourceRow, family: Family): LogRow {
     first_byte_time: whole(other["frt"]),
     is_stream: flagOf(row, "is_stream") ? 1 : 0,
     estimated: 0,
+    trail: "",
   };
 }
 

@@ -35,7 +35,7 @@ const PROGRAM = `
     }
     if (n % 7 === 0) return ledger.release(requestId);
     const charge = BigInt(n % 20);
-    const log = { content: "", model_name: "m", elapsed_time: 1, first_byte_time: 1, is_stream: 0, estimated: 0 };
+    const log = { content: "", model_name: "m", elapsed_time: 1, first_byte_time: 1, is_stream: 0, estimated: 0, trail: "" };
     const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
     await ledger.settle({ requestId, ...account, channelId: 0, charge, usage, log });
     process.stdout.write(requestId + " " + charge + "\\n");

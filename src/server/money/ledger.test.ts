@@ -178,6 +178,24 @@ describe.each(engines)("ledger on %s", (engine) => {
     expect((await getUser(bank.db, account.userId)).request_count).toBe(2);
   });
 
+  test("keeps who failed before beside the text, whatever is added to that", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 100n, remain: 10n });
+    const held = order(account, 10n);
+    await bank.ledger.reserve(held);
+    const log = { ...logPart, trail: "999:upstream_500,998:do_request_failed" };
+    await bank.ledger.settle({ ...bill(held, 15n), log });
+    await bank.ledger.settle(bill(order(account, 0n), 0n));
+    const [plain, entry] = await bank.logsOf(account);
+    expect(entry).toMatchObject({
+      content: "模型倍率 1（余额不足，少收 5）",
+      trail: [
+        { channelId: 999, channelName: "", error: "upstream_500" },
+        { channelId: 998, channelName: "", error: "do_request_failed" },
+      ],
+    });
+    expect(plain).toMatchObject({ content: "模型倍率 1", trail: [] });
+  });
+
   test("stores whatever an upstream reported and a caller typed", async () => {
     const account = await seedAccount(bank.db, bank.ledger, { quota: 100n });
     const held = { ...order(account, 0n), modelName: `odd\u0000${"x".repeat(500)}` };

@@ -320,5 +320,6 @@ function cleanLog(log: SettlementLog): SettlementLog {
     first_byte_time: whole(log.first_byte_time),
     is_stream: log.is_stream === 0 ? 0 : 1,
     estimated: log.estimated === 0 ? 0 : 1,
+    trail: log.trail,
   };
 }

@@ -16,7 +16,7 @@ export type ReserveVerdict = "reserved" | "user_quota" | "token_quota" | "user_d
 /** The parts of a log entry that the caller knows; everything else follows from the settlement and the stored rows. */
 export type SettlementLog = Pick<
   LogRow,
-  "content" | "model_name" | "elapsed_time" | "first_byte_time" | "is_stream" | "estimated"
+  "content" | "model_name" | "elapsed_time" | "first_byte_time" | "is_stream" | "estimated" | "trail"
 >;
 
 export interface ReserveOrder {

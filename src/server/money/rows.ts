@@ -222,6 +222,7 @@ export const LOG_SHEET: Sheet<NewLog> = {
     ["first_byte_time", "int"],
     ["is_stream", "int"],
     ["estimated", "int"],
+    ["trail", "text"],
   ],
   values: (log) => [
     log.user_id,
@@ -242,6 +243,7 @@ export const LOG_SHEET: Sheet<NewLog> = {
     log.first_byte_time,
     log.is_stream,
     log.estimated,
+    log.trail,
   ],
 };
 

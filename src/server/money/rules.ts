@@ -218,6 +218,7 @@ function recover(desk: Desk, { requestId, deadNode }: Of<"recover">): boolean {
       first_byte_time: 0,
       is_stream: 0,
       estimated: 1,
+      trail: "",
     },
   });
   return true;

@@ -39,7 +39,15 @@ const settle = (requestId: string, charge: bigint): Operation => ({
   channelId: 3,
   charge,
   usage: { promptTokens: 5, completionTokens: 6, cachedTokens: 1 },
-  log: { content: "c", model_name: "m", elapsed_time: 1, first_byte_time: 1, is_stream: 0, estimated: 0 },
+  log: {
+    content: "c",
+    model_name: "m",
+    elapsed_time: 1,
+    first_byte_time: 1,
+    is_stream: 0,
+    estimated: 0,
+    trail: "",
+  },
 });
 
 const one = (sql: string) => database.prepare(sql).get();
@@ -95,6 +103,21 @@ test("entries that were not sorted in before the end are found again, with exact
     expect(sums("log_sums", `dimension = '${dimension}' AND hour = 3600`)).toEqual(all);
   expect(sums("log_rollups", "user_id = 1 AND token_name = 't' AND channel_id = 3")).toEqual(all);
   expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 2 });
+});
+
+test("an entry that waits and one that is sorted in tell who failed before", () => {
+  const call = settle("a", 15n);
+  if (call.kind !== "settle" || call.log === null) throw new Error("a settlement with a log");
+  group({ ...call, log: { ...call.log, trail: "3:upstream_500" } }, settle("b", 5n));
+  const trails = (table: string) =>
+    database
+      .prepare(`SELECT trail FROM ${table} ORDER BY id`)
+      .all()
+      .map(({ trail }) => trail);
+  expect(trails("recent_logs")).toEqual(["3:upstream_500", ""]);
+  run(database, SORT_IN);
+  expect(trails("recent_logs")).toEqual([]);
+  expect(trails("logs")).toEqual(["3:upstream_500", ""]);
 });
 
 test("many entries are sorted in without being asked for", () => {

@@ -14,6 +14,7 @@ const log = fc.record({
   first_byte_time: count,
   is_stream: fc.constantFrom(0, 1),
   estimated: fc.constantFrom(0, 1),
+  trail: text,
 });
 const usage = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count });
 const seen = fc.record({ charge: amount, promptTokens: count, completionTokens: count, channelId: count });

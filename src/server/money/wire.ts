@@ -13,6 +13,7 @@ type LogWire = readonly [
   firstByteMs: number,
   isStream: number,
   estimated: number,
+  trail: string,
 ];
 type ReserveWire = readonly [kind: 0, id: string, user: number, token: number, amount: Amount, model: string];
 type SettleWire = readonly [
@@ -70,14 +71,22 @@ function encodeOperation(operation: Operation): OperationWire {
     cachedTokens,
     log === null
       ? null
-      : [log.content, log.model_name, log.elapsed_time, log.first_byte_time, log.is_stream, log.estimated],
+      : [
+          log.content,
+          log.model_name,
+          log.elapsed_time,
+          log.first_byte_time,
+          log.is_stream,
+          log.estimated,
+          log.trail,
+        ],
   ];
 }
 
 function decodeLog(wire: LogWire | null): SettlementLog | null {
   if (wire === null) return null;
-  const [content, model_name, elapsed_time, first_byte_time, is_stream, estimated] = wire;
-  return { content, model_name, elapsed_time, first_byte_time, is_stream, estimated };
+  const [content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail] = wire;
+  return { content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail };
 }
 
 function decodeOperation(wire: OperationWire): Operation {

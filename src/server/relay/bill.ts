@@ -3,7 +3,7 @@
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
-import { type Failure, withTrail } from "#server/store/log-trail.ts";
+import { type Failure, printTrail } from "#server/store/log-trail.ts";
 import { valuesOf } from "#server/upstream/body.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
 import type { Heard } from "#server/upstream/courses/course.ts";
@@ -178,12 +178,13 @@ export class Account {
       mayWait: incoming.isStream,
       log: this.tools.options.get("LogConsumeEnabled")
         ? {
-            content: withTrail(content, trail),
+            content,
             model_name: incoming.model,
             elapsed_time: elapsedMs,
             first_byte_time: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
             is_stream: incoming.isStream ? 1 : 0,
             estimated: isEstimated ? 1 : 0,
+            trail: printTrail(trail),
           }
         : null,
     });

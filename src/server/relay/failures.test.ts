@@ -1,7 +1,7 @@
 // Upstreams that fail: nothing is charged, another channel is tried, and nobody learns too much.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { splitTrail } from "#server/store/log-trail.ts";
+import { parseTrail } from "#server/store/log-trail.ts";
 import {
   chatReply,
   chunk,
@@ -108,8 +108,9 @@ describe("upstreams that fail", () => {
         channel: good,
       });
       // Administrators are told who failed first, and how.
-      const { trail } = splitTrail(log?.content ?? "");
-      expect(trail).toEqual([{ channelId: bad, error: expect.stringMatching(/^(upstream_\d+|[a-z_]+)$/) }]);
+      expect(parseTrail(log?.trail ?? "")).toEqual([
+        { channelId: bad, error: expect.stringMatching(/^(upstream_\d+|[a-z_]+)$/) },
+      ]);
       const used = await world.ctx.db
         .selectFrom("channels")
         .select("used_quota")

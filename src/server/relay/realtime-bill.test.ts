@@ -45,6 +45,27 @@ async function makeSpeech(talk: Talk, pieces: number): Promise<void> {
   }
 }
 
+it("the entry of each response tells who was called in vain before the conversation began", async () => {
+  await world.setOption("RetryTimes", "1");
+  const bad = await world.addChannel({ type: 1, baseUrl: "http://127.0.0.1:9", models: model, priority: 5 });
+  provider.script((talk) => {
+    talk.say({ type: "session.created", session: {} });
+    for (const id of ["a", "b"]) talk.say({ type: "response.done", response: { id, usage: usage(1) } });
+  });
+  const { entries } = await world.costOf(async () => {
+    const client = open();
+    await client.until("response.done", 2);
+    client.socket.close();
+    await client.closed;
+  });
+  expect(entries).toBe(2);
+  const logs = world.ctx.db.selectFrom("logs").select(["content", "trail"]).orderBy("id", "desc").limit(2);
+  for (const { content, trail } of await logs.execute()) {
+    expect(trail).toBe(`${bad}:do_request_failed`);
+    expect(content).not.toContain("do_request_failed");
+  }
+});
+
 it("more is set aside while a long response is made", async () => {
   const extend = vi.spyOn(world.ctx.ledger, "extend");
   const done = { type: "response.done", response: { id: "r", usage: usage(2_000) } };

@@ -4,7 +4,6 @@ import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
 import { newRequestId } from "#server/secrets.ts";
-import { type Failure, withTrail } from "#server/store/log-trail.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { asNumber, type JsonRecord, type TokenUsage } from "#server/upstream/hub.ts";
 import type { RealtimeNews } from "#server/upstream/realtime-events.ts";
@@ -58,8 +57,8 @@ const REMARK_ANOMALOUS = "（上游用量异常，已按上限计）";
 export class RealtimeBill {
   /** LLM tokens and quota booked so far, for the log line at the end. */
   readonly total = { promptTokens: 0, completionTokens: 0, charged: 0n };
-  /** Channels that were called in vain before the conversation began. */
-  trail: readonly Failure[] = [];
+  /** Channels that were called in vain before the conversation began, as the log keeps them. */
+  trail = "";
   readonly #tools: BillTools;
   readonly #speaker: Speaker;
   #price: Price;
@@ -242,12 +241,13 @@ export class RealtimeBill {
       usage,
       log: options.get("LogConsumeEnabled")
         ? {
-            content: withTrail(content, this.trail),
+            content,
             model_name: model,
             elapsed_time: clock.now() - startedMs,
             first_byte_time: firstMs === 0 ? 0 : Math.max(1, firstMs - startedMs),
             is_stream: 1,
             estimated: isEstimated ? 1 : 0,
+            trail: this.trail,
           }
         : null,
     });

@@ -3,6 +3,7 @@
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { newRequestId } from "#server/secrets.ts";
+import { printTrail } from "#server/store/log-trail.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime.ts";
 import { type Caller, parseCredential } from "./admit.ts";
@@ -179,7 +180,7 @@ async function connect(
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);
   });
-  bill.trail = talk.trail;
+  bill.trail = printTrail(talk.trail);
   return { line, bill };
 }
 

@@ -62,6 +62,7 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   const db = createSqliteKysely(files);
   try {
     await migrate({ db, dialect: "sqlite", backupFile: files.file, ...only(options.migrations) });
+    files.isMigrating = false;
   } catch (error) {
     await db.destroy();
     throw error;

@@ -3,7 +3,7 @@ import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./db.ts";
 import { type LogFilter, logsOf, newestOnly, planLogs } from "./log-filter.ts";
 import { noteSpan } from "./log-spans.ts";
-import { type Failure, splitTrail, TRAIL_MARK } from "./log-trail.ts";
+import { type Failure, parseTrail } from "./log-trail.ts";
 import { bounds, idOf, keywordOf, type Page, startsWith } from "./page.ts";
 import type { LogsTable } from "./tables.ts";
 
@@ -30,6 +30,7 @@ const COLUMNS = [
   "first_byte_time",
   "is_stream",
   "estimated",
+  "trail",
 ] as const satisfies readonly (keyof LogRow)[];
 
 /** Writes one entry that is not a call: top-up, management, system. Returns its id. */
@@ -40,8 +41,11 @@ export async function insertLog(db: Db, log: NewLog): Promise<number> {
   return id;
 }
 
-/** An entry with the names its channels have or had, its trail apart from its text. */
-export type ListedLog = LogRow & { readonly channel_name: string; readonly trail: readonly NamedFailure[] };
+/** An entry with the names its channels have or had. */
+export type ListedLog = Omit<LogRow, "trail"> & {
+  readonly channel_name: string;
+  readonly trail: readonly NamedFailure[];
+};
 type NamedFailure = Failure & { readonly channelName: string };
 
 /** Entries that can be paged through; who wants older ones narrows the filter (reliability D04). */
@@ -64,7 +68,7 @@ export async function listLogs(
 
 /** Names by one more query: a join would walk the skipped rows of a far page too. */
 async function nameChannels(db: Db, rows: readonly LogRow[]): Promise<ListedLog[]> {
-  const entries = rows.map((row) => ({ ...row, ...splitTrail(row.content) }));
+  const entries = rows.map((row) => ({ ...row, trail: parseTrail(row.trail) }));
   const ids = entries.flatMap(({ channel_id, trail }) => [
     channel_id,
     ...trail.map(({ channelId }) => channelId),
@@ -113,8 +117,6 @@ export async function searchLogs(db: Db, args: { keyword: string; userId?: numbe
 }
 
 async function searchContent(db: Db, keyword: string, userId: number | undefined): Promise<ListedLog[]> {
-  // What stands behind the text cannot be guessed at.
-  if (keyword.includes(TRAIL_MARK)) return [];
   let query = db
     .selectFrom("logs")
     .select(COLUMNS)

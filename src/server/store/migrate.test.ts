@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
 import { checksum } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
@@ -137,6 +137,11 @@ test("the released migrations are the ones that were released", () => {
         "81cbc3ec686206060d9a01d5b2602954e09c2b9684d2cfc193ee1848b325b778",
         "7e66734b2a6cefbc4a3c318c9fb51391cceaf5d862e3724e6b184a0f91fdb141",
       ],
+      [
+        "0009-log-trail",
+        "3c2eca85da4325ac378be6ea89d36cef8f733f00f9afe9d5b0bec681bc49c6ea",
+        "9b7f4c92847bbbb02697fb0ebb6b72983fb4c5d4583fc7555ecfae32a0049791",
+      ],
     ]
   `);
 });
@@ -148,6 +153,25 @@ test("several nodes that start at once on PostgreSQL migrate once", async () => 
   expect(rows).toHaveLength(NEWER.length);
   await Promise.all(stores.map((store) => store.close()));
   await database.drop();
+});
+
+test("a migration of a large SQLite database takes as long as it takes", async () => {
+  const database = await createTestDatabase("sqlite");
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  try {
+    let isOpen = false;
+    const end = () => {
+      isOpen = true;
+    };
+    const opening = database.open();
+    opening.then(end, end);
+    // Each statement takes longer than any transaction may at other times.
+    while (!isOpen) await vi.advanceTimersByTimeAsync(60_000);
+    await (await opening).close();
+  } finally {
+    vi.useRealTimers();
+    await database.drop();
+  }
 });
 
 test("a SQLite database is copied before its schema changes, but not when it is new", async () => {
@@ -265,6 +289,7 @@ const COLUMNS: ColumnsOf = {
     first_byte_time: true,
     is_stream: true,
     estimated: true,
+    trail: true,
   },
   log_sums: {
     dimension: true,

@@ -15,4 +15,5 @@ export const NO_CALL = {
   first_byte_time: 0,
   is_stream: 0,
   estimated: 0,
+  trail: "",
 } as const satisfies Partial<NewLog>;

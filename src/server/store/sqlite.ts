@@ -31,6 +31,8 @@ export interface SqliteFiles {
   readonly chores: Chores;
   /** The file existed before: what is in it is worth a copy before a migration. */
   readonly existed: boolean;
+  /** Until the schema is the newest nobody else waits: a transaction takes as long as a large table needs. */
+  isMigrating: boolean;
   readonly file: string;
 }
 
@@ -45,7 +47,7 @@ export async function openSqliteFiles(
   const writer = await SqliteThread.open({ file, lockFile: join(dataDir, "tollgate.lock") }, onDeath);
   try {
     const reader = await SqliteThread.open({ file, lockFile: undefined }, onDeath);
-    return { writer, reader, gate: new Gate(), chores: new Chores(), existed, file };
+    return { writer, reader, gate: new Gate(), chores: new Chores(), existed, isMigrating: true, file };
   } catch (error) {
     await writer.close();
     throw error;
@@ -117,6 +119,7 @@ class WorkerConnection implements DatabaseConnection {
       }
     });
     this.#state = "open";
+    if (this.#files.isMigrating) return;
     this.#timer = setTimeout(() => void this.#end("ROLLBACK", "expired"), TRANSACTION_LIMIT_MS).unref();
   }
 

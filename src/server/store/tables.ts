@@ -139,6 +139,8 @@ export interface LogsTable {
   /** 0 or 1. */
   is_stream: number;
   estimated: number;
+  /** Channels that were called in vain before, `id:error,id:error`; "" = none. For administrators only. */
+  trail: string;
 }
 
 /** Consumption summed by hour along one dimension, so that statistics by one filter read a few rows. */

@@ -7,6 +7,7 @@ import { openings } from "./0005-openings.ts";
 import { recentLogs } from "./0006-recent-logs.ts";
 import { survivors } from "./0007-survivors.ts";
 import { traffic } from "./0008-traffic.ts";
+import { logTrail } from "./0009-log-trail.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   recentLogs,
   survivors,
   traffic,
+  logTrail,
 ];
