@@ -220,6 +220,7 @@ const PLACES: readonly ((text: string, dice: Dice) => unknown[])[] = [
     { text: `${"long ".repeat(dice(8) ? 1 : 3_270 + dice(16))}${text}` },
     "at the end of what is kept",
   ],
+  (text, dice) => [{ text: `${text} ${"long ".repeat(dice(8) ? 1 : 4_000)}` }, "at the head of what is cut"],
   (text) => [{ body: JSON.stringify({ error: { message: JSON.stringify({ text }) } }) }, "JSON in JSON"],
 ];
 

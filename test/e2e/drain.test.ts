@@ -261,7 +261,7 @@ test("a connection on which nobody ever speaks does not hold the end up", async 
 
 /** Makes the process throw where nobody catches, when it is told to. */
 const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
-  'process.on("SIGUSR2", () => setTimeout(() => { throw new Error("planted") }))',
+  'process.on("SIGUSR2", () => setTimeout(() => { throw new Error("planted at Bearer planted-secret-0123") }))',
 )}`;
 
 test("a fault that nobody expected ends the process with 1, clients told and books exact", async () => {
@@ -272,6 +272,8 @@ test("a fault that nobody expected ends the process with 1, clients told and boo
   expect(read.filter((text) => !text.includes("server_stopping"))).toEqual([]);
   expect(await server.exited).toBe(1);
   expect(server.output()).toContain("unexpected fault, ending");
+  expect(server.output()).toContain("planted at Bearer [redacted]");
+  expect(server.output()).not.toContain("planted-secret");
   expect(readBooks(server.dataDir)).toMatchObject({ open: 0, entries: 10, differing: 0 });
 });
 

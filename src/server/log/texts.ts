@@ -131,14 +131,8 @@ function findKnown(text: string): Span[] {
 }
 
 function cutKnown(text: string): string {
-  let safe = text;
-  // What is left between two cuts may be a piece again.
-  for (let round = 0; round < 3; round += 1) {
-    const spans = findKnown(safe);
-    if (spans.length === 0) break;
-    safe = cutSpans(safe, spans, CUT);
-  }
-  return safe;
+  const spans = findKnown(text);
+  return spans.length === 0 ? text : cutSpans(text, spans, CUT);
 }
 
 /** `master.key: ENOENT`, `invalid token: expired`: a sentence that goes on. */

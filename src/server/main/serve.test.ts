@@ -1,7 +1,8 @@
 // The real process: starting, refusing to start, draining, several workers.
 
+import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, get, type Server } from "node:http";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { createPostgresDatabase } from "#test/postgres.ts";
@@ -53,7 +54,27 @@ function chat(url: string): Promise<Response> {
   });
 }
 
+/** Makes the process throw where nobody catches, as soon as it looks after such faults. */
+const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
+  `process.on("newListener", (name) => {
+    if (name === "uncaughtException")
+      setImmediate(() => { throw Object.assign(new Error("planted at Bearer planted-secret-0123"), { key: "planted-secret-4567" }); });
+  })`,
+)}`;
+
 describe("starting", () => {
+  test("a fault of the start that nobody expected is told without secrets", async () => {
+    const dir = temporaryDir();
+    cleanups.push(dir.remove);
+    const failure: unknown = await startServer(dir.path, { NODE_OPTIONS: THROW_HOOK }).catch(
+      (error) => error,
+    );
+    expect(String(failure)).toMatch(
+      /server exited with 1:\s+tollgate: Error: planted at Bearer \[redacted\]/,
+    );
+    expect(String(failure)).not.toContain("planted-secret");
+  });
+
   test("says where it listens, how to log in and where the data is, and keeps the key file private", async () => {
     const server = await start();
     expect(server.output()).toContain(`listening on ${server.url}`);
@@ -138,7 +159,9 @@ describe("draining", () => {
     const { server, answer } = await withSlowChannel();
     const gone = server.kill("SIGTERM");
     await new Promise((resolve) => setTimeout(resolve, 300));
-    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+    // On a connection of its own: whoever has an open one is answered for half a second more.
+    const [refused] = await once(get(`${server.url}/healthz`, { agent: false }), "error");
+    expect(refused).toMatchObject({ code: "ECONNREFUSED" });
     const response = await answer;
     expect(response.status).toBe(200);
     expect(await response.text()).toContain("late but here");
