@@ -56,6 +56,14 @@ export function startsWith(db: Db, column: string, keyword: string): RawBuilder<
   return sql<boolean>`(${head} >= lower(${keyword}) AND ${head} < lower(${keyword}) || ${LAST})`;
 }
 
+/**
+ * What a list is ordered by, newest first. PostgreSQL would rather walk all rows from the newest on, hoping to meet what is searched
+ * soon, than ask the indexes of a search: a sum is in no index.
+ */
+export function newestFirst(db: Db, isSearch: boolean): RawBuilder<number> {
+  return isSearch && isPostgres(db) ? sql<number>`id + 0` : sql<number>`id`;
+}
+
 /** The keyword as an id, when it is one. */
 export function idOf(keyword: string): number | undefined {
   return /^[1-9]\d{0,15}$/.test(keyword) ? Number(keyword) : undefined;

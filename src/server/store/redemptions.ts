@@ -2,7 +2,7 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import { RedemptionStatus } from "#contract/redemption.ts";
 import type { Db } from "./db.ts";
-import { bounds, idOf, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
+import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { RedemptionsTable } from "./tables.ts";
 
 /** A living code; the sealed key is what "copy" opens, the hash proves that it is this row's. */
@@ -131,7 +131,8 @@ export function listRedemptions(
   const column = sortColumn(args.order, SORT_COLUMNS);
   let query = filtered(db, args.keyword).select(COLUMNS);
   if (column) query = query.orderBy(column, args.desc ? "desc" : "asc");
-  return query.orderBy("id", "desc").limit(limit).offset(offset).execute();
+  const newest = newestFirst(db, keywordOf(args.keyword) !== "");
+  return query.orderBy(newest, "desc").limit(limit).offset(offset).execute();
 }
 
 export async function countRedemptions(db: Db, keyword?: string): Promise<number> {

@@ -1,7 +1,7 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import type { Db } from "./db.ts";
-import { bounds, idOf, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
+import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { UsersTable } from "./tables.ts";
 
 /** A user without what must never travel with the others: password and access token. */
@@ -224,7 +224,8 @@ export function listUsers(db: Db, args: UserFilter & SortedPage): Promise<UserRo
   const column = sortColumn(args.order, USER_SORT_COLUMNS);
   let query = filtered(db, args).select(COLUMNS);
   if (column) query = query.orderBy(column, args.desc ? "desc" : "asc");
-  return query.orderBy("id", "desc").limit(limit).offset(offset).execute();
+  const newest = newestFirst(db, keywordOf(args.keyword) !== "");
+  return query.orderBy(newest, "desc").limit(limit).offset(offset).execute();
 }
 
 export async function countUsers(db: Db, filter: UserFilter): Promise<number> {
