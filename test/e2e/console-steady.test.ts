@@ -104,3 +104,19 @@ describe("names without end on a phone", () => {
     await context.close();
   });
 });
+
+describe("the place on a page", () => {
+  it("is kept over a reload, and is not another page's", async () => {
+    const { page, context } = await world.visit("wangfang", { width: 390, height: 500 });
+    const place = () => page.evaluate(() => window.scrollY);
+    await page.goto("/dashboard");
+    await page.waitForLoadState("networkidle");
+    await page.evaluate(() => window.scrollTo(0, 60));
+    await page.reload();
+    await expect.poll(place).toBe(60);
+    await page.goto("/channel");
+    await page.waitForLoadState("networkidle");
+    expect(await place()).toBe(0);
+    await context.close();
+  });
+});

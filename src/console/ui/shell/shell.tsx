@@ -3,7 +3,7 @@ import { MenuFoldOutlined, MenuUnfoldOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button, Drawer } from "antd";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { Link, Outlet, ScrollRestoration, useLocation } from "react-router";
+import { Link, type Location, Outlet, ScrollRestoration, useLocation } from "react-router";
 import { COMPACT, useMedia } from "#console/base/media.ts";
 import { isRoot, selfQuery, useUser } from "#console/base/session.ts";
 import { useStatus, useSystemName } from "#console/base/status.ts";
@@ -86,6 +86,11 @@ function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
+/** What a place on a page is remembered by: the first location of every document is called "default", whichever page it is. */
+function placeKey({ key, pathname, search }: Location): string {
+  return key === "default" ? pathname + search : key;
+}
+
 function CurrentPage() {
   const page = pageAt(usePages(), useLocation().pathname);
   const name = useSystemName();
@@ -138,7 +143,7 @@ export function Shell() {
       <Suspense fallback={null}>
         {isPaletteOpen ? <Palette onClose={() => setPaletteOpen(false)} /> : null}
       </Suspense>
-      <ScrollRestoration />
+      <ScrollRestoration getKey={placeKey} />
     </AntdScope>
   );
 }
