@@ -18,3 +18,20 @@ export async function startAimock(): Promise<LLMock> {
   await mock.start();
   return mock;
 }
+
+/** The same with a usage for the poem on every wire; aimock counts no tokens on Anthropic's. */
+export async function startPoet(): Promise<LLMock> {
+  const mock = await startAimock();
+  const usage = {
+    input_tokens: 12,
+    output_tokens: 30,
+    prompt_tokens: 12,
+    completion_tokens: 30,
+    total_tokens: 42,
+    promptTokenCount: 12,
+    candidatesTokenCount: 30,
+    totalTokenCount: 42,
+  };
+  mock.prependFixture({ match: { userMessage: "poem" }, response: { content: poem, usage } });
+  return mock;
+}

@@ -3,7 +3,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
+import { poem, startPoet, upstreamKey } from "#test/aimock.ts";
 import { chatReply, json, raw, sse } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
 
@@ -15,16 +15,7 @@ const PNG =
 let mock: LLMock;
 
 beforeAll(async () => {
-  mock = await startAimock();
-  // aimock counts no tokens on Anthropic's wire.
-  const usage = {
-    input_tokens: 12,
-    output_tokens: 30,
-    prompt_tokens: 12,
-    completion_tokens: 30,
-    total_tokens: 42,
-  };
-  mock.prependFixture({ match: { userMessage: "poem" }, response: { content: poem, usage } });
+  mock = await startPoet();
 });
 
 afterAll(() => mock.stop());

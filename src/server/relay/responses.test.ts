@@ -3,7 +3,7 @@
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
+import { poem, startPoet, upstreamKey } from "#test/aimock.ts";
 import { chunk, DONE, json, sse, usageChunk } from "#test/fake-upstream.ts";
 import { createRelayWorld } from "#test/relay-world.ts";
 
@@ -15,15 +15,7 @@ const PNG =
 let mock: LLMock;
 
 beforeAll(async () => {
-  mock = await startAimock();
-  const usage = {
-    input_tokens: 12,
-    output_tokens: 30,
-    prompt_tokens: 12,
-    completion_tokens: 30,
-    total_tokens: 42,
-  };
-  mock.prependFixture({ match: { userMessage: "poem" }, response: { content: poem, usage } });
+  mock = await startPoet();
 });
 
 afterAll(() => mock.stop());

@@ -7,7 +7,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { poem, startAimock } from "#test/aimock.ts";
+import { poem, startPoet } from "#test/aimock.ts";
 import { createRelayWorld } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
@@ -24,19 +24,7 @@ let serviceAccount: string;
 const exchanges: string[] = [];
 
 beforeAll(async () => {
-  mock = await startAimock();
-  const usage = {
-    prompt_tokens: 12,
-    completion_tokens: 30,
-    total_tokens: 42,
-    input_tokens: 12,
-    output_tokens: 30,
-  };
-  const gemini = { promptTokenCount: 12, candidatesTokenCount: 30, totalTokenCount: 42 };
-  mock.prependFixture({
-    match: { userMessage: "poem" },
-    response: { content: poem, usage: { ...usage, ...gemini } },
-  });
+  mock = await startPoet();
   google = createServer((_, res) => {
     exchanges.push("token");
     res.setHeader("content-type", "application/json");
