@@ -67,6 +67,8 @@ export interface CodeBook {
 }
 
 export interface LedgerEntry {
+  /** Seconds. */
+  readonly createdAt: number;
   readonly kind: string;
   readonly userId: number;
   readonly tokenId: number;
@@ -137,7 +139,7 @@ export interface Changes {
   readonly codes: Set<CodeBook>;
   readonly partnerLedger: PartnerEntry[];
   readonly logs: NewLog[];
-  readonly sums: Map<string, SumPart>;
+  /** By names that say everything they are about. */
   readonly rollups: Map<string, RollupPart>;
 }
 
@@ -154,7 +156,6 @@ export function noChanges(): Changes {
     codes: new Set(),
     partnerLedger: [],
     logs: [],
-    sums: new Map(),
     rollups: new Map(),
   };
 }

@@ -104,12 +104,12 @@ describe.each(engines)("a killed process on %s", (engine) => {
         const { db } = store;
         expect(acknowledged.size).toBeGreaterThan(0);
         if (engine === "postgres") await bankIsGone(db);
-        const open = await db.selectFrom("reservations").select("request_id").execute();
         const ledger = createLedger({
           store: { ...store, db } as Store,
           clock: systemClock,
           node: `after${cycle}`,
         });
+        const open = await db.selectFrom("reservations").select("request_id").execute();
         // On PostgreSQL the lock of the dead must have been free for a while, its lease runs on.
         let closed = 0;
         await expect

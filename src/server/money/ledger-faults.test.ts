@@ -6,7 +6,7 @@ import { StoreError } from "#server/store/fault.ts";
 import { createTestDatabase } from "#test/stores.ts";
 import { createLedger } from "./ledger.ts";
 import type { Outcome } from "./operations.ts";
-import { encodeOutcomes, SORT_IN } from "./wire.ts";
+import { CARRY_OVER, encodeOutcomes } from "./wire.ts";
 
 /** A real database for the leases, and a script for the groups. */
 async function scripted(answer: () => Promise<readonly Outcome[]>) {
@@ -16,7 +16,7 @@ async function scripted(answer: () => Promise<readonly Outcome[]>) {
   if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
   const fake: SqliteStore = {
     ...store,
-    runProgram: async (_, input) => (input === SORT_IN ? "" : encodeOutcomes(await answer())),
+    runProgram: async (_, input) => (input === CARRY_OVER ? "" : encodeOutcomes(await answer())),
   };
   const ledger = createLedger({
     store: fake,

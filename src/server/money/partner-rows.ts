@@ -54,11 +54,7 @@ export const CODE_SHEET: Sheet<CodeBook> = {
 export const PARTNER_LEDGER_SHEET: Sheet<PartnerEntry> = {
   table: "ledger",
   columns: [...LEDGER_SHEET.columns, ["redemption_id", "int"], ["yuan_micro", "int"]],
-  values: (entry, nowSec) => [
-    ...LEDGER_SHEET.values(entry, nowSec),
-    entry.redemptionId,
-    toNumber(entry.yuanMicro),
-  ],
+  values: (entry) => [...LEDGER_SHEET.values(entry), entry.redemptionId, toNumber(entry.yuanMicro)],
 };
 
 export function isPartnerOperation(operation: Operation): operation is PartnerOperation {

@@ -49,6 +49,7 @@ import {
   userBook,
 } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
+import { sumsOf } from "./rules-sums.ts";
 import type { Teller } from "./teller.ts";
 
 /** One parameter per column: an array of that column's values. */
@@ -276,7 +277,7 @@ function writesOf(changes: Changes, nowSec: number): Statement[] {
     items: Iterable<Item>,
     more: unknown[] = [],
   ) => {
-    const rows = Array.from(items, (item) => sheet.values(item, nowSec));
+    const rows = Array.from(items, (item) => sheet.values(item));
     if (rows.length === 0) return;
     writes.push([name, [...sheet.columns.map((_, index) => rows.map((row) => row[index])), ...more]]);
   };
@@ -297,7 +298,7 @@ function writesOf(changes: Changes, nowSec: number): Statement[] {
   add("updateCommissions", COMMISSION_SHEET, changes.commissions);
   add("updateCodes", CODE_SHEET, changes.codes);
   add("insertPartnerLedger", PARTNER_LEDGER_SHEET, changes.partnerLedger);
-  add("upsertSums", SUM_SHEET, changes.sums.values());
+  add("upsertSums", SUM_SHEET, sumsOf(changes.rollups.values()));
   add("upsertRollups", ROLLUP_SHEET, changes.rollups.values());
   add("insertLogs", LOG_SHEET, changes.logs, [spanOf(nowSec)]);
   return writes;

@@ -95,7 +95,7 @@ export type Value = number | string;
 export interface Sheet<Item> {
   readonly table: string;
   readonly columns: readonly (readonly [name: string, type: ColumnType])[];
-  values(item: Item, nowSec: number): Value[];
+  values(item: Item): Value[];
 }
 
 /** New balances; the first column finds the row. */
@@ -160,8 +160,8 @@ export const RESERVATION_SHEET: Sheet<Reservation> = {
     ["node", "text"],
     ["token_limited", "int"],
   ],
-  values: (held, nowSec) => [
-    ...SEEN_SHEET.values(held, nowSec),
+  values: (held) => [
+    ...SEEN_SHEET.values(held),
     held.userId,
     held.tokenId,
     held.modelName,
@@ -186,8 +186,8 @@ export const LEDGER_SHEET: Sheet<LedgerEntry> = {
     ["actor_id", "int"],
     ["detail", "text"],
   ],
-  values: (entry, nowSec) => [
-    nowSec,
+  values: (entry) => [
+    entry.createdAt,
     entry.kind,
     entry.userId,
     entry.tokenId,
@@ -254,8 +254,14 @@ const SUM_COLUMNS = [
   ["requests", "int"],
 ] as const;
 
+/** Statistics hold up no money: one that grows beyond what a number holds stays there. */
 function sumValues(part: HourSums): number[] {
-  return [toNumber(part.quota), part.promptTokens, part.completionTokens, part.requests];
+  return [
+    Math.min(Number(part.quota), Number.MAX_SAFE_INTEGER),
+    part.promptTokens,
+    part.completionTokens,
+    part.requests,
+  ];
 }
 
 /** The key comes first; the sums at the end are added to what is there. */

@@ -95,6 +95,7 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
   const { changes, nowSec } = desk;
   const { charged, shortfall } = booking;
   const entry = {
+    createdAt: nowSec,
     kind: "consume",
     userId: user.id,
     tokenId: bill.tokenId,
@@ -115,7 +116,7 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
   const { promptTokens, completionTokens } = usage;
   const tokenName = token?.name ?? "";
   const call = { userId: user.id, tokenName, modelName, channelId, charged, promptTokens, completionTokens };
-  addCall(changes, call, nowSec);
+  addCall(changes.rollups, call, nowSec);
   if (!bill.log) return;
   changes.logs.push({
     ...bill.log,

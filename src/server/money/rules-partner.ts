@@ -148,6 +148,7 @@ function credit(desk: Desk, user: UserBook, parts: EntryParts & { readonly amoun
 function entry(desk: Desk, user: UserBook, parts: EntryParts): void {
   const { kind, operationId, actorId, amount = 0n, yuanMicro = 0n, redemptionId = 0, detail = "" } = parts;
   const written = {
+    createdAt: desk.nowSec,
     kind,
     userId: user.id,
     tokenId: 0,

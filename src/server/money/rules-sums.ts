@@ -1,13 +1,10 @@
-// What calls come to by hours: along each dimension of the statistics and along all at once. Pure, part of rules.ts.
+// What calls come to by hours: along all dimensions of the statistics at once, and from that along each. Pure, part of rules.ts.
 import type { HourSums, RollupPart, SumPart } from "./books.ts";
 
 const HOUR_SEC = 3600;
 
-/** Sums being added up, by names that say everything they are about. */
-export interface HourBooks {
-  readonly sums: Map<string, SumPart>;
-  readonly rollups: Map<string, RollupPart>;
-}
+/** Sums along all dimensions, by names that say everything they are about. */
+export type Rollups = Map<string, RollupPart>;
 
 /** The parts of a booked call that statistics are made of. */
 export interface BookedCall {
@@ -21,31 +18,56 @@ export interface BookedCall {
 }
 
 /** Adds a call to the sums of its hour. */
-export function addCall({ sums, rollups }: HourBooks, call: BookedCall, createdSec: number): void {
+export function addCall(rollups: Rollups, call: BookedCall, createdSec: number): void {
   const { userId, tokenName, modelName, channelId } = call;
   const hour = createdSec - (createdSec % HOUR_SEC);
-  const add = (part: HourSums) => {
-    part.quota += call.charged;
-    part.promptTokens += call.promptTokens;
-    part.completionTokens += call.completionTokens;
-    part.requests += 1;
-  };
-  const addAlong = (dimension: SumPart["dimension"], key: string) => {
-    const name = `${hour}\n${dimension}\n${key}`;
-    const part = sums.get(name) ?? { dimension, key, ...noSums(hour) };
-    sums.set(name, part);
-    add(part);
-  };
-  addAlong("all", "");
-  addAlong("user", String(userId));
-  addAlong("token", tokenName);
-  addAlong("model", modelName);
-  addAlong("channel", String(channelId));
-  addAlong("model-channel", `${modelName}\n${channelId}`);
   const name = `${hour}\n${userId}\n${channelId}\n${modelName}\n${tokenName}`;
-  const part = rollups.get(name) ?? { userId, tokenName, modelName, channelId, ...noSums(hour) };
-  rollups.set(name, part);
-  add(part);
+  let part = rollups.get(name);
+  if (!part) {
+    part = { userId, tokenName, modelName, channelId, ...noSums(hour) };
+    rollups.set(name, part);
+  }
+  part.quota += call.charged;
+  part.promptTokens += call.promptTokens;
+  part.completionTokens += call.completionTokens;
+  part.requests += 1;
+}
+
+/** Adds the sums of some calls to those of the calls before. */
+export function addRollups(all: Rollups, more: ReadonlyMap<string, RollupPart>): void {
+  for (const [name, part] of more) {
+    const known = all.get(name);
+    if (known) addPart(known, part);
+    else all.set(name, part);
+  }
+}
+
+/** The sums along each dimension. */
+export function sumsOf(rollups: Iterable<RollupPart>): Iterable<SumPart> {
+  const sums = new Map<string, SumPart>();
+  for (const part of rollups) {
+    const { userId, tokenName, modelName, channelId, hour } = part;
+    const addAlong = (dimension: SumPart["dimension"], key: string) => {
+      const name = `${hour}\n${dimension}\n${key}`;
+      const sum = sums.get(name) ?? { dimension, key, ...noSums(hour) };
+      sums.set(name, sum);
+      addPart(sum, part);
+    };
+    addAlong("all", "");
+    addAlong("user", String(userId));
+    addAlong("token", tokenName);
+    addAlong("model", modelName);
+    addAlong("channel", String(channelId));
+    addAlong("model-channel", `${modelName}\n${channelId}`);
+  }
+  return sums.values();
+}
+
+function addPart(sum: HourSums, part: HourSums): void {
+  sum.quota += part.quota;
+  sum.promptTokens += part.promptTokens;
+  sum.completionTokens += part.completionTokens;
+  sum.requests += part.requests;
 }
 
 function noSums(hour: number): HourSums {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Books, Reservation } from "./books.ts";
 import type { Operation } from "./operations.ts";
 import { applyOperations } from "./rules.ts";
+import { sumsOf } from "./rules-sums.ts";
 
 const parties = { requestId: "r", userId: 1, tokenId: 2 };
 const seen = { charge: 3n, promptTokens: 1, completionTokens: 1, channelId: 9 };
@@ -83,7 +84,9 @@ test("a call that begins and ends in one group leaves no reservation behind", ()
   expect(outcomes[4]).toEqual({ kind: "settle", booking: { charged: 4n, shortfall: 0n } });
   expect([changes.inserted.size, changes.updated.size, changes.deleted.size]).toEqual([0, 0, 0]);
   expect([given.users.get(1)?.quota, given.tokens.get(2)?.remainQuota]).toEqual([96n, 96n]);
-  expect([...changes.sums.values()].map((sum) => [sum.dimension, sum.key, sum.hour, sum.quota])).toEqual([
+  expect(
+    [...sumsOf(changes.rollups.values())].map((sum) => [sum.dimension, sum.key, sum.hour, sum.quota]),
+  ).toEqual([
     ["all", "", 3_600, 4n],
     ["user", "1", 3_600, 4n],
     ["token", "t", 3_600, 4n],

@@ -247,6 +247,7 @@ function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjust
     desk.changes.users.add(user);
   }
   const entry = {
+    createdAt: desk.nowSec,
     kind: adjustment.kind,
     userId: user.id,
     tokenId,

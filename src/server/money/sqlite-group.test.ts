@@ -1,10 +1,10 @@
-// The program of the writer thread, run here: one transaction, all or nothing.
+// The program of the writer thread, run here: one transaction, all or nothing, noted at once and carried over before anybody looks.
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import { run } from "./sqlite-group.ts";
-import { decodeOutcomes, encodeBatch, SORT_IN } from "./wire.ts";
+import { finish, run } from "./sqlite-group.ts";
+import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
 
 let database: DatabaseSync;
 
@@ -50,7 +50,22 @@ const settle = (requestId: string, charge: bigint): Operation => ({
   },
 });
 
-const one = (sql: string) => database.prepare(sql).get();
+/** What stands in the tables as they are. */
+const stored = (sql: string) => database.prepare(sql).get();
+
+/** What somebody finds who looks. */
+const one = (sql: string) => {
+  finish(database);
+  return stored(sql);
+};
+
+/** The same file after the process died: nothing is remembered but what is stored. */
+const restart = () => {
+  const copy = new DatabaseSync(":memory:");
+  copy.deserialize(database.serialize());
+  database.close();
+  database = copy;
+};
 
 test("stores everything that belongs to a call", () => {
   group(reserve("a", 20n), reserve("b", 20n), reserve("c", 20n));
@@ -65,7 +80,6 @@ test("stores everything that belongs to a call", () => {
     channel_id: 3,
   });
   group(settle("a", 15n), settle("b", 5n));
-  run(database, SORT_IN);
   expect(one("SELECT count(*) AS n FROM reservations")).toEqual({ n: 0 });
   expect(one("SELECT count(*) AS n, sum(quota) AS quota FROM logs")).toEqual({ n: 2, quota: 20 });
   expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 2 });
@@ -74,7 +88,6 @@ test("stores everything that belongs to a call", () => {
     requests: 2,
   });
   group(settle("d", 1n));
-  run(database, SORT_IN);
   expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 3 });
   expect(one("SELECT quota, requests, hour FROM log_rollups")).toEqual({
     quota: 21,
@@ -83,49 +96,155 @@ test("stores everything that belongs to a call", () => {
   });
 });
 
-test("entries that were not sorted in before the end are found again, with exact sums", () => {
-  group(settle("a", 15n), settle("b", 5n));
-  group(reserve("c", 7n), { ...settle("c", 7n), log: null } as Operation);
-  expect(one("SELECT count(*) AS n FROM logs")).toEqual({ n: 0 });
-  // After a failure the program remembers nothing, as after a start.
-  expect(() => group({ ...settle("d", 1n), requestId: Symbol("no") } as unknown as Operation)).toThrow();
-  run(database, SORT_IN);
-  run(database, SORT_IN);
-  expect(one("SELECT count(*) AS n, sum(quota) AS quota, min(id) AS first FROM logs")).toEqual({
-    n: 2,
-    quota: 20,
-    first: 1,
-  });
-  const sums = (table: string, where: string) =>
-    one(`SELECT quota, prompt_tokens, completion_tokens, requests FROM ${table} WHERE ${where}`);
-  const all = { quota: 27, prompt_tokens: 15, completion_tokens: 18, requests: 3 };
-  for (const dimension of ["all", "user", "token", "model", "channel", "model-channel"])
-    expect(sums("log_sums", `dimension = '${dimension}' AND hour = 3600`)).toEqual(all);
-  expect(sums("log_rollups", "user_id = 1 AND token_name = 't' AND channel_id = 3")).toEqual(all);
-  expect(one("SELECT * FROM log_spans")).toEqual({ span: 6_600, first_id: 1, last_id: 2 });
+test("what calls bring is noted, and carried over before anybody looks", () => {
+  group(reserve("a", 20n), reserve("b", 20n));
+  group(settle("a", 15n));
+  expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 2 });
+  const tables = `SELECT quota, (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM logs) AS logs,
+    (SELECT count(*) FROM reservations) AS open FROM users`;
+  expect(stored(tables)).toEqual({ quota: 100, entries: 0, logs: 0, open: 0 });
+  finish(database);
+  expect(stored(tables)).toEqual({ quota: 65, entries: 1, logs: 1, open: 1 });
+  expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
+  finish(database);
+  expect(stored(tables)).toEqual({ quota: 65, entries: 1, logs: 1, open: 1 });
 });
 
-test("an entry that waits and one that is sorted in tell who failed before", () => {
+test("what others changed meanwhile is seen, and what was noted is not lost by it", () => {
+  group(reserve("a", 20n));
+  finish(database);
+  database.exec("UPDATE users SET quota = quota + 7; UPDATE tokens SET unlimited_quota = 1");
+  group(settle("a", 15n), reserve("b", 70n));
+  finish(database);
+  database.exec("UPDATE users SET status = 2");
+  expect(group(reserve("c", 1n))).toEqual([{ kind: "reserve", verdict: "user_disabled" }]);
+  expect(one("SELECT quota, used_quota FROM users")).toEqual({ quota: 22, used_quota: 15 });
+});
+
+/** As a process that died left it. */
+const NOTED = [
+  '[7199,"n",[[0,"a",1,2,20,"m"],[0,"b",1,2,20,"m"],[0,"z",1,2,99,"m"]]]',
+  '[7200,"n",[[1,"a",1,2,3,15,5,6,1,["c","m",1,1,0,0,"4:upstream_500"]],' +
+    '"{\\"kind\\":\\"checkpoint\\",\\"requestId\\":\\"b\\",\\"userId\\":1,\\"tokenId\\":2,' +
+    '\\"seen\\":{\\"charge\\":{\\"$amount\\":\\"7\\"},\\"promptTokens\\":1,\\"completionTokens\\":2,\\"channelId\\":3}}"]]',
+  '[7201,"n",[[0,"c",1,2,1,"m"],[1,"c",1,2,3,2,5,6,1,null]]]',
+];
+
+test("a journal in the form of the first release that has one is read by every later one", () => {
+  for (const batch of NOTED) database.prepare("INSERT INTO journal (batch) VALUES (?)").run(batch);
+  expect(one("SELECT quota, used_quota, request_count FROM users")).toEqual({
+    quota: 63,
+    used_quota: 17,
+    request_count: 2,
+  });
+  expect(one("SELECT remain_quota, used_quota, accessed_time FROM tokens")).toEqual({
+    remain_quota: 13,
+    used_quota: 17,
+    accessed_time: 7_201,
+  });
+  expect(one("SELECT request_id, amount, seen_charge, channel_id, created_at FROM reservations")).toEqual({
+    request_id: "b",
+    amount: 20,
+    seen_charge: 7,
+    channel_id: 3,
+    created_at: 7_199,
+  });
+  const rows = database.prepare("SELECT request_id, amount, created_at FROM ledger ORDER BY id").all();
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ["a", -15, 7_200],
+    ["c", -2, 7_201],
+  ]);
+  expect(one("SELECT count(*) AS n, trail, created_at FROM logs")).toEqual({
+    n: 1,
+    trail: "4:upstream_500",
+    created_at: 7_200,
+  });
+  const all = { quota: 17, prompt_tokens: 10, completion_tokens: 12, requests: 2 };
+  const sums = (table: string, where: string) =>
+    one(`SELECT quota, prompt_tokens, completion_tokens, requests FROM ${table} WHERE ${where}`);
+  for (const dimension of ["all", "user", "token", "model", "channel", "model-channel"])
+    expect(sums("log_sums", `dimension = '${dimension}' AND hour = 7200`)).toEqual(all);
+  expect(sums("log_rollups", "user_id = 1 AND token_name = 't' AND channel_id = 3")).toEqual(all);
+  expect(one("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
+});
+
+test("whoever dies at any moment loses nothing that was answered", () => {
+  const steps: Operation[][] = [
+    [reserve("a", 20n), reserve("b", 20n)],
+    [{ kind: "extend", requestId: "b", userId: 1, tokenId: 2, target: 25n }, settle("a", 15n)],
+    [reserve("c", 3n), { kind: "release", requestId: "b", userId: 1, tokenId: 2 }],
+    [settle("c", 4n), reserve("d", 2n)],
+  ];
+  for (const [at, step] of steps.entries()) {
+    const outcomes = group(...step);
+    restart();
+    if (at === 1) finish(database);
+    // Those who did not hear the answer ask again.
+    expect(group(...step)).toMatchObject(outcomes.map(({ kind }) => ({ kind })));
+    restart();
+  }
+  expect(one("SELECT quota, used_quota, request_count FROM users")).toEqual({
+    quota: 79,
+    used_quota: 19,
+    request_count: 2,
+  });
+  expect(one("SELECT remain_quota, used_quota FROM tokens")).toEqual({ remain_quota: 29, used_quota: 19 });
+  expect(one("SELECT count(*) AS n, sum(amount) AS sum FROM ledger")).toEqual({ n: 2, sum: -19 });
+  expect(one("SELECT group_concat(request_id) AS ids FROM reservations")).toEqual({ ids: "d" });
+  expect(one("SELECT count(*) AS n FROM logs")).toEqual({ n: 2 });
+  expect(one("SELECT requests FROM log_sums WHERE dimension = 'all'")).toEqual({ requests: 2 });
+});
+
+test("entries of one group and of many tell who failed before", () => {
   const call = settle("a", 15n);
   if (call.kind !== "settle" || call.log === null) throw new Error("a settlement with a log");
   group({ ...call, log: { ...call.log, trail: "3:upstream_500" } }, settle("b", 5n));
-  const trails = (table: string) =>
-    database
-      .prepare(`SELECT trail FROM ${table} ORDER BY id`)
-      .all()
-      .map(({ trail }) => trail);
-  expect(trails("recent_logs")).toEqual(["3:upstream_500", ""]);
-  run(database, SORT_IN);
-  expect(trails("recent_logs")).toEqual([]);
-  expect(trails("logs")).toEqual(["3:upstream_500", ""]);
+  finish(database);
+  const trails = database.prepare("SELECT trail FROM logs ORDER BY id").all();
+  expect(trails.map(({ trail }) => trail)).toEqual(["3:upstream_500", ""]);
 });
 
-test("many entries are sorted in without being asked for", () => {
-  for (let at = 0; at < 30; at += 1)
-    group(...Array.from({ length: 10 }, (_, index) => settle(`${at}-${index}`, 0n)));
-  expect(one("SELECT count(*) AS n, max(id) AS last FROM logs")).toEqual({ n: 260, last: 260 });
-  expect(one("SELECT count(*) AS n FROM recent_logs")).toEqual({ n: 40 });
-  expect(one("SELECT requests FROM log_sums WHERE dimension = 'all'")).toEqual({ requests: 260 });
+test("many entries are carried over without being asked for, with what had happened until then", () => {
+  for (let at = 0; at < 52; at += 1)
+    group(
+      ...Array.from({ length: 10 }, (_, index) => settle(`${at}-${index}`, 0n)),
+      reserve(`open-${at}`, 1n, 0),
+    );
+  expect(stored("SELECT count(*) AS n, max(id) AS last FROM logs")).toEqual({ n: 520, last: 520 });
+  expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 520 });
+  expect(stored("SELECT requests FROM log_sums WHERE dimension = 'all'")).toEqual({ requests: 520 });
+  expect(stored("SELECT count(*) AS n, sum(amount) AS sum FROM reservations")).toEqual({ n: 52, sum: 52 });
+  expect(stored("SELECT first_id, last_id FROM log_spans")).toEqual({ first_id: 1, last_id: 520 });
+  expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
+});
+
+test("what could not be carried over waits in the journal; groups go on until it holds thousands", () => {
+  database.exec("CREATE TRIGGER t BEFORE INSERT ON logs BEGIN SELECT RAISE(ABORT, 'no'); END");
+  const many = (name: string) => Array.from({ length: 100 }, (_, index) => settle(`${name}-${index}`, 0n));
+  for (let at = 0; at < 40; at += 1) group(...many(String(at)));
+  expect(() => group(...many("more"))).toThrow("no");
+  expect(group(...many("39"))).toHaveLength(100);
+  expect(() => finish(database)).toThrow("no");
+  expect(() => run(database, CARRY_OVER)).toThrow("no");
+  expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 0 });
+  expect(stored("PRAGMA busy_timeout")).toEqual({ timeout: 0 });
+  database.exec("DROP TRIGGER t");
+  expect(one("SELECT count(*) AS n FROM logs")).toEqual({ n: 4_000 });
+  expect(one("SELECT count(*) AS n FROM ledger")).toEqual({ n: 4_000 });
+});
+
+test("changes by hand are in the tables at once, and what was noted before with them", () => {
+  group(settle("a", 15n));
+  group({
+    kind: "adjust",
+    requestId: "x",
+    userId: 1,
+    tokenId: 0,
+    adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
+  });
+  expect(stored("SELECT quota FROM users")).toEqual({ quota: 90 });
+  expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 2 });
+  expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
 });
 
 test("a repetition is answered from the ledger", () => {
@@ -138,11 +257,11 @@ test("a repetition is answered from the ledger", () => {
 test("only what sets amounts aside may go without waiting for the disk, and nothing after it", () => {
   const levels: unknown[] = [];
   database.function("level", () => {
-    levels.push(one("PRAGMA synchronous")?.["synchronous"]);
+    levels.push(stored("PRAGMA synchronous")?.["synchronous"]);
     return 0;
   });
   database.exec("PRAGMA synchronous = FULL");
-  database.exec("CREATE TRIGGER t AFTER UPDATE ON users BEGIN SELECT level(); END");
+  database.exec("CREATE TRIGGER t AFTER INSERT ON journal BEGIN SELECT level(); END");
   const [normal, full] = [1, 2];
   group(reserve("a", 1n), { kind: "extend", requestId: "a", userId: 1, tokenId: 2, target: 2n });
   group(settle("a", 1n), reserve("b", 1n));
@@ -150,7 +269,7 @@ test("only what sets amounts aside may go without waiting for the disk, and noth
   expect(levels).toEqual([normal, full, normal]);
   const bad = { ...reserve("bad", 1n), modelName: Symbol("no") } as unknown as Operation;
   expect(() => group(bad)).toThrow();
-  expect(one("PRAGMA synchronous")).toEqual({ synchronous: full });
+  expect(stored("PRAGMA synchronous")).toEqual({ synchronous: full });
 });
 
 test("unknown users and tokens are no rows", () => {
@@ -190,7 +309,7 @@ test("a balance that no number holds exactly is not stored", () => {
 });
 
 test("a transaction that the database itself has undone is not undone twice", () => {
-  database.exec("CREATE TRIGGER t BEFORE INSERT ON ledger BEGIN SELECT RAISE(ROLLBACK, 'gone'); END");
+  database.exec("CREATE TRIGGER t BEFORE INSERT ON journal BEGIN SELECT RAISE(ROLLBACK, 'gone'); END");
   expect(() => group(settle("a", 5n))).toThrow("gone");
   expect(database.isTransaction).toBe(false);
 });

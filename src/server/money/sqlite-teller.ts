@@ -3,21 +3,21 @@
 import type { Clock } from "#server/clock.ts";
 import type { SqliteStore } from "#server/store/db.ts";
 import type { Teller } from "./teller.ts";
-import { decodeOutcomes, encodeBatch, SORT_IN } from "./wire.ts";
+import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
 
 const PROGRAM = new URL("./sqlite-group.ts", import.meta.url);
 
 export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
-  const sortIn = async () => {
-    await store.runProgram(PROGRAM, SORT_IN);
+  const carryOver = async () => {
+    await store.runProgram(PROGRAM, CARRY_OVER);
   };
   // What the last process left, perhaps.
-  store.beforeNextUse(sortIn);
+  store.beforeNextUse(carryOver);
   return {
     async run(batch) {
       // The program answers with the outcomes of the batch as text.
       const answer = (await store.runProgram(PROGRAM, encodeBatch(batch))) as string;
-      store.beforeNextUse(sortIn);
+      store.beforeNextUse(carryOver);
       return decodeOutcomes(answer);
     },
     async renewLease(node, leaseSec) {
@@ -35,7 +35,7 @@ export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
       // The lock on the data directory proves that no other process is alive.
       await store.db.deleteFrom("nodes").where("node", "!=", node).execute();
     },
-    // What cannot be sorted in now is by the next start.
-    close: () => sortIn().catch(() => undefined),
+    // What cannot be carried over now is by the next start.
+    close: () => carryOver().catch(() => undefined),
   };
 }

@@ -110,8 +110,8 @@ function decodeOperation(wire: OperationWire): Operation {
   };
 }
 
-/** In place of a batch: books nothing, and sorts in the newest log entries (sqlite-logs.ts). */
-export const SORT_IN = "";
+/** In place of a batch: books nothing, and carries over what the journal holds (sqlite-group.ts). */
+export const CARRY_OVER = "";
 
 export function encodeBatch({ nowSec, node, operations }: Batch): string {
   const wire: BatchWire = [nowSec, node, operations.map(encodeOperation)];

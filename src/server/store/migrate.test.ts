@@ -142,6 +142,11 @@ test("the released migrations are the ones that were released", () => {
         "3c2eca85da4325ac378be6ea89d36cef8f733f00f9afe9d5b0bec681bc49c6ea",
         "9b7f4c92847bbbb02697fb0ebb6b72983fb4c5d4583fc7555ecfae32a0049791",
       ],
+      [
+        "0010-journal",
+        "b96ce1254bc0462d47abf630b39c6e45caaf14f68f76b01537108232120cb2fe",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      ],
     ]
   `);
 });

@@ -18,6 +18,8 @@ interface Prepared {
 /** A module that the writer runs between two messages; see `SqliteStore.runProgram`. */
 export interface Program {
   run(database: DatabaseSync, input: unknown): unknown;
+  /** Writes what the program has put off and forgets what it has read: called before any statement that is not its own. */
+  finish(database: DatabaseSync): void;
 }
 
 /** Throws: StoreError when a SQLite of this version could corrupt the file. */
@@ -86,6 +88,8 @@ export class SqliteSession {
   }
 
   query(sql: string, values: readonly SqlValue[]): QueryAnswer {
+    // Programs have finished before a transaction begins, and none runs beside it.
+    if (!this.#database.isTransaction) this.#finishPrograms();
     const { statement, returnsRows } = this.#prepare(sql);
     if (returnsRows) return { rows: statement.all(...values), changes: undefined, insertId: undefined };
     const { changes, lastInsertRowid } = statement.run(...values);
@@ -113,10 +117,15 @@ export class SqliteSession {
   /** Moves the write-ahead log into the file. On a full disk, or beside a lock, the next start does it. */
   #tidy(): void {
     try {
+      this.#finishPrograms();
       this.#database.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // Nothing is lost: what was committed is in the log.
+      // Nothing is lost: what was committed is in the log, and what was put off in what was committed.
     }
+  }
+
+  #finishPrograms(): void {
+    for (const program of this.#programs.values()) program.finish(this.#database);
   }
 
   #prepare(sql: string): Prepared {

@@ -19,7 +19,7 @@ test.each(engines)("entries that were there have no trail, and lose nothing, on 
         before.db,
       );
     await before.close();
-    const after = await database.open();
+    const after = await database.open({ migrations: MIGRATIONS.slice(0, 9) });
     // What a node of the program before this one still writes.
     await sql`INSERT INTO logs (${names}) VALUES (${sql.join(Object.values(entry))})`.execute(after.db);
     for (const table of TABLES[engine]) {

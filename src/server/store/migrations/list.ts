@@ -8,6 +8,7 @@ import { recentLogs } from "./0006-recent-logs.ts";
 import { survivors } from "./0007-survivors.ts";
 import { traffic } from "./0008-traffic.ts";
 import { logTrail } from "./0009-log-trail.ts";
+import { journal } from "./0010-journal.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   survivors,
   traffic,
   logTrail,
+  journal,
 ];

@@ -1,0 +1,118 @@
+// The rows that groups work on, as SQLite's writer remembers them from group to group: they are read once, and again only after
+// others may have changed them.
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Books } from "./books.ts";
+import type { Batch, PartnerOperation } from "./operations.ts";
+import {
+  CODE_COLUMNS,
+  COMMISSION_COLUMNS,
+  type CodeRow,
+  type CommissionRow,
+  codeBook,
+  codeOf,
+  commissionBook,
+  isPartnerOperation,
+  usersOf,
+} from "./partner-rows.ts";
+import {
+  BOOKED_COLUMNS,
+  type BookedRow,
+  bookedEntry,
+  RESERVATION_COLUMNS,
+  type ReservationRow,
+  reservationBook,
+  TOKEN_COLUMNS,
+  type TokenRow,
+  tokenBook,
+  USER_COLUMNS,
+  type UserRow,
+  userBook,
+} from "./rows.ts";
+
+const SQL = {
+  user: `SELECT ${USER_COLUMNS} FROM users WHERE id = ?`,
+  token: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = ?`,
+  reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations`,
+  booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ?`,
+  commission: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ?`,
+  code: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ?`,
+} as const;
+
+// Rows have the columns their statements name, with the types of a STRICT schema.
+
+export class Shelf {
+  readonly #statements: Record<keyof typeof SQL, StatementSync>;
+  readonly #books: Books;
+
+  constructor(database: DatabaseSync) {
+    const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
+    // The names are those of SQL.
+    this.#statements = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
+    const open = this.#statements.reservations.all() as unknown as ReservationRow[];
+    this.#books = {
+      users: new Map(),
+      tokens: new Map(),
+      // Every open one. Nobody but this program writes them, so that they need not be looked up.
+      reservations: new Map(open.map((row) => [row.request_id, reservationBook(row)])),
+      booked: new Map(),
+      commissions: new Map(),
+      codes: new Map(),
+    };
+  }
+
+  /** The books with everything that the operations name. The rules change them in place. */
+  load({ operations }: Batch): Books {
+    for (const operation of operations) {
+      this.#loadParties(operation.userId, operation.tokenId);
+      const { kind, requestId } = operation;
+      if (isPartnerOperation(operation)) {
+        this.#loadPartners(operation);
+        this.#loadBooked(requestId);
+      } else if (kind === "adjust") this.#loadBooked(requestId);
+      // Only what is not open can have been booked.
+      else if ((kind === "reserve" || kind === "settle") && !this.#books.reservations.has(requestId))
+        this.#loadBooked(requestId);
+    }
+    return this.#books;
+  }
+
+  /** Others may change rows from now on: what was read of them is read again. */
+  forget(): void {
+    const { users, tokens, booked, commissions, codes } = this.#books;
+    for (const rows of [users, tokens, booked, commissions, codes]) rows.clear();
+  }
+
+  #loadParties(userId: number, tokenId: number): void {
+    const { users, tokens } = this.#books;
+    if (!users.has(userId)) {
+      const row = this.#statements.user.get(userId) as UserRow | undefined;
+      if (row) users.set(userId, userBook(row));
+    }
+    if (tokenId !== 0 && !tokens.has(tokenId)) {
+      const row = this.#statements.token.get(tokenId) as TokenRow | undefined;
+      if (row) tokens.set(tokenId, tokenBook(row));
+    }
+  }
+
+  #loadPartners(operation: PartnerOperation): void {
+    const { commissions, codes } = this.#books;
+    for (const userId of usersOf(operation)) {
+      this.#loadParties(userId, 0);
+      if (commissions.has(userId)) continue;
+      const row = this.#statements.commission.get(userId) as CommissionRow | undefined;
+      if (row) commissions.set(userId, commissionBook(row));
+    }
+    const codeId = codeOf(operation);
+    if (!codes.has(codeId)) {
+      const row = this.#statements.code.get(codeId) as CodeRow | undefined;
+      if (row) codes.set(codeId, codeBook(row));
+    }
+  }
+
+  #loadBooked(requestId: string): void {
+    const { booked } = this.#books;
+    if (booked.has(requestId)) return;
+    const row = this.#statements.booked.get(requestId) as BookedRow | undefined;
+    if (row) booked.set(requestId, bookedEntry(row));
+  }
+}

@@ -1,0 +1,132 @@
+// What groups changed, gathered until it is written to the tables in one go (docs/decisions/025): balances once, entries of ledger
+// and log in bulk, and of reservations only those that are still open.
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { SPAN_SEC } from "#server/store/span.ts";
+import { type Changes, noChanges } from "./books.ts";
+import { CODE_SHEET, COMMISSION_SHEET, PARTNER_LEDGER_SHEET } from "./partner-rows.ts";
+import {
+  addToSums,
+  LEDGER_SHEET,
+  LOG_SHEET,
+  RESERVATION_SHEET,
+  ROLLUP_SHEET,
+  SEEN_SHEET,
+  type Sheet,
+  SUM_SHEET,
+  TOKEN_SHEET,
+  USER_SHEET,
+  type Value,
+} from "./rows.ts";
+import { addRollups, sumsOf } from "./rules-sums.ts";
+import { Inserter, insertSql, rowOf, updateSql } from "./sqlite-insert.ts";
+
+const SQL = {
+  updateUser: updateSql(USER_SHEET),
+  updateToken: updateSql(TOKEN_SHEET),
+  updateChannel: "UPDATE channels SET used_quota = used_quota + ? WHERE id = ?",
+  updateReservation: updateSql(SEEN_SHEET),
+  deleteReservation: "DELETE FROM reservations WHERE request_id = ?",
+  updateCommission: updateSql(COMMISSION_SHEET),
+  updateCode: updateSql(CODE_SHEET),
+  upsertSum: insertSql(SUM_SHEET, { tail: addToSums(SUM_SHEET) }),
+  upsertRollup: insertSql(ROLLUP_SHEET, { tail: addToSums(ROLLUP_SHEET) }),
+  lastId: "SELECT last_insert_rowid() AS id",
+  // Rows are numbered in their order and without gaps, since there is no other writer: the newest are those just inserted.
+  spans: `INSERT INTO log_spans (span, first_id, last_id)
+    SELECT created_at - created_at % ${SPAN_SEC}, min(id), max(id) FROM logs WHERE id > ? GROUP BY 1
+    ON CONFLICT (span) DO UPDATE SET
+      first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id)`,
+} as const;
+
+export class Gathered {
+  readonly #statements: Record<keyof typeof SQL, StatementSync>;
+  readonly #reservationRows: Inserter;
+  readonly #ledgerRows: Inserter;
+  readonly #partnerRows: Inserter;
+  readonly #logRows: Inserter;
+  #changes = noChanges();
+  #ledger: Value[][] = [];
+  #partnerLedger: Value[][] = [];
+  #logs: Value[][] = [];
+
+  constructor(database: DatabaseSync) {
+    const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
+    // The names are those of SQL.
+    this.#statements = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
+    this.#reservationRows = new Inserter(database, RESERVATION_SHEET);
+    this.#ledgerRows = new Inserter(database, LEDGER_SHEET);
+    this.#partnerRows = new Inserter(database, PARTNER_LEDGER_SHEET);
+    this.#logRows = new Inserter(database, LOG_SHEET);
+  }
+
+  /** Entries of the ledger that are not in its table yet. */
+  get entries(): number {
+    return this.#ledger.length;
+  }
+
+  /** Adds what a group changed. Throws what storing it would: RangeError, TypeError. */
+  add(group: Changes): void {
+    const all = this.#changes;
+    addAll(all.users, group.users, USER_SHEET);
+    addAll(all.tokens, group.tokens, TOKEN_SHEET);
+    addAll(all.commissions, group.commissions, COMMISSION_SHEET);
+    addAll(all.codes, group.codes, CODE_SHEET);
+    addAll(all.inserted, group.inserted, RESERVATION_SHEET);
+    addAll(all.updated, group.updated, SEEN_SHEET);
+    for (const closed of group.deleted) {
+      all.updated.delete(closed);
+      // One that was never written need not be removed.
+      if (!all.inserted.delete(closed)) all.deleted.add(closed);
+    }
+    for (const [id, quota] of group.channels) all.channels.set(id, (all.channels.get(id) ?? 0n) + quota);
+    addRollups(all.rollups, group.rollups);
+    for (const entry of group.ledger) this.#ledger.push(rowOf(LEDGER_SHEET, entry));
+    for (const entry of group.partnerLedger) this.#partnerLedger.push(rowOf(PARTNER_LEDGER_SHEET, entry));
+    for (const log of group.logs) this.#logs.push(rowOf(LOG_SHEET, log));
+  }
+
+  /** Writes everything. Runs inside a transaction; when that fails this object is of no use any more. */
+  store(): void {
+    const { users, tokens, channels, inserted, updated, deleted, commissions, codes, rollups } =
+      this.#changes;
+    const { updateUser, updateToken, updateChannel, updateReservation, deleteReservation } = this.#statements;
+    const { updateCommission, updateCode, upsertSum, upsertRollup } = this.#statements;
+    write(updateUser, USER_SHEET, users);
+    write(updateToken, TOKEN_SHEET, tokens);
+    for (const [id, quota] of channels) updateChannel.get(quota, id);
+    this.#reservationRows.insert(Array.from(inserted, RESERVATION_SHEET.values));
+    write(updateReservation, SEEN_SHEET, updated);
+    for (const { requestId } of deleted) deleteReservation.get(requestId);
+    this.#ledgerRows.insert(this.#ledger);
+    write(updateCommission, COMMISSION_SHEET, commissions);
+    write(updateCode, CODE_SHEET, codes);
+    this.#partnerRows.insert(this.#partnerLedger);
+    this.#storeLogs();
+    write(upsertSum, SUM_SHEET, sumsOf(rollups.values()));
+    write(upsertRollup, ROLLUP_SHEET, rollups.values());
+    this.#changes = noChanges();
+    this.#ledger = [];
+    this.#partnerLedger = [];
+    this.#logs = [];
+  }
+
+  #storeLogs(): void {
+    if (this.#logs.length === 0) return;
+    this.#logRows.insert(this.#logs);
+    const { lastId, spans } = this.#statements;
+    spans.get(Number(lastId.get()?.["id"]) - this.#logs.length);
+  }
+}
+
+/** Adds items whose values fit their columns. What they hold when they are written is as they were last seen here. */
+function addAll<Item>(all: Set<Item>, items: Iterable<Item>, sheet: Sheet<Item>): void {
+  for (const item of items) {
+    rowOf(sheet, item);
+    all.add(item);
+  }
+}
+
+// `get` makes no answer of a statement that has none; `run` builds an object for each.
+function write<Item>(statement: StatementSync, sheet: Sheet<Item>, items: Iterable<Item>): void {
+  for (const item of items) statement.get(...sheet.values(item));
+}
