@@ -64,7 +64,7 @@ export interface Outside {
   /** Stands in for a body without a model. */
   readonly pathModel: string | undefined;
   /** The path says whether a stream is wanted; undefined = the body does. */
-  readonly isStream?: boolean;
+  readonly isStream?: boolean | undefined;
   readonly wantsEvents: boolean;
   readonly apiVersion: string;
   readonly passHeaders: readonly string[];
