@@ -77,13 +77,21 @@ export function createPriceBook(
   onFallback: (model: string) => void = () => undefined,
 ): PriceBook {
   const shelf = { tables, tiers: tiersOf(tables.modelRatio) };
-  const kept = new Map<string, Price | undefined>();
+  /** Group → upstream model → model; null = there is none. Level by level: a key of all three would be a new text for every call. */
+  const kept = new Map<string, Map<string, Map<string, Price | null>>>();
+  let keptPrices = 0;
   function look(model: string, upstreamModel: string, group: string): Price | undefined {
-    const key = `${model}\n${upstreamModel}\n${group}`;
-    if (kept.has(key)) return kept.get(key);
+    const known = kept.get(group)?.get(upstreamModel)?.get(model);
+    if (known !== undefined) return known ?? undefined;
     const price = findPrice(shelf, [model, upstreamModel], group);
-    if (kept.size >= KEPT_PRICES) kept.clear();
-    kept.set(key, price);
+    if (keptPrices >= KEPT_PRICES) {
+      kept.clear();
+      keptPrices = 0;
+    }
+    const ofGroup = kept.get(group) ?? new Map<string, Map<string, Price | null>>();
+    const ofUpstream = ofGroup.get(upstreamModel) ?? new Map<string, Price | null>();
+    kept.set(group, ofGroup.set(upstreamModel, ofUpstream.set(model, price ?? null)));
+    keptPrices += 1;
     return price;
   }
   return {

@@ -36,6 +36,7 @@ const KINDS = [
   "imageCompletion",
 ] as const;
 type Kind = (typeof KINDS)[number];
+const SPECIAL_KINDS = KINDS.filter((kind) => kind !== "text" && kind !== "completion");
 
 /** What a model costs one group. */
 export interface Price extends PriceRatios {
@@ -134,25 +135,47 @@ function wholeNumber(count: number): number {
 }
 
 /** Splits a usage so that every token is of one kind; parts that come to more than their whole are cut. */
-function partsOf(usage: Usage): Record<Kind, number> {
-  let left = wholeNumber(usage.promptTokens);
-  const take = (count = 0) => {
-    const taken = Math.min(wholeNumber(count), left);
-    left -= taken;
-    return taken;
-  };
-  const cached = take(usage.cachedTokens);
-  const written = take(usage.cacheWriteTokens);
-  const audio = take(usage.audioPromptTokens);
-  const image = take(usage.imagePromptTokens);
-  const text = left;
-  const cacheWriteHour = Math.min(wholeNumber(usage.cacheWriteHourTokens ?? 0), written);
-  left = wholeNumber(usage.completionTokens);
-  const audioCompletion = take(usage.audioCompletionTokens);
-  const imageCompletion = take(usage.imageCompletionTokens);
+function partsOf(usage: Usage): Readonly<Record<Kind, number>> {
+  let text = wholeNumber(usage.promptTokens);
+  const cached = within(text, usage.cachedTokens);
+  text -= cached;
+  const written = within(text, usage.cacheWriteTokens);
+  text -= written;
+  const audio = within(text, usage.audioPromptTokens);
+  text -= audio;
+  const image = within(text, usage.imagePromptTokens);
+  text -= image;
+  const cacheWriteHour = within(written, usage.cacheWriteHourTokens);
   const cacheWrite = written - cacheWriteHour;
-  const input = { text, cached, cacheWrite, cacheWriteHour, audio, image };
-  return { ...input, completion: left, audioCompletion, imageCompletion };
+  let completion = wholeNumber(usage.completionTokens);
+  const audioCompletion = within(completion, usage.audioCompletionTokens);
+  completion -= audioCompletion;
+  const imageCompletion = within(completion, usage.imageCompletionTokens);
+  completion -= imageCompletion;
+  return {
+    text,
+    cached,
+    cacheWrite,
+    cacheWriteHour,
+    audio,
+    image,
+    completion,
+    audioCompletion,
+    imageCompletion,
+  };
+}
+
+/** A count, or what is left of its whole. */
+function within(left: number, count = 0): number {
+  return Math.min(wholeNumber(count), left);
+}
+
+/** Whether a call had nothing but fresh text and text made of it, as most have. */
+function isPlain(
+  { promptTokens, completionTokens }: Usage,
+  { text, completion }: Record<Kind, number>,
+): boolean {
+  return text === wholeNumber(promptTokens) && completion === wholeNumber(completionTokens);
 }
 
 /**
@@ -161,16 +184,12 @@ function partsOf(usage: Usage): Record<Kind, number> {
  */
 export function charge(usage: Usage, price: Price): bigint {
   const { weights } = tierOf(price, usage.promptTokens);
+  if (wholeNumber(usage.promptTokens) + wholeNumber(usage.completionTokens) === 0) return 0n;
   const parts = partsOf(usage);
-  let sum = 0n;
-  let isEmpty = true;
-  for (const kind of KINDS) {
-    const count = parts[kind];
-    if (count === 0) continue;
-    isEmpty = false;
-    sum += BigInt(count) * weights[kind];
-  }
-  return isEmpty ? 0n : collect(sum, weights.over, weights);
+  let sum = BigInt(parts.text) * weights.text + BigInt(parts.completion) * weights.completion;
+  if (!isPlain(usage, parts))
+    for (const kind of SPECIAL_KINDS) if (parts[kind] > 0) sum += BigInt(parts[kind]) * weights[kind];
+  return collect(sum, weights.over, weights);
 }
 
 /**
@@ -223,16 +242,30 @@ export function explain(usage: Usage, listed: Price, charged: bigint): string {
   const tier = price === listed ? undefined : listed.tiers.find((one) => one.price === price);
   let text = tier === undefined ? "" : `输入超过 ${tier.above} tokens，`;
   text += price.words.ratios;
+  const plain = isPlain(usage, parts);
+  if (!plain) text += specialRatios(price, parts);
+  const sum = plain
+    ? `${parts.text} + ${parts.completion} × ${price.multiples.completion}`
+    : sumOf(price, parts);
+  return `${text}，${price.words.group}；${formula(sum, price, charged)}`;
+}
+
+function specialRatios(price: Price, parts: Readonly<Record<Kind, number>>): string {
+  let text = "";
   for (const [label, name, kinds] of LABELS) {
     const ratio = price[name];
     if (ratio !== undefined && kinds.some((kind) => parts[kind] > 0)) text += `，${label} ${shown(ratio)}`;
   }
+  return text;
+}
+
+function sumOf({ multiples }: Price, parts: Readonly<Record<Kind, number>>): string {
   let sum = String(parts.text);
   for (const kind of KINDS) {
     const isTold = kind === "completion" || (kind !== "text" && parts[kind] > 0);
-    if (isTold) sum += ` + ${parts[kind]} × ${price.multiples[kind]}`;
+    if (isTold) sum += ` + ${parts[kind]} × ${multiples[kind]}`;
   }
-  return `${text}，${price.words.group}；${formula(sum, price, charged)}`;
+  return sum;
 }
 
 /** `(sum) × model ratio × group ratio = charge`, to be checked with a pocket calculator. */

@@ -2,6 +2,7 @@
 // place of the relay that knows prices; it knows no HTTP.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Context } from "#server/context.ts";
+import type { ReserveVerdict } from "#server/money/operations.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import { type Failure, printTrail } from "#server/store/log-trail.ts";
 import { valuesOf } from "#server/upstream/body.ts";
@@ -92,7 +93,8 @@ export class Account {
   protected readonly billed: Billed;
   protected price: Price;
   #channelId = 0;
-  #isOpen = false;
+  #isBooking = false;
+  #usage = NOTHING;
   /** Output tokens that what was set aside covers. */
   #coveredTokens: number;
   #isAsking = false;
@@ -109,18 +111,21 @@ export class Account {
     this.#roughPrompt = roughPrompt(billed.incoming);
   }
 
-  /** Sets the estimate aside. Returns what the bank says. */
-  async open(): Promise<Awaited<ReturnType<BillTools["ledger"]["reserve"]>>> {
+  /** What was booked, or is about to be: what the upstream told, or was counted here. */
+  get usage(): TokenUsage {
+    return this.#usage;
+  }
+
+  /** Sets the estimate aside. Returns what the bank says; only what it reserved is settled. */
+  open(): Promise<ReserveVerdict> {
     const { requestId, caller, incoming } = this.billed;
-    const verdict = await this.tools.ledger.reserve({
+    return this.tools.ledger.reserve({
       requestId,
       userId: caller.userId,
       tokenId: caller.tokenId,
       amount: this.firstAmount(),
       modelName: incoming.model,
     });
-    this.#isOpen = verdict === "reserved";
-    return verdict;
   }
 
   /** What is set aside before the call. Unit: quota. */
@@ -149,25 +154,41 @@ export class Account {
   }
 
   /**
-   * Books a call whose answer came, whole or in part, or returns what was set aside. `trail` = who was called in vain before. Never
-   * throws twice: close it once.
+   * Books a call whose answer came, whole or in part, or returns what was set aside; once. `trail` = who was called in vain before.
+   * What it is booked with stands in `usage`.
    */
-  async settle(
+  settle(
     reply: WholeReply | StreamReply | undefined,
     isGone: boolean,
     trail: readonly Failure[],
-  ): Promise<Booked> {
-    if (!this.#isOpen) return { usage: NOTHING, charged: 0n };
-    this.#isOpen = false;
-    const { requestId, caller, incoming, startedMs, trace } = this.billed;
-    if (reply === undefined && !trace.isSent) {
-      await this.tools.ledger.release(requestId);
-      return { usage: NOTHING, charged: 0n };
-    }
+  ): Promise<Pick<Booked, "charged">> {
+    const { requestId, trace } = this.billed;
+    if (reply === undefined && !trace.isSent)
+      return this.tools.ledger.release(requestId).then(() => ({ charged: 0n }));
     const summed = this.sum(reply, isGone);
-    const { usage, amount, content, isEstimated } = summed instanceof Promise ? await summed : summed;
+    return summed instanceof Promise
+      ? summed.then((sum) => this.#book(sum, trail))
+      : this.#book(summed, trail);
+  }
+
+  /**
+   * Follows a settlement that failed: whoever is refused a whole answer pays nothing; of a stream something has been delivered, and
+   * recovery charges that. Never throws.
+   */
+  async giveBack(reply: WholeReply | StreamReply | undefined): Promise<void> {
+    if (!this.#isBooking || reply?.kind === "stream") return;
+    await this.tools.ledger.release(this.billed.requestId).catch(() => undefined);
+  }
+
+  #book(
+    { usage, amount, content, isEstimated }: Sum,
+    trail: readonly Failure[],
+  ): Promise<Pick<Booked, "charged">> {
+    const { requestId, caller, incoming, startedMs, trace } = this.billed;
     const elapsedMs = this.tools.clock.now() - startedMs;
-    const booking = this.tools.ledger.settle({
+    this.#usage = usage;
+    this.#isBooking = true;
+    return this.tools.ledger.settle({
       requestId,
       userId: caller.userId,
       tokenId: caller.tokenId,
@@ -188,14 +209,6 @@ export class Account {
           }
         : null,
     });
-    try {
-      const { charged } = await booking;
-      return { usage, charged };
-    } catch (error) {
-      // Whoever is refused a whole answer pays nothing; of a stream something has been delivered, and recovery charges that.
-      if (reply?.kind !== "stream") await this.tools.ledger.release(requestId).catch(() => undefined);
-      throw error;
-    }
   }
 
   /** What a call comes to: by the usage the upstream told, else counted here, which takes a while. */

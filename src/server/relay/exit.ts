@@ -31,8 +31,10 @@ export async function finish(
   }
   if (account !== undefined) {
     try {
-      journey.booked = await account.settle(reply, door.hasLeft, journey.trail);
+      const { charged } = await account.settle(reply, door.hasLeft, journey.trail);
+      journey.booked = { usage: account.usage, charged };
     } catch (error) {
+      await account.giveBack(reply);
       ctx.events.backgroundFailed({ task: "settle", error });
       journey.fault ??= refusals.bookingFailed(String(error));
       // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.

@@ -22,15 +22,8 @@ export interface EmbedAsked {
 const COMMON = ["taskType", "title", "outputDimensionality"] as const;
 const READ: ReadonlySet<string> = new Set(["model", "content", ...COMMON]);
 
-/** The body of an embeddings request in OpenAI's words; any other request stays as it is. Throws: Refusal 400. */
-export function readEmbed(
-  { embed, pathModel }: { embed?: EmbedKind; pathModel: string | undefined },
-  bytes: Buffer,
-): EmbedAsked {
-  return embed === undefined ? { bytes, hints: undefined } : read(embed, bytes, pathModel ?? "");
-}
-
-function read(kind: EmbedKind, body: Buffer, model: string): EmbedAsked {
+/** The body of an embeddings request in OpenAI's words. Throws: Refusal 400. */
+export function readEmbed(kind: EmbedKind, body: Buffer, model: string): EmbedAsked {
   // Also too deep to be written anew.
   const values = wholeObject(body) && readJson(body.toString());
   if (values === undefined) throw new Refusal(refusals.bodyUnreadable());

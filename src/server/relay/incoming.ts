@@ -9,6 +9,7 @@ import type { JsonRecord } from "#server/upstream/hub.ts";
 import {
   findMember,
   type JsonObject,
+  type Member,
   newTally,
   readMember,
   type Tally,
@@ -64,7 +65,7 @@ export interface Outside {
   /** Stands in for a body without a model. */
   readonly pathModel: string | undefined;
   /** The path says whether a stream is wanted; undefined = the body does. */
-  readonly isStream?: boolean;
+  readonly isStream?: boolean | undefined;
   readonly wantsEvents: boolean;
   readonly apiVersion: string;
   readonly passHeaders: readonly string[];
@@ -92,6 +93,7 @@ export function readIncoming(
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
   if (endpoint === "responses") refuseState(body);
+  const { maxTokens, choices } = limitsOf(endpoint, body);
   const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
     endpoint,
@@ -103,7 +105,8 @@ export function readIncoming(
     hints,
     session,
     apiVersion,
-    ...limitsOf(endpoint, body),
+    maxTokens,
+    choices,
     tally,
   };
 }
@@ -182,9 +185,26 @@ const OWN_NAMES = new Set([
  * folds them, which makes `ſ` an s and the Kelvin sign a k.
  */
 export function hasTwins({ members }: Pick<JsonObject, "members">): boolean {
+  const isShort = members.length <= FEW_MEMBERS && members.every(isPlain);
+  return isShort ? repeatsName(members) : hasFoldedTwins(members);
+}
+
+/** Up to here it costs less to compare each name with all before it than to fill a set. */
+const FEW_MEMBERS = 16;
+
+/** For plain names only: folded they stay as they are. */
+function repeatsName(members: readonly Member[]): boolean {
+  for (let index = 1; index < members.length; index += 1)
+    for (let before = 0; before < index; before += 1)
+      if (members[before]?.name === members[index]?.name) return true;
+  return false;
+}
+
+function hasFoldedTwins(members: readonly Member[]): boolean {
   const seen = new Set<string>();
-  for (const { name } of members) {
-    const folded = PLAIN_NAME.test(name) ? name : name.toUpperCase().toLowerCase();
+  for (const member of members) {
+    const { name } = member;
+    const folded = isPlain(member) ? name : name.toUpperCase().toLowerCase();
     if (seen.has(folded) || (folded !== name && OWN_NAMES.has(folded))) return true;
     seen.add(folded);
   }
@@ -192,6 +212,10 @@ export function hasTwins({ members }: Pick<JsonObject, "members">): boolean {
 }
 
 const PLAIN_NAME = /^[a-z0-9_]*$/;
+
+function isPlain({ name }: Member): boolean {
+  return PLAIN_NAME.test(name);
+}
 
 /** A whole number from 0 to `max`; null counts as absent. */
 function count({ bytes, object }: ClientBody, name: string, max: number): number | undefined {

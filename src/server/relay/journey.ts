@@ -33,14 +33,26 @@ export interface Journey {
 /** Of most calls. */
 const NOBODY: readonly Failure[] = [];
 
-export function newJourney(
-  start: Pick<Journey, "requestId" | "startedMs" | "endpoint" | "offers" | "address">,
-): Journey {
+function nothing(): void {
+  // No room was taken yet.
+}
+
+export function newJourney({
+  requestId,
+  startedMs,
+  endpoint,
+  offers,
+  address,
+}: Pick<Journey, "requestId" | "startedMs" | "endpoint" | "offers" | "address">): Journey {
   return {
-    ...start,
+    requestId,
+    startedMs,
+    endpoint,
+    offers,
+    address,
     trace: { firstByteMs: 0, isSent: false },
     caller: undefined,
-    leave: () => undefined,
+    leave: nothing,
     incoming: undefined,
     account: undefined,
     channel: undefined,

@@ -1,8 +1,10 @@
 // The story of one request (design 4.7): door, reception, bank, map, workshop, pipe, bank, exit. One try, one finally, one settle. A
 // fault is made where it happens and only read here.
 import type { Context } from "#server/context.ts";
+import type { ReserveVerdict } from "#server/money/operations.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { AttemptLimits } from "#server/upstream/attempt.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import type { Caller } from "./admit.ts";
 import { Account, priceOf } from "./bill.ts";
@@ -37,7 +39,7 @@ import {
 import { Door, pour } from "./stream.ts";
 import { TaskAccount } from "./task-bill.ts";
 import { isTaskIncoming, readTask } from "./tasks.ts";
-import { findCandidates, tryChannels } from "./try.ts";
+import { findCandidates, type Trial, tryChannels } from "./try.ts";
 import { voiceOf } from "./voices.ts";
 
 export interface Relay {
@@ -75,12 +77,12 @@ export function createRelay(
   }, pulseMs).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
     const door = new Door(req, res, newRequestId(ctx.clock.now()));
-    const done = answer(rooms, req, door)
-      .catch((error: unknown) => {
-        ctx.events.backgroundFailed({ task: "relay", error });
-        door.sendFault(refusals.internal(""));
-      })
-      .then(() => running.remove(seat));
+    const leave = () => running.remove(seat);
+    const done = answer(rooms, req, door).then(leave, (error: unknown) => {
+      ctx.events.backgroundFailed({ task: "relay", error });
+      door.sendFault(refusals.internal(""));
+      leave();
+    });
     const seat = running.add({ door, done });
   };
   return Object.assign(listen, {
@@ -93,51 +95,66 @@ export function createRelay(
   });
 }
 
-async function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
+function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
   const asked = splitUrl(req.url ?? "");
-  const { path } = asked;
-  const route = findRoute(req.method ?? "", path);
-  door.voice = voiceOf(path, asked.wantsEvents);
-  if (route.kind === "relay" || route.kind === "task") await relay(rooms, req, door, { route, asked });
-  else if (req.method === "OPTIONS") door.sendPreflight();
-  else if (route.kind === "unknown") door.sendUnknownPath(path);
+  const route = findRoute(req.method ?? "", asked.path);
+  door.voice = voiceOf(asked.path, asked.wantsEvents);
+  return route.kind === "relay" || route.kind === "task"
+    ? relay(rooms, req, door, { route, asked })
+    : answerHere(rooms, req, door, { route, asked });
+}
+
+/** What goes to no channel. */
+async function answerHere(
+  rooms: Rooms,
+  req: RelayRequest,
+  door: Door,
+  { route, asked }: { route: Route; asked: Asked },
+): Promise<void> {
+  if (req.method === "OPTIONS") door.sendPreflight();
+  else if (route.kind === "unknown") door.sendUnknownPath(asked.path);
   else if (route.kind === "upgrade") door.sendUpgradeRequired(refusals.upgradeRequired());
   else await inform(rooms, req, door, { route, asked });
 }
 
-/** One relayed request from its first byte to its last. */
-async function relay(
-  rooms: Rooms,
-  req: RelayRequest,
-  door: Door,
-  { route, asked }: { route: RelayRoute | TaskRoute; asked: Asked },
-): Promise<void> {
-  const { endpoint } = route;
-  const startedMs = rooms.ctx.clock.now();
+/** What is asked of a channel, and by which path. */
+interface Errand {
+  readonly route: RelayRoute | TaskRoute;
+  readonly asked: Asked;
+}
+
+/**
+ * One relayed request from its first byte to its last. Nearly always the rooms before the bank have their answer at once: what
+ * then is no promise is not waited for, since each wait costs more than most of their work.
+ */
+async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand): Promise<void> {
+  const { route, asked } = errand;
   const address = addressOf(req, rooms.ctx.config.trustedProxies);
   const journey = newJourney({
     requestId: door.requestId,
-    startedMs,
-    endpoint,
+    startedMs: rooms.ctx.clock.now(),
+    endpoint: route.endpoint,
     offers: offersOf(req, asked.key),
     address,
   });
   try {
+    // Waited for in any case: meanwhile a short body comes in.
     const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
-    journey.leave = await rooms.limits.begin(caller, address);
-    const incoming = await read(req, { route, asked }, await rooms.readBody(req, door.gone));
+    const entered = rooms.limits.begin(caller, address);
+    journey.leave = entered instanceof Promise ? await entered : entered;
+    const body = rooms.readBody(req, door.gone);
+    const read = readAsked(req, errand, body instanceof Promise ? await body : body);
+    const incoming = read instanceof Promise ? await read : read;
     journey.incoming = incoming;
     // Claude Code waits long, what stands between often does not.
-    door.mayOpenEarly = incoming.isStream && endpoint === "messages";
-    const candidates = await findCandidates(rooms, caller, incoming);
-    const { requestId, trace } = journey;
-    const price = priceOf(rooms.bill, incoming, caller, candidates);
-    const billed = { requestId, startedMs, caller, trace };
-    const account = isTaskIncoming(incoming)
-      ? new TaskAccount(rooms.bill, { ...billed, incoming }, price)
-      : new Account(rooms.bill, { ...billed, incoming }, price);
-    await openAccount(rooms, journey, account);
+    door.mayOpenEarly = incoming.isStream && route.endpoint === "messages";
+    const found = findCandidates(rooms, caller, incoming);
+    const candidates = found instanceof Promise ? await found : found;
+    const account = accountOf(rooms, journey, { caller, incoming, candidates });
+    const verdict = await account.open();
+    if (verdict !== "reserved") throw new Refusal(await refusalOf(rooms, journey, verdict));
+    journey.account = account;
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
     const embed = route.kind === "relay" ? route.embed : undefined;
     journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
@@ -152,36 +169,49 @@ async function relay(
 }
 
 /** What a request asks for, whichever kind of body it has. Throws: Refusal. */
-async function read(
-  req: RelayRequest,
-  { route, asked }: { route: RelayRoute | TaskRoute; asked: Asked },
-  body: Buffer,
-): Promise<Incoming> {
-  const passHeaders = formatHeaders(req, route.endpoint);
-  const outside = { ...asked, passHeaders, session: sessionOf(req) };
+function readAsked(req: RelayRequest, { route, asked }: Errand, body: Buffer): Incoming | Promise<Incoming> {
+  const { wantsEvents, apiVersion } = asked;
+  const outside = {
+    wantsEvents,
+    apiVersion,
+    passHeaders: formatHeaders(req, route.endpoint),
+    session: sessionOf(req),
+  };
   if (route.kind === "task")
     return readTask({ ...route, ...outside }, body, req.headers["content-type"] ?? "");
-  const { bytes, hints } = readEmbed(route, body);
-  return readIncoming({ ...route, ...outside, hints }, bytes);
+  const { endpoint, pathModel, isStream } = route;
+  if (route.embed === undefined) return readIncoming({ endpoint, pathModel, isStream, ...outside }, body);
+  const { bytes, hints } = readEmbed(route.embed, body, pathModel ?? "");
+  return readIncoming({ endpoint, pathModel, isStream, ...outside, hints }, bytes);
 }
 
-/** Sets the estimate aside before anything goes upstream. Throws: Refusal that says why the bank would not. */
-async function openAccount(rooms: Rooms, journey: Journey, account: Account): Promise<void> {
-  const verdict = await account.open();
+/** The account of a request, at the price of the first channel that has one. Throws: Refusal. */
+function accountOf(
+  { bill }: Rooms,
+  { requestId, startedMs, trace }: Journey,
+  { caller, incoming, candidates }: Pick<Trial, "caller" | "incoming" | "candidates">,
+): Account {
+  const price = priceOf(bill, incoming, caller, candidates);
+  return isTaskIncoming(incoming)
+    ? new TaskAccount(bill, { requestId, startedMs, caller, incoming, trace }, price)
+    : new Account(bill, { requestId, startedMs, caller, incoming, trace }, price);
+}
+
+/** Why the bank would not set the estimate aside. */
+async function refusalOf(
+  rooms: Rooms,
+  journey: Journey,
+  verdict: Exclude<ReserveVerdict, "reserved">,
+): Promise<RelayFault> {
   switch (verdict) {
-    case "reserved":
-      journey.account = account;
-      return;
     case "user_quota":
-      throw new Refusal(refusals.userQuota());
+      return refusals.userQuota();
     case "user_disabled":
-      throw new Refusal(refusals.userDisabled());
+      return refusals.userDisabled();
     case "token_quota":
     case "token_unusable": {
       const reason = await rooms.admission.explain(journey.offers, journey.address);
-      throw new Refusal(
-        reason ?? (verdict === "token_quota" ? refusals.tokenQuota() : refusals.keyInvalid()),
-      );
+      return reason ?? (verdict === "token_quota" ? refusals.tokenQuota() : refusals.keyInvalid());
     }
     default:
       throw new Error(`unknown verdict ${verdict satisfies never}`);

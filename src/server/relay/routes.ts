@@ -224,11 +224,12 @@ export function sessionOf({ headers }: RelayRequest): string {
 /** The client's address, behind trusted proxies too. */
 export function addressOf(req: RelayRequest, trustedProxies: readonly string[]): string {
   const peer = req.socket.remoteAddress ?? "";
+  if (trustedProxies.length === 0) return peer;
   const header = (name: string) => {
     const value = req.headers[name];
     return typeof value === "string" ? value : undefined;
   };
-  return trustedProxies.length === 0 ? peer : identifyCaller(peer, header, trustedProxies).address;
+  return identifyCaller(peer, header, trustedProxies).address;
 }
 
 /** Source: reliability R04. */
@@ -247,7 +248,7 @@ interface Reading {
 }
 
 /** Reads a body whole. Throws: Refusal 413, 415, 408, or 400 when the client breaks off. */
-export type ReadBody = (req: RelayRequest, gone: Cancellation) => Promise<Buffer>;
+export type ReadBody = (req: RelayRequest, gone: Cancellation) => Buffer | Promise<Buffer>;
 
 /** Makes a reader with one timer for all bodies: a timer each would cost more than reading most of them. */
 export function createBodyReader(): ReadBody {
@@ -267,8 +268,17 @@ export function createBodyReader(): ReadBody {
     if (coding !== undefined && coding !== "identity") throw new Refusal(refusals.bodyCoded());
     const announced = Number(req.headers["content-length"] ?? 0);
     if (announced > BODY_LIMIT_BYTES) throw new Refusal(refusals.bodyTooLarge());
-    return collect(req, gone, readings);
+    return arrivedBody(req, announced) ?? collect(req, gone, readings);
   };
+}
+
+/** A body that came with its head, as most do: nobody has to listen for it. undefined = it is still on its way. */
+function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
+  if (announced === 0 || req.readableLength !== announced) return undefined;
+  const body: unknown = req.read();
+  // Its end is to be heard too, else the connection would keep the request until the next one.
+  req.resume();
+  return Buffer.isBuffer(body) ? body : undefined;
 }
 
 function collect(req: RelayRequest, gone: Cancellation, readings: Roster<Reading>): Promise<Buffer> {

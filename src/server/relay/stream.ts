@@ -71,8 +71,7 @@ export class Door {
   /** A whole upstream reply. */
   sendReply({ headers, body, secrets, dropped }: WholeReply): void {
     if (this.gone.isCancelled) return;
-    const head = this.#head(contentTypeOf(headers) ?? "application/json");
-    head.push("content-length", String(body.length));
+    const head = this.#sizedHead(contentTypeOf(headers) ?? "application/json", body);
     tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
     this.status = 200;
@@ -181,14 +180,23 @@ export class Door {
     ];
   }
 
+  /** Those of a whole answer; made in one piece, since most get no more. */
+  #sizedHead(contentType: string, { length }: Buffer): string[] {
+    return [
+      "content-type",
+      contentType,
+      "x-oneapi-request-id",
+      this.requestId,
+      "access-control-allow-origin",
+      "*",
+      "content-length",
+      String(length),
+    ];
+  }
+
   #sendJson(status: number, value: unknown, more: readonly string[]): void {
     const body = Buffer.from(JSON.stringify(value));
-    const head = [
-      ...this.#head("application/json; charset=utf-8"),
-      "content-length",
-      String(body.length),
-      ...more,
-    ];
+    const head = [...this.#sizedHead("application/json; charset=utf-8", body), ...more];
     this.status = status;
     if (this.#isBodySmall()) {
       this.#res.writeHead(status, head);
@@ -229,6 +237,7 @@ const MOST_NAMES = 20;
 
 /** Adds the names of hints that went nowhere. */
 function tellDropped(head: string[], dropped: readonly string[]): void {
+  if (dropped.length === 0) return;
   const names = dropped.filter((name) => PLAIN_NAME.test(name)).slice(0, MOST_NAMES);
   if (names.length > 0) head.push(DROPPED, names.join(", "));
 }

@@ -2,7 +2,7 @@
 // retried once a byte of a reply is there.
 
 import { ChannelStatus } from "#contract/channel.ts";
-import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { Candidates, LiveChannel } from "#server/channels/candidates.ts";
 import type { Health } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
@@ -31,14 +31,24 @@ const MAX_UNCALLED = 10;
 const RETRY_BUDGET_MS = 120_000;
 
 /** The channels that may serve a request: those of the group and model, or the one an admin named. Throws: Refusal. */
-export async function findCandidates(
+export function findCandidates(
   { ctx }: Pick<TryTools, "ctx">,
   caller: Caller,
   { model }: Pick<Incoming, "model">,
-): Promise<readonly LiveChannel[]> {
+): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
   if (caller.models?.has(model) === false) throw new Refusal(refusals.modelNotAllowed(model));
   const { candidates } = ctx;
-  if (candidates.pending !== undefined) await candidates.pending;
+  const { pending } = candidates;
+  return pending === undefined
+    ? servingNow(candidates, caller, model)
+    : pending.then(() => servingNow(candidates, caller, model));
+}
+
+function servingNow(
+  candidates: Pick<Candidates, "byId" | "find">,
+  caller: Caller,
+  model: string,
+): readonly LiveChannel[] {
   if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
   const found = candidates.find(caller.group, model);
   if (found.length === 0) throw new Refusal(refusals.noChannel(caller.group, model));
@@ -54,6 +64,9 @@ function pinned(channel: LiveChannel | undefined, caller: Caller, model: string)
   return channel;
 }
 
+/** Tried before the first call. */
+const NONE: ReadonlySet<number> = new Set();
+
 /** What the loop chooses by. */
 export interface Search {
   readonly caller: Caller;
@@ -68,7 +81,7 @@ export interface Search {
 export type Progress = Pick<Journey, "requestId" | "startedMs" | "channel" | "attempts" | "trail">;
 
 /** What a request brings to the loop. */
-interface Trial {
+export interface Trial {
   readonly caller: Caller;
   readonly incoming: Incoming;
   readonly account: Account;
@@ -100,7 +113,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
 ): Promise<Done> {
   const { health, ctx } = tools;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
-  const tried = new Set<number>();
+  let tried = NONE;
   let spent = 0;
   let uncalled = 0;
   let fault: RelayFault | undefined;
@@ -108,7 +121,6 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     const isCooling = health.cooling(model);
     const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
     if (channel === undefined) throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, model)));
-    tried.add(channel.id);
     progress.channel = channel;
     progress.attempts += 1;
     const ticket = health.calling(channel.id, model);
@@ -118,6 +130,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       return result;
     }
     fault = result;
+    tried = new Set(tried).add(channel.id);
     progress.trail = [...progress.trail, { channelId: channel.id, error: faultLabel(fault) }];
     health.failed(channel.id, model, fault, ticket);
     // A channel that was not even called costs no try.
