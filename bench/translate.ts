@@ -56,9 +56,16 @@ async function wayOf({ about }: Fixture, endpoint: GenerationEndpoint): Promise<
     cancellation: new Cancellation(),
     trace: { firstByteMs: 0, isSent: false },
   };
-  const prepared = await prepare({ now: () => 0, inline: async (request) => request }, call, plan);
+  const prepared = await prepare({ now: () => 0, egress: NO_WAY_OUT }, call, plan);
   return prepared.kind === "fault" ? undefined : { plan, course: () => prepared.course };
 }
+
+/** Requests here name no address. */
+const NO_WAY_OUT = {
+  send() {
+    throw new Error("nothing is fetched");
+  },
+};
 
 /** Takes a recorded answer apart, at the borders of its framing. */
 function unitsOf(reply: Buffer, frames: Plan["dialect"]["frames"]): Buffer[] {

@@ -55,7 +55,7 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
   return {
     send(request, sink) {
       const { agent, policy } = doorFor(request.publicOnly ? "public" : request.loopbackPort);
-      return /^wss?:/.test(request.origin)
+      return isSocket(request.origin)
         ? sendBySocket(policy, request, sink)
         : dispatchOn(agent, request, sink);
     },
@@ -67,6 +67,10 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
       doors.clear();
     },
   };
+}
+
+function isSocket(origin: string): boolean {
+  return origin.startsWith("ws:") || origin.startsWith("wss:");
 }
 
 function createAgent(policy: Policy): Agent {

@@ -1,11 +1,11 @@
 // One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
 // no money and no database, and it never throws: what goes wrong is a RelayFault.
 import type { Egress } from "#server/egress/dispatcher.ts";
+import type { EgressRequest } from "#server/egress/send.ts";
 import type { Call, Prepared, Result } from "./call.ts";
 import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
-import { inlineMedia } from "./media.ts";
 import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
-import { type PrepareTools, prepare } from "./prepare.ts";
+import { prepare } from "./prepare.ts";
 import { Receiver } from "./reply.ts";
 import { isFault, type Signed } from "./signers/signer.ts";
 import type { TokenCache } from "./signers/token-cache.ts";
@@ -36,8 +36,8 @@ export interface AttemptTools {
 
 /** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
 export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
-  const { target, endpoint, model, apiVersion, isStream, cancellation } = asked;
-  const plan = planCall(target, { endpoint, model, apiVersion, isStream }, tools.optionText);
+  const { target, model, cancellation } = asked;
+  const plan = planCall(target, asked, tools.optionText);
   if (plan.kind === "fault") return Promise.resolve(plan);
   if (cancellation.isCancelled) return Promise.resolve(aborted());
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
@@ -57,8 +57,7 @@ async function elseTranslated(tools: AttemptTools, asked: Call, first: Result): 
 }
 
 function perform(tools: AttemptTools, call: Call, plan: Plan): Promise<Result> {
-  const inline: PrepareTools["inline"] = (request, opens) => inlineMedia(tools.egress, request, opens);
-  const prepared = prepare({ now: tools.now, inline }, call, plan);
+  const prepared = prepare(tools, call, plan);
   if (prepared instanceof Promise) {
     return prepared.then((late) => (late.kind === "fault" ? late : deliver(tools, call, plan, late)));
   }
@@ -145,9 +144,9 @@ interface Parcel {
 function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> {
   const { plan, prepared, signed } = parcel;
   const { isStream, cancellation, trace } = call;
-  const { firstByteMs, idleMs, totalMs } = tools.limits;
-  const { course, dropped, contentType } = prepared;
-  const made = signed.secrets ?? [];
+  const { totalMs } = tools.limits;
+  const { course, dropped } = prepared;
+  const made = signed.secrets ?? NO_SECRETS;
   return new Promise((resolve) => {
     const receiver = new Receiver({
       course,
@@ -163,20 +162,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
       trace,
       settle: resolve,
     });
-    const more = prepared.headers.length + signed.headers.length;
-    const flow = tools.egress.send(
-      {
-        ...whither(parcel),
-        headers:
-          more === 0 && contentType === undefined
-            ? plan.headers
-            : [...headersOf(plan, contentType), ...prepared.headers, ...signed.headers],
-        headersTimeoutMs: isStream ? firstByteMs : totalMs,
-        idleTimeoutMs: idleMs,
-        loopbackPort: plan.loopbackPort,
-      },
-      receiver,
-    );
+    const flow = tools.egress.send(requestOf(tools.limits, isStream, parcel), receiver);
     receiver.attach(flow);
     cancellation.watch(() => {
       trace.isSent = flow.isSent;
@@ -186,19 +172,33 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
   });
 }
 
+const NO_SECRETS: readonly string[] = [];
+
 /** What is asked, and where. */
-function whither({ plan, prepared, signed, next }: Parcel) {
+function requestOf(
+  { firstByteMs, idleMs, totalMs }: AttemptLimits,
+  isStream: boolean,
+  { plan, prepared, signed, next }: Parcel,
+): EgressRequest {
   const url = next ?? (signed.url === undefined ? undefined : new URL(signed.url));
   return {
-    method: next === undefined ? ("POST" as const) : ("GET" as const),
+    method: next === undefined ? "POST" : "GET",
     origin: url?.origin ?? plan.origin,
     path: url === undefined ? plan.path : url.pathname + url.search,
+    headers: headersOf(plan, prepared, signed),
     body: next === undefined ? prepared.bytes : undefined,
+    headersTimeoutMs: isStream ? firstByteMs : totalMs,
+    idleTimeoutMs: idleMs,
+    loopbackPort: plan.loopbackPort,
   };
 }
 
-/** The plan's headers, with another content type where the body is no JSON. */
-function headersOf({ headers }: Plan, contentType: string | undefined): readonly string[] {
-  if (contentType === undefined) return headers;
-  return headers.map((text, index) => (headers[index - 1] === "content-type" ? contentType : text));
+/** The plan's headers and those of the call, with another content type where the body is no JSON. */
+function headersOf({ headers }: Plan, { headers: own, contentType }: Prepared, signed: Signed): string[] {
+  if (own.length + signed.headers.length === 0 && contentType === undefined) return headers;
+  const shared =
+    contentType === undefined
+      ? headers
+      : headers.map((text, index) => (headers[index - 1] === "content-type" ? contentType : text));
+  return [...shared, ...own, ...signed.headers];
 }

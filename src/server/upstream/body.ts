@@ -40,10 +40,11 @@ export interface BodyOrder {
   readonly effort?: string | undefined;
 }
 
+/** Mostly there is little to change: a kind of edit is there from its first on. */
 interface Edits {
-  readonly set: Map<string, string>;
-  readonly drop: Set<string>;
-  readonly rename: Map<string, string>;
+  set?: Map<string, string>;
+  drop?: Set<string>;
+  rename?: Map<string, string>;
 }
 
 /** The bytes to send. Without anything to change they are the client's own. */
@@ -54,13 +55,18 @@ export function encodeBody(body: ClientBody, order: BodyOrder): Uint8Array {
   const hasQuirks =
     order.edits !== undefined || order.toolIdLength !== undefined || order.effort !== undefined;
   if (!(needsModel || needsWish || needsDrop || hasQuirks)) return body.bytes;
-  const edits: Edits = { set: new Map(), drop: new Set(), rename: new Map() };
-  if (needsModel) edits.set.set("model", JSON.stringify(order.model));
-  if (needsDrop) edits.drop.add("stream_options");
-  else if (needsWish) edits.set.set("stream_options", usageWish(body));
+  const edits: Edits = {};
+  if (needsModel) put(edits, "model", JSON.stringify(order.model));
+  if (needsDrop) edits.drop = new Set(["stream_options"]);
+  else if (needsWish) put(edits, "stream_options", usageWish(body));
   if (hasQuirks) addQuirks(edits, body, order);
-  const isUnchanged = edits.set.size + edits.drop.size + edits.rename.size === 0;
+  const isUnchanged = edits.set === undefined && edits.drop === undefined && edits.rename === undefined;
   return isUnchanged ? body.bytes : editObject(body.bytes, body.object, edits);
+}
+
+function put(edits: Edits, name: string, json: string): void {
+  edits.set ??= new Map();
+  edits.set.set(name, json);
 }
 
 /** Whether the client itself wants usage in its stream. */
@@ -78,23 +84,48 @@ function usageWish({ bytes, object }: ClientBody): string {
   const value = member && bytes.subarray(member.valueStart, member.valueEnd);
   const options = value && wholeObject(value);
   if (value === undefined || options === undefined) return '{"include_usage":true}';
-  return Buffer.from(editObject(value, options, { set: new Map([["include_usage", "true"]]) })).toString();
+  return editObject(value, options, { set: new Map([["include_usage", "true"]]) }).toString();
 }
 
-function addQuirks({ set, drop, rename }: Edits, body: ClientBody, order: BodyOrder): void {
-  const edits = order.edits ?? {};
-  for (const [from, to] of Object.entries(edits.renameFields ?? {})) {
-    if (!has(body, from)) continue;
-    if (has(body, to)) drop.add(from);
-    else rename.set(from, to);
-  }
-  for (const name of droppedBy(body, edits, order.effort)) drop.add(name);
-  if (order.effort !== undefined) set.set("reasoning_effort", JSON.stringify(order.effort));
-  for (const name of switchedOn(body, edits)) set.set(name, "true");
-  for (const [name, value] of [...valuesFor(body, edits), ...fittedNumbers(body, edits)])
-    if (!drop.has(name)) set.set(name, JSON.stringify(value));
+function addQuirks(made: Edits, body: ClientBody, order: BodyOrder): void {
+  const { edits = NO_EDITS, effort } = order;
+  if (edits.renameFields !== undefined) addRenames(made, body, edits.renameFields);
+  for (const name of droppedBy(body, edits, effort)) drop(made, name);
+  if (effort !== undefined) put(made, "reasoning_effort", JSON.stringify(effort));
+  for (const name of switchedOn(body, edits)) put(made, name, "true");
+  addValues(made, valuesFor(body, edits));
+  addValues(made, fittedNumbers(body, edits));
   const messages = editedMessages(body, edits, order.toolIdLength);
-  if (messages !== undefined) set.set("messages", messages);
+  if (messages !== undefined) put(made, "messages", messages);
+}
+
+const NO_EDITS: BodyEdits = {};
+
+function addRenames(made: Edits, body: ClientBody, renames: Readonly<Record<string, string>>): void {
+  for (const [from, to] of Object.entries(renames)) {
+    if (!has(body, from)) continue;
+    if (has(body, to)) {
+      drop(made, from);
+      continue;
+    }
+    made.rename ??= new Map();
+    made.rename.set(from, to);
+  }
+}
+
+function drop(edits: Edits, name: string): void {
+  edits.drop ??= new Set();
+  edits.drop.add(name);
+}
+
+/** Fields and what they are to say. */
+type Values = readonly (readonly [name: string, value: unknown])[];
+
+const NO_VALUES: Values = [];
+
+function addValues(made: Edits, values: Values): void {
+  for (const [name, value] of values)
+    if (made.drop?.has(name) !== true) put(made, name, JSON.stringify(value));
 }
 
 /** What the client asked for and the upstream is not told, because it would refuse it; by the client's names. */
@@ -106,8 +137,14 @@ export function lostFields(body: ClientBody, edits: BodyEdits, effort?: string):
 
 function refusedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
   const { dropFields = NOTHING, dropWhenThinking = NOTHING } = edits;
-  const refused = dropWhenThinking.length > 0 && isThinking(body, effort) ? dropWhenThinking : NOTHING;
-  return [...dropFields, ...refused].filter((name) => has(body, name));
+  const refused = present(body, dropFields);
+  if (dropWhenThinking.length === 0 || !isThinking(body, effort)) return refused;
+  return [...refused, ...present(body, dropWhenThinking)];
+}
+
+/** Those of the names that the client said. */
+function present(body: ClientBody, names: readonly string[]): readonly string[] {
+  return names.length === 0 ? NOTHING : names.filter((name) => has(body, name));
 }
 
 function isThinking({ bytes, object }: ClientBody, effort: string | undefined): boolean {
@@ -115,24 +152,24 @@ function isThinking({ bytes, object }: ClientBody, effort: string | undefined): 
 }
 
 function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
-  const rejected = edits.rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : [];
+  const refused = refusedBy(body, edits, effort);
+  const { userAs, effortAsThinking, rejectsZeroPenalties } = edits;
+  if (userAs === undefined && effortAsThinking !== true && rejectsZeroPenalties !== true) return refused;
+  const rejected = rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : NOTHING;
   const said = [
-    ...(edits.userAs === undefined ? [] : ["user"]),
-    ...(edits.effortAsThinking === true ? ["reasoning_effort"] : []),
+    ...(userAs === undefined ? NOTHING : ["user"]),
+    ...(effortAsThinking === true ? ["reasoning_effort"] : NOTHING),
   ];
   return [
-    ...refusedBy(body, edits, effort),
-    ...said.filter((name) => has(body, name)),
+    ...refused,
+    ...present(body, said),
     ...rejected.filter((name) => readMember(body.bytes, body.object, name) === 0),
   ];
 }
 
 /** Sampling numbers outside of what the upstream takes, moved into it. */
-function fittedNumbers(
-  body: ClientBody,
-  edits: BodyEdits,
-): readonly (readonly [name: string, value: unknown])[] {
-  if (edits.clampTemperature === undefined && edits.zeroAs === undefined) return [];
+function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
+  if (edits.clampTemperature === undefined && edits.zeroAs === undefined) return NO_VALUES;
   return ["temperature", "top_p"].flatMap((name) => {
     const value = readMember(body.bytes, body.object, name);
     const fit = fitted(name, value, edits);
@@ -141,28 +178,29 @@ function fittedNumbers(
 }
 
 /** Fields that say in the vendor's way what the client said in OpenAI's. */
-function valuesFor(body: ClientBody, edits: BodyEdits): readonly (readonly [name: string, value: unknown])[] {
+function valuesFor(body: ClientBody, edits: BodyEdits): Values {
+  const { oneStop, userAs, effortAsThinking } = edits;
+  if (oneStop !== true && userAs === undefined && effortAsThinking !== true) return NO_VALUES;
   const read = (name: string) => readMember(body.bytes, body.object, name);
   const values: [string, unknown][] = [];
-  if (edits.oneStop === true && has(body, "stop")) {
+  if (oneStop === true && has(body, "stop")) {
     const stop = read("stop");
     values.push(["stop", Array.isArray(stop) ? stop.slice(0, 1) : [stop]]);
   }
-  const { userAs } = edits;
   if (userAs !== undefined && !has(body, userAs.name)) {
     const user = read("user");
     if (typeof user === "string" && user.length >= userAs.min && user.length <= userAs.max)
       values.push([userAs.name, user]);
   }
-  if (edits.effortAsThinking === true && has(body, "reasoning_effort") && !has(body, "thinking"))
+  if (effortAsThinking === true && has(body, "reasoning_effort") && !has(body, "thinking"))
     values.push(["thinking", { type: read("reasoning_effort") === "none" ? "disabled" : "enabled" }]);
   return values;
 }
 
-function switchedOn(body: ClientBody, { trueWithTools = [] }: BodyEdits): readonly string[] {
+function switchedOn(body: ClientBody, { trueWithTools = NOTHING }: BodyEdits): readonly string[] {
   return trueWithTools.length > 0 && has(body, "tools")
     ? trueWithTools.filter((name) => !has(body, name))
-    : [];
+    : NOTHING;
 }
 
 /** A sampling number moved into what the upstream takes; anything else stays. */

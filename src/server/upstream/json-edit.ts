@@ -14,7 +14,7 @@ export interface ObjectEdits {
  * Writes an object anew with its edits, together with what stands around it. As long as nothing is dropped, every byte but
  * those of changed names and values stays, blanks included; after a drop only the members' own bytes do.
  */
-export function editObject(bytes: Uint8Array, object: JsonObject, edits: ObjectEdits): Uint8Array {
+export function editObject(bytes: Buffer, object: JsonObject, edits: ObjectEdits): Buffer {
   const { drop } = edits;
   const isWhole = drop === undefined || !object.members.some(({ name }) => drop.has(name));
   return isWhole ? splice(bytes, splicesOf(object, edits)) : rewrite(bytes, object, edits);
@@ -53,24 +53,23 @@ function addedTo(members: readonly Member[], { set, drop }: ObjectEdits): string
   return text;
 }
 
-function splice(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array {
+function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
   let length = bytes.length;
   for (const { start, end, text } of splices) length += Buffer.byteLength(text) - (end - start);
   const edited = Buffer.allocUnsafe(length);
   let from = 0;
   let to = 0;
   for (const { start, end, text } of splices) {
-    edited.set(bytes.subarray(from, start), to);
-    to += start - from;
+    to += bytes.copy(edited, to, from, start);
     to += edited.write(text, to);
     from = end;
   }
-  edited.set(bytes.subarray(from), to);
+  bytes.copy(edited, to, from);
   return edited;
 }
 
 /** Writes an object without the members that are dropped. */
-function rewrite(bytes: Uint8Array, object: JsonObject, edits: ObjectEdits): Uint8Array {
+function rewrite(bytes: Buffer, object: JsonObject, edits: ObjectEdits): Buffer {
   const kept = object.members.filter(({ name }) => edits.drop?.has(name) !== true);
   const parts: Uint8Array[] = [bytes.subarray(0, object.start + 1)];
   for (const [index, member] of kept.entries()) {
@@ -85,7 +84,7 @@ function rewrite(bytes: Uint8Array, object: JsonObject, edits: ObjectEdits): Uin
 
 const COMMA_BYTES = Buffer.from(",");
 
-function pushMember(parts: Uint8Array[], bytes: Uint8Array, member: Member, edits: ObjectEdits): void {
+function pushMember(parts: Uint8Array[], bytes: Buffer, member: Member, edits: ObjectEdits): void {
   const name = edits.rename?.get(member.name);
   const value = edits.set?.get(member.name);
   if (name === undefined) parts.push(bytes.subarray(member.keyStart, member.keyEnd));

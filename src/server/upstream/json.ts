@@ -1,6 +1,7 @@
 // An exact look at a JSON object's own members as byte spans, so that a body can be edited at one value and stay the same
 // everywhere else, and only the values that matter need be parsed. Accepts what JSON.parse accepts (RFC 8259), but no
 // absurd depth; whether the bytes are UTF-8 is for the caller to ask.
+import { isAt, knownName } from "./json-names.ts";
 
 /** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
 export interface Member {
@@ -198,11 +199,6 @@ const BASE64 = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[\w+/=\\-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
-  for (let index = 0; index < text.length; index += 1) if (bytes[start + index] !== text[index]) return false;
-  return true;
-}
-
 /** The offset behind the object or array that opens at `from`; -1 = malformed, cut off or too deep. */
 function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
   const isObject = bytes[from] === OPEN_BRACE;
@@ -221,29 +217,15 @@ function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, d
   }
 }
 
-const quoted = (name: string): Buffer => Buffer.from(`"${name}"`);
-
-/** Source: the parts of all formats' messages, providers 4.3, 17. */
-const MEDIA_NAMES = [
-  ...["file", "image_url", "video_url", "input_audio", "source"],
-  ...["inlineData", "inline_data", "fileData", "file_data", "file_url"],
-].map(quoted);
-/** Names under which files stand in base64. */
-const FILE_NAMES = ["data", "url", "image_url", "video_url", "file_data", "image"].map(quoted);
-
-function isNamed(bytes: Uint8Array, start: number, end: number, names: readonly Buffer[]): boolean {
-  for (const name of names) if (name.length === end - start && isAt(bytes, start, name)) return true;
-  return false;
-}
-
 /** The offset of the value behind the key at `at`; -1 = there is no key, or no colon. */
 function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
   if (bytes[at] !== QUOTE) return -1;
   const end = skipString(bytes, at, tally);
   if (end < 0) return -1;
   if (tally !== undefined) {
-    if (isNamed(bytes, at, end, MEDIA_NAMES)) tally.media += 1;
-    tally.isFile = isNamed(bytes, at, end, FILE_NAMES);
+    const known = knownName(bytes, at, end);
+    if (known?.isMedia === true) tally.media += 1;
+    tally.isFile = known?.isFile === true;
   }
   const colon = skipBlanks(bytes, end);
   return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
@@ -251,6 +233,8 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
 
 /** The text of a string literal's span, escapes decoded; undefined = not a string. */
 function readName(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const known = knownName(bytes, start, end);
+  if (known !== undefined) return known.name;
   let text = "";
   for (let at = start + 1; at < end - 1; at += 1) {
     const byte = bytes[at] ?? 0;

@@ -1,5 +1,6 @@
 // Makes the bytes of one call and chooses the course of its answer: edited, passed or translated, as the plan says. Pure but for the
 // media that a wire wants inline.
+import type { Egress } from "#server/egress/dispatcher.ts";
 import { encodeBody, lostFields, valuesOf, wantsUsage } from "./body.ts";
 import type { Call, Prepared } from "./call.ts";
 import type { NativeFormat, RenderContext } from "./clients/client.ts";
@@ -18,14 +19,15 @@ import { asObject } from "./hub.ts";
 import { type Effort, type HubRequest, Unmappable } from "./hub-request.ts";
 import { wholeObject } from "./json.ts";
 import { editObject, type ObjectEdits } from "./json-edit.ts";
+import { inlineMedia } from "./media.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { toldWhole } from "./prepare-whole.ts";
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */
-  now(): number;
-  /** Brings media that stand at an address inline, but for those that the upstream opens itself. Throws: Unmappable. */
-  inline(request: HubRequest, opens: ((url: string) => boolean) | undefined): Promise<HubRequest>;
+  readonly now: () => number;
+  /** Fetches media that stand at an address. */
+  readonly egress: Pick<Egress, "send">;
 }
 
 const NOTHING: readonly string[] = [];
@@ -163,8 +165,7 @@ function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Pro
   const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
   const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
   if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
-  return tools
-    .inline(request, opens)
+  return inlineMedia(tools.egress, request, opens)
     .then((inlined) => encoded(tools, call, plan, inlined))
     .catch(faultOf);
 }

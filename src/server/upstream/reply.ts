@@ -35,6 +35,7 @@ const ERROR_LIMIT_BYTES = 64 * 1024;
 /** What may still come after the terminator before the connection is given up. */
 const TAIL_LIMIT_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array(0);
+const NO_HEADERS: ReplyHeaders = {};
 
 type Mode = "waiting" | "error" | "whole" | "stream" | "tail" | "closed";
 
@@ -46,25 +47,27 @@ function unwrapped(json: unknown): unknown {
 /** The sink of one call. */
 export class Receiver implements Sink, StreamReply {
   readonly kind = "stream";
-  headers: ReplyHeaders = {};
+  headers = NO_HEADERS;
   readonly #options: ReceiverOptions;
+  /** 0 = there is no limit to count from it. */
   readonly #startedMs: number;
   #flow: Flow | undefined;
   #mode: Mode = "waiting";
   #status = 0;
-  #chunks: Buffer[] = [];
+  /** Mostly there is one; undefined = none yet. */
+  #chunks: Buffer[] | undefined;
   #bytes = 0;
   #meter: Meter | undefined;
   #reader: EventReader | undefined;
   #isSettled = false;
-  /** Output that came before somebody listened. */
-  #early: Uint8Array[] = [];
+  /** Output that came before somebody listened; undefined = none. */
+  #early: Uint8Array[] | undefined;
   #earlyEnd: { fault: RelayFault | undefined } | undefined;
   #listener: StreamListener | undefined;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    this.#startedMs = options.now();
+    this.#startedMs = options.totalMs > 0 ? options.now() : 0;
   }
 
   /** Gives the receiver the reins of its call. */
@@ -186,8 +189,8 @@ export class Receiver implements Sink, StreamReply {
 
   listen(listener: StreamListener): void {
     this.#listener = listener;
-    for (const bytes of this.#early) listener.onBytes(bytes);
-    this.#early = [];
+    for (const bytes of this.#early ?? []) listener.onBytes(bytes);
+    this.#early = undefined;
     if (this.#earlyEnd !== undefined) listener.onEnd(this.#earlyEnd.fault);
   }
 
@@ -206,7 +209,8 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #collect(chunk: Buffer, limit: number): void {
-    this.#chunks.push(chunk);
+    if (this.#chunks === undefined) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
     const { totalMs, now } = this.#options;
     if (this.#bytes > limit) {
       if (this.#mode === "error") this.#onError();
@@ -218,8 +222,8 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #body(): Buffer {
-    const [first] = this.#chunks;
-    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    const chunks = this.#chunks ?? [];
+    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
   }
 
   #onWhole(): void {
@@ -249,10 +253,10 @@ export class Receiver implements Sink, StreamReply {
   #settleWhole({ body, usage, next, text }: Whole): void {
     const { credentials, secrets, dropped } = this.#options;
     if (this.#mode !== "stream") this.#mode = "closed";
-    const masked = maskSecrets(body, credentials);
     const { headers, quirks } = this;
-    const reply = { headers, body: masked, usage, quirks, secrets, dropped, text };
-    this.#settle({ kind: "whole", ...reply, ...(next !== undefined && { next }) });
+    const masked = maskSecrets(body, credentials);
+    const reply = { kind: "whole", headers, body: masked, usage, quirks, secrets, dropped, text } as const;
+    this.#settle(next === undefined ? reply : { ...reply, next });
   }
 
   #onError(): void {
@@ -335,6 +339,7 @@ export class Receiver implements Sink, StreamReply {
       this.#listener.onBytes(masked);
       return;
     }
+    this.#early ??= [];
     this.#early.push(masked);
     // Comments keep the line alive; only an event decides whether this is a reply.
     if (this.#meter !== undefined && this.#meter.events > 0) this.#settle(this);

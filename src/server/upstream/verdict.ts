@@ -33,8 +33,11 @@ export function parseObject(bytes: Uint8Array): JsonRecord | undefined {
 }
 
 function parse(bytes: Uint8Array): unknown {
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+    return JSON.parse(buffer.toString());
   } catch {
     return undefined;
   }
