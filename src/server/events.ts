@@ -128,17 +128,16 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
-/** Who hears of one kind of event. */
-function createHearers<Told extends unknown[]>() {
-  const hearers = new Set<(...told: Told) => void>();
-  return {
-    tell(...told: Told): void {
-      for (const hear of hearers) hear(...told);
-    },
-    add(hear: (...told: Told) => void): () => void {
-      hearers.add(hear);
-      return () => hearers.delete(hear);
-    },
+/** Who hears of one kind of event. A list, since each call tells them all and hardly ever does one come or go. */
+class Hearers<Hear> {
+  list: readonly Hear[] = [];
+
+  /** Returns how to stop hearing. */
+  readonly add = (hear: Hear): (() => void) => {
+    this.list = [...this.list, hear];
+    return () => {
+      this.list = this.list.filter((other) => other !== hear);
+    };
   };
 }
 
@@ -158,9 +157,9 @@ function labelOf(endpoint: string) {
 /** Builds the event sinks over a logger. */
 export function createEvents(logger: Logger): Events {
   const counters = createCounters();
-  const charged = createHearers<[userId: number, quota: number]>();
-  const relayed = createHearers<[event: RelayDone]>();
-  const failed = createHearers<[event: ChannelFailed]>();
+  const charged = new Hearers<(userId: number, quota: number) => void>();
+  const relayed = new Hearers<(event: RelayDone) => void>();
+  const failed = new Hearers<(event: ChannelFailed) => void>();
   return {
     relayDone(event) {
       const endpoint = labelOf(event.endpoint);
@@ -173,13 +172,13 @@ export function createEvents(logger: Logger): Events {
       counters.observe("tollgate_relay_duration_seconds", endpoint.text, event.elapsedMs / 1000);
       if (event.firstByteMs > 0)
         counters.observe("tollgate_relay_first_byte_seconds", endpoint.text, event.firstByteMs / 1000);
-      if (event.chargedQuota > 0) charged.tell(event.userId, event.chargedQuota);
-      relayed.tell(event);
+      if (event.chargedQuota > 0) for (const hear of charged.list) hear(event.userId, event.chargedQuota);
+      for (const hear of relayed.list) hear(event);
       logger.info(event, "relay");
     },
     channelFailed(event) {
       counters.add("tollgate_channel_failures_total", `channel="${event.channelId}",code="${event.code}"`);
-      failed.tell(event);
+      for (const hear of failed.list) hear(event);
       logger.warn(event, "channel failed");
     },
     channelStatusChanged(event) {

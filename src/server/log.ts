@@ -2,7 +2,7 @@
 // log/fields.ts, which leaves no secret in it; prompts and answers are never handed to it (reliability K08, P01).
 import { createRequire } from "node:module";
 import pino, { type DestinationStream, type Logger } from "pino";
-import { safeArguments, safeValue } from "./log/fields.ts";
+import { isFlat, isHarmlessText, safeArguments, safeValue } from "./log/fields.ts";
 
 export type { Logger } from "pino";
 
@@ -88,6 +88,12 @@ function timestamps(now: () => number): () => string {
   };
 }
 
+/** A line as pino writes it, of fields that are texts, numbers and booleans. */
+function flatLine(head: string, fields: object, message: string): string {
+  const members = JSON.stringify(fields).slice(1, -1);
+  return `${head}${members === "" ? "" : ","}${members},"msg":${JSON.stringify(message)}}\n`;
+}
+
 export interface LoggerOptions {
   readonly logLevel: string;
   readonly pretty: boolean;
@@ -101,22 +107,32 @@ export interface LoggerOptions {
  * streams; exit flushes what is left.
  */
 export function createLogger({ logLevel, pretty, now, destination }: LoggerOptions): Logger {
-  const logger = pino(
+  const stream = destination ?? (pretty ? prettyStream() : undefined) ?? standardOutput();
+  const timestamp = timestamps(now);
+  const logger: Logger = pino(
     {
       level: logLevel,
       base: null,
-      timestamp: timestamps(now),
+      timestamp,
       formatters: { level: (label) => ({ level: label }) },
       // Pino's own one would look at errors again, which are plain data by then.
       serializers: { err: (err: unknown) => err },
       hooks: {
-        logMethod(args, method) {
+        logMethod(args, method, level) {
+          const [fields, message]: readonly unknown[] = args;
+          // What nearly every line is made of. Pino would put it together field by field, which costs twice the time and memory.
+          if (this === logger && args.length === 2 && isFlat(fields) && isHarmlessText(message)) {
+            stream.write(
+              flatLine(`{"level":"${logger.levels.labels[level]}"${timestamp()}`, fields, message),
+            );
+            return;
+          }
           // As many arguments as before, of the same kinds.
           method.apply(this, safeArguments(args) as typeof args);
         },
       },
     },
-    destination ?? (pretty ? prettyStream() : undefined) ?? standardOutput(),
+    stream,
   );
   // What a child adds to each of its lines does not pass the hook; its own children inherit this.
   const { child } = logger;

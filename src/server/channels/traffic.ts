@@ -16,22 +16,43 @@ export interface Traffic {
 const FLUSH_MS = 10_000;
 const HOUR_SEC = 3_600;
 
-type Scope = TrafficHoursTable["scope"];
+type Row = TrafficHoursTable;
+type Scope = Row["scope"];
+
+/** What was counted in an hour: scope → id → row. */
+type Hour = Readonly<Record<Scope, Map<number, Row>>> & { readonly startSec: number };
+
+/** Before the first call. */
+const NO_HOUR = -1;
+
+function newHour(startSec: number): Hour {
+  return { startSec, all: new Map(), user: new Map(), channel: new Map() };
+}
 
 export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" | "events">): Traffic {
-  let counted = new Map<string, TrafficHoursTable>();
+  let hours = new Map<number, Hour>();
+  /** The hour that was counted in last, which nearly always is the one to count in. */
+  let current = newHour(NO_HOUR);
 
-  function rowOf(scope: Scope, id: number): TrafficHoursTable {
+  function hourNow(): Hour {
     const nowSec = clock.seconds();
-    const hour = nowSec - (nowSec % HOUR_SEC);
-    const key = `${scope} ${id} ${hour}`;
-    const row = counted.get(key) ?? { scope, id, hour, calls: 0, failures: 0, streams: 0, first_byte_ms: 0 };
-    counted.set(key, row);
+    const startSec = nowSec - (nowSec % HOUR_SEC);
+    if (startSec !== current.startSec) {
+      current = hours.get(startSec) ?? newHour(startSec);
+      hours.set(startSec, current);
+    }
+    return current;
+  }
+
+  function rowOf(hour: Hour, scope: Scope, id: number): Row {
+    const known = hour[scope].get(id);
+    if (known !== undefined) return known;
+    const row = { scope, id, hour: hour.startSec, calls: 0, failures: 0, streams: 0, first_byte_ms: 0 };
+    hour[scope].set(id, row);
     return row;
   }
 
-  function count(scope: Scope, id: number, call: RelayDone): void {
-    const row = rowOf(scope, id);
+  function count(row: Row, call: RelayDone): void {
     row.calls += 1;
     // Whose client went away got what it wanted to have.
     if (call.fault !== "" && call.fault !== "client_gone") row.failures += 1;
@@ -44,23 +65,27 @@ export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" 
   function hearRelay(call: RelayDone): void {
     // Nobody's: the key was wrong.
     if (call.userId === 0) return;
-    count("all", 0, call);
-    count("user", call.userId, call);
+    const hour = hourNow();
+    count(rowOf(hour, "all", 0), call);
+    count(rowOf(hour, "user", call.userId), call);
     // A failed try at a channel is counted when it fails, whatever becomes of the call.
     if (call.channelId !== 0 && (call.fault === "" || call.fault === "client_gone"))
-      count("channel", call.channelId, call);
+      count(rowOf(hour, "channel", call.channelId), call);
   }
 
   function hearFailure({ channelId }: ChannelFailed): void {
-    const row = rowOf("channel", channelId);
+    const row = rowOf(hourNow(), "channel", channelId);
     row.calls += 1;
     row.failures += 1;
   }
 
   async function flush(): Promise<void> {
-    if (counted.size === 0) return;
-    const rows = [...counted.values()];
-    counted = new Map();
+    const rows = [...hours.values()].flatMap(({ all, user, channel }) =>
+      [all, user, channel].flatMap((byId) => [...byId.values()]),
+    );
+    if (rows.length === 0) return;
+    hours = new Map();
+    current = newHour(NO_HOUR);
     try {
       await addTraffic(db, rows);
     } catch (error) {

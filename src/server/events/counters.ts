@@ -61,8 +61,7 @@ export function createCounters() {
   const values = new Map<string, Map<string, Sample>>();
   const histograms = new Map<string, Map<string, Histogram>>();
   const gauges = new Map<string, () => number>();
-  const sampleOf = (name: string, labels: string): Sample =>
-    entryOf(values, name, labels, () => ({ name, labels, value: 0 }));
+  const sampleOf = (name: string, labels: string): Sample => entryOf(values, name, labels, newSample);
   return {
     add(name: string, labels: string, amount = 1): void {
       sampleOf(name, labels).value += amount;
@@ -72,7 +71,7 @@ export function createCounters() {
     },
     /** Counts how long something took. */
     observe(name: string, labels: string, seconds: number): void {
-      entryOf(histograms, name, labels, () => new Histogram(name, labels)).observe(seconds);
+      entryOf(histograms, name, labels, newHistogram).observe(seconds);
     },
     /** A gauge that is read when somebody asks. */
     measure(name: string, read: () => number): void {
@@ -90,11 +89,20 @@ export function createCounters() {
   };
 }
 
+function newSample(name: string, labels: string): Sample {
+  return { name, labels, value: 0 };
+}
+
+function newHistogram(name: string, labels: string): Histogram {
+  return new Histogram(name, labels);
+}
+
+/** What is counted under a name and labels. `make` is no closure, since this is asked several times in each call. */
 function entryOf<Entry>(
   all: Map<string, Map<string, Entry>>,
   name: string,
   labels: string,
-  make: () => Entry,
+  make: (name: string, labels: string) => Entry,
 ): Entry {
   let byLabels = all.get(name);
   if (byLabels === undefined) {
@@ -103,7 +111,7 @@ function entryOf<Entry>(
   }
   let entry = byLabels.get(labels);
   if (entry === undefined) {
-    entry = make();
+    entry = make(name, labels);
     byLabels.set(labels, entry);
   }
   return entry;

@@ -58,7 +58,17 @@ export function safeArguments(args: readonly unknown[]): unknown[] {
 export function safeValue(value: unknown): unknown {
   if (typeof value === "string") return safeText(value);
   if (typeof value !== "object" || value === null) return safePrimitive(value);
-  return isPlain(value) && isHarmless(value) ? value : new Walk().object(value, 0);
+  return isFlat(value) ? value : new Walk().object(value, 0);
+}
+
+/** Whether fields are texts, numbers and booleans that have nothing to hide: they may be written as they are. */
+export function isFlat(fields: unknown): fields is Record<string, unknown> {
+  return typeof fields === "object" && fields !== null && isPlain(fields) && isHarmless(fields);
+}
+
+/** Whether a text may be written as it is. */
+export function isHarmlessText(text: unknown): text is string {
+  return typeof text === "string" && safeText(text) === text;
 }
 
 /** Whether fields are flat and have nothing to hide, as nearly all lines. */
@@ -87,13 +97,14 @@ function safePrimitive(value: unknown): unknown {
 
 function safeText(text: string): string {
   // Ids of requests differ in each line.
-  if (REQUEST_ID.test(text)) return text;
+  if (text.length === REQUEST_ID_LENGTH && REQUEST_ID.test(text)) return text;
   if (text.length <= MAX_TEXT) return redactText(text);
   const head = text.slice(0, MAX_TEXT);
   const end = head.slice(-TORN_WORD).search(/\s\S*$/);
   return `${redactText(head.slice(0, end < 0 ? -TORN_WORD : MAX_TEXT - TORN_WORD + end))}…`;
 }
 
+const REQUEST_ID_LENGTH = 31;
 const REQUEST_ID = /^20\d{29}$/;
 
 function messageOf(error: Error): string {
