@@ -272,12 +272,13 @@ export function createBodyReader(): ReadBody {
   };
 }
 
-/** A body that came with its head, as most do: nobody has to listen for it. undefined = it is still on its way. */
+/**
+ * A body that came with its head, as most do: nobody has to listen for it, nor for its end, which says nothing new (what is left of
+ * the request stays with its connection until the next one: 1 KB). undefined = it is still on its way.
+ */
 function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
   if (announced === 0 || req.readableLength !== announced) return undefined;
   const body: unknown = req.read();
-  // Its end is to be heard too, else the connection would keep the request until the next one.
-  req.resume();
   return Buffer.isBuffer(body) ? body : undefined;
 }
 
