@@ -47,6 +47,9 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+const LOWER_F = 0x66;
+const LOWER_N = 0x6e;
+const LOWER_T = 0x74;
 const LOWER_U = 0x75;
 
 /** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
@@ -299,10 +302,31 @@ export function readMember(bytes: Buffer, object: JsonObject, name: string): unk
   const member = findMember(object, name);
   if (member === undefined) return undefined;
   const { valueStart, valueEnd } = member;
-  const text = bytes.toString("utf8", valueStart, valueEnd);
-  // A text without escapes needs no parser.
-  if (bytes[valueStart] === QUOTE && !text.includes("\\")) return text.slice(1, -1);
-  return JSON.parse(text);
+  const first = bytes[valueStart];
+  if (first === LOWER_T) return true;
+  if (first === LOWER_F) return false;
+  if (first === LOWER_N) return null;
+  if (first === QUOTE) {
+    // A text without escapes needs no parser.
+    const text = bytes.toString("utf8", valueStart + 1, valueEnd - 1);
+    if (!text.includes("\\")) return text;
+  }
+  return smallNumber(bytes, valueStart, valueEnd) ?? JSON.parse(bytes.toString("utf8", valueStart, valueEnd));
+}
+
+/** Up to so many digits a whole number is exact. */
+const EXACT_DIGITS = 15;
+
+/** The number that is written in digits alone; undefined = there is something else, or more of them. */
+function smallNumber(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start > EXACT_DIGITS) return undefined;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (!isDigit(byte)) return undefined;
+    value = value * 10 + byte - 0x30;
+  }
+  return value;
 }
 
 /** Finds a member by name; the last one when a name is repeated, as JSON.parse does. */
