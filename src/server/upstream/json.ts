@@ -1,7 +1,7 @@
 // An exact look at a JSON object's own members as byte spans, so that a body can be edited at one value and stay the same
 // everywhere else, and only the values that matter need be parsed. Accepts what JSON.parse accepts (RFC 8259), but no
 // absurd depth; whether the bytes are UTF-8 is for the caller to ask.
-import { isAt, knownName } from "./json-names.ts";
+import { isAt, isFileName, isMediaName, usualName } from "./json-names.ts";
 
 /** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
 export interface Member {
@@ -226,9 +226,8 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
   const end = skipString(bytes, at, tally);
   if (end < 0) return -1;
   if (tally !== undefined) {
-    const known = knownName(bytes, at, end);
-    if (known?.isMedia === true) tally.media += 1;
-    tally.isFile = known?.isFile === true;
+    if (isMediaName(bytes, at, end)) tally.media += 1;
+    tally.isFile = isFileName(bytes, at, end);
   }
   const colon = skipBlanks(bytes, end);
   return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
@@ -236,8 +235,8 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
 
 /** The text of a string literal's span, escapes decoded; undefined = not a string. */
 function readName(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const known = knownName(bytes, start, end);
-  if (known !== undefined) return known.name;
+  const usual = usualName(bytes, start, end);
+  if (usual !== undefined) return usual;
   let text = "";
   for (let at = start + 1; at < end - 1; at += 1) {
     const byte = bytes[at] ?? 0;
