@@ -181,6 +181,24 @@ describe("strictness", () => {
     expect(heard(`{"x":{"url":"data:text/plain,${"a ".repeat(80)}"}}`)).toBe(176);
   });
 
+  it("reads a member as JSON.parse does, however it is written", () => {
+    const written = fc.oneof(
+      fc.json(),
+      fc.integer().map(String),
+      fc.maxSafeNat().map(String),
+      fc.constantFrom("0", "-0", "1e2", "0.7", "999999999999999", "1000000000000001", "12345678901234567890"),
+      fc.constantFrom('""', '"\\u00e9"', '"é"', '"\\\\"', "true", "false", "null"),
+    );
+    fc.assert(
+      fc.property(written, blanks, (text, blank) => {
+        const data = bytes(`{"a":${blank}${text}${blank}}`);
+        const found = wholeObject(data);
+        expect(found && readMember(data, found, "a")).toStrictEqual(JSON.parse(text));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   it("parses one value alone", () => {
     const data = bytes('{"a":[1,{"b":"é"}],"c":null}');
     const found = wholeObject(data);

@@ -1,7 +1,7 @@
 // An exact look at a JSON object's own members as byte spans, so that a body can be edited at one value and stay the same
 // everywhere else, and only the values that matter need be parsed. Accepts what JSON.parse accepts (RFC 8259), but no
 // absurd depth; whether the bytes are UTF-8 is for the caller to ask.
-import { isAt, knownName } from "./json-names.ts";
+import { isAt, isFileName, isMediaName, usualName } from "./json-names.ts";
 
 /** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
 export interface Member {
@@ -47,6 +47,9 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+const LOWER_F = 0x66;
+const LOWER_N = 0x6e;
+const LOWER_T = 0x74;
 const LOWER_U = 0x75;
 
 /** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
@@ -223,9 +226,8 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
   const end = skipString(bytes, at, tally);
   if (end < 0) return -1;
   if (tally !== undefined) {
-    const known = knownName(bytes, at, end);
-    if (known?.isMedia === true) tally.media += 1;
-    tally.isFile = known?.isFile === true;
+    if (isMediaName(bytes, at, end)) tally.media += 1;
+    tally.isFile = isFileName(bytes, at, end);
   }
   const colon = skipBlanks(bytes, end);
   return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
@@ -233,8 +235,8 @@ function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): numbe
 
 /** The text of a string literal's span, escapes decoded; undefined = not a string. */
 function readName(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const known = knownName(bytes, start, end);
-  if (known !== undefined) return known.name;
+  const usual = usualName(bytes, start, end);
+  if (usual !== undefined) return usual;
   let text = "";
   for (let at = start + 1; at < end - 1; at += 1) {
     const byte = bytes[at] ?? 0;
@@ -299,10 +301,31 @@ export function readMember(bytes: Buffer, object: JsonObject, name: string): unk
   const member = findMember(object, name);
   if (member === undefined) return undefined;
   const { valueStart, valueEnd } = member;
-  const text = bytes.toString("utf8", valueStart, valueEnd);
-  // A text without escapes needs no parser.
-  if (bytes[valueStart] === QUOTE && !text.includes("\\")) return text.slice(1, -1);
-  return JSON.parse(text);
+  const first = bytes[valueStart];
+  if (first === LOWER_T) return true;
+  if (first === LOWER_F) return false;
+  if (first === LOWER_N) return null;
+  if (first === QUOTE) {
+    // A text without escapes needs no parser.
+    const text = bytes.toString("utf8", valueStart + 1, valueEnd - 1);
+    if (!text.includes("\\")) return text;
+  }
+  return smallNumber(bytes, valueStart, valueEnd) ?? JSON.parse(bytes.toString("utf8", valueStart, valueEnd));
+}
+
+/** Up to so many digits a whole number is exact. */
+const EXACT_DIGITS = 15;
+
+/** The number that is written in digits alone; undefined = there is something else, or more of them. */
+function smallNumber(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start > EXACT_DIGITS) return undefined;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (!isDigit(byte)) return undefined;
+    value = value * 10 + byte - 0x30;
+  }
+  return value;
 }
 
 /** Finds a member by name; the last one when a name is repeated, as JSON.parse does. */
