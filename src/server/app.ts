@@ -48,6 +48,7 @@ const BODY_TIMEOUT_MS = 30_000;
 /** Builds the application over a context. */
 export function createApp(ctx: Context): App {
   let isDraining = false;
+  /** Answers that are not the relay's, which knows its own. */
   const open = new Roster<ServerResponse>();
   const relay = createRelay(ctx);
   const site = createSite(ctx, () => isDraining);
@@ -59,8 +60,6 @@ export function createApp(ctx: Context): App {
   return {
     listener(req, res) {
       if (isDraining) res.setHeader("Connection", "close");
-      const seat = open.add(res);
-      res.once("close", () => open.remove(seat));
       if (RELAY_PATH.test(req.url ?? "")) {
         if (pressure.shedsCalls()) turnAway(ctx, res, "calls");
         else relay(req, res);
@@ -70,6 +69,8 @@ export function createApp(ctx: Context): App {
         turnAway(ctx, res, "guests");
         return;
       }
+      const seat = open.add(res);
+      res.once("close", () => open.remove(seat));
       limitBodyTime(req, res);
       void serveSite(req, res);
     },
@@ -83,6 +84,7 @@ export function createApp(ctx: Context): App {
       isDraining = true;
       // Answers to calls that came before say it too, so that no client sends another on the same connection (G02).
       for (const res of open.list()) if (!res.headersSent) res.setHeader("Connection", "close");
+      relay.drain();
     },
     cut: () => relay.cut(),
   };

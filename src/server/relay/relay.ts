@@ -45,6 +45,8 @@ import { voiceOf } from "./voices.ts";
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
   readonly upgrade: Realtime["upgrade"];
+  /** From now on connections end with the answers that have not begun. */
+  drain(): void;
   /**
    * Ends what still runs because the process ends: upstreams are aborted, what had come is settled, clients get an error as
    * the last event or as the answer (reliability G01). Resolves when all of it is booked.
@@ -87,6 +89,9 @@ export function createRelay(
   };
   return Object.assign(listen, {
     upgrade: realtime.upgrade,
+    drain() {
+      for (const { door } of running.list()) door.endConnection();
+    },
     async cut() {
       const left = running.list();
       for (const { door } of left) door.cut(refusals.serverStopping());

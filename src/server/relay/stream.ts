@@ -168,6 +168,11 @@ export class Door {
     this.#res.once("drain", listener);
   }
 
+  /** The connection ends with the answer, which tells the client so unless it has begun. */
+  endConnection(): void {
+    if (!this.#res.headersSent) this.#res.setHeader("Connection", "close");
+  }
+
   /** Gives the client up. */
   hangUp(): void {
     this.#res.destroy();
