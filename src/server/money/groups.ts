@@ -141,11 +141,11 @@ class Queue implements Groups {
         nowSec: this.#clock.seconds(),
         node: this.#node,
       });
-      for (const [index, waiting] of group.entries()) {
+      group.forEach((waiting, index) => {
         const outcome = outcomes[index];
         if (outcome) waiting.resolve(outcome);
         else waiting.reject(new StoreError("other", "the group has no outcome for an operation"));
-      }
+      });
       this.#size = Math.min(this.#size * 2, GROUP_SIZE);
       return undefined;
     } catch (error) {
