@@ -12,6 +12,9 @@ enableCompileCache(cacheDir);
 // Worker threads learn of it by their environment only.
 env["NODE_COMPILE_CACHE"] ??= cacheDir;
 
+// Collections of the young generation are short, and ever so often at load: other threads that help cost more than they do.
+setFlagsFromString("--no-parallel-scavenge");
+
 const args = argv.slice(2);
 if (args.length === 0 || args[0] === "serve") {
   // Nothing of a start runs long enough to be worth optimizing; compilers that are not used are not read into memory: 10 MB.
