@@ -67,8 +67,7 @@ export function createHealth({ db, clock, options, coord, events, notify }: Heal
 
   return {
     // Nearly always all are healthy: then not even the clock is read.
-    calling: (channelId, model) =>
-      cooldowns.isEmpty ? 0 : cooldowns.calling(channelId, model, clock.now()),
+    calling: (channelId, model) => (cooldowns.isEmpty ? 0 : cooldowns.calling(channelId, model, clock.now())),
     failed(channelId, model, fault, ticket) {
       if (fault.blame === "none") {
         cooldowns.ended(channelId, model, ticket);
