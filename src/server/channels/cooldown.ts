@@ -35,6 +35,11 @@ export class Cooldowns {
   #size = 0;
   #sweepAt = SWEEP_AT;
 
+  /** Nothing is known of any channel: all are healthy. */
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
   /** The channels that had better be left alone for this model now; undefined = none. */
   cooling(model: string, now: number): ((channelId: number) => boolean) | undefined {
     const lines = this.#lines.get(model);

@@ -66,7 +66,8 @@ export function createHealth({ db, clock, options, coord, events, notify }: Heal
   }
 
   return {
-    calling: (channelId, model) => cooldowns.calling(channelId, model, clock.now()),
+    // Nearly always all are healthy: then not even the clock is read.
+    calling: (channelId, model) => (cooldowns.isEmpty ? 0 : cooldowns.calling(channelId, model, clock.now())),
     failed(channelId, model, fault, ticket) {
       if (fault.blame === "none") {
         cooldowns.ended(channelId, model, ticket);
@@ -86,8 +87,8 @@ export function createHealth({ db, clock, options, coord, events, notify }: Heal
     },
     answered(channelId, model, ticket) {
       if (refusals.size > 0) refusals.delete(channelId);
-      cooldowns.answered(channelId, model, ticket, clock.now());
+      if (!cooldowns.isEmpty) cooldowns.answered(channelId, model, ticket, clock.now());
     },
-    cooling: (model) => cooldowns.cooling(model, clock.now()),
+    cooling: (model) => (cooldowns.isEmpty ? undefined : cooldowns.cooling(model, clock.now())),
   };
 }

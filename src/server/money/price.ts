@@ -47,7 +47,14 @@ export interface Price extends PriceRatios {
   /** The weights of the dearest token of input and of output that a text can come to. */
   readonly dearest: { readonly input: bigint; readonly output: bigint };
   /** What every explanation of a charge at this price has in it, written once. */
-  readonly words: { readonly ratios: string; readonly group: string; readonly factors: string };
+  readonly words: {
+    readonly ratios: string;
+    readonly group: string;
+    readonly factors: string;
+    /** All before the tokens of a plain charge, and all after them but the charge. */
+    readonly plainBegin: string;
+    readonly plainEnd: string;
+  };
   /** Prices of the whole request when its input is longer than `above` LLM tokens, the shortest first. */
   readonly tiers: readonly Tier[];
   /** The model is in no table: it costs what unknown ones cost. */
@@ -97,11 +104,11 @@ export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): P
 }
 
 function wordsOf({ modelRatio, completionRatio, groupRatio }: PriceRatios): Price["words"] {
-  return {
-    ratios: `模型倍率 ${shown(modelRatio)}，补全倍率 ${shown(completionRatio)}`,
-    group: `分组倍率 ${shown(groupRatio)}`,
-    factors: ` × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)} = `,
-  };
+  const ratios = `模型倍率 ${shown(modelRatio)}，补全倍率 ${shown(completionRatio)}`;
+  const group = `分组倍率 ${shown(groupRatio)}`;
+  const factors = ` × ${exactRatio(modelRatio)} × ${exactRatio(groupRatio)} = `;
+  const plainEnd = ` × ${exactRatio(completionRatio)})${factors}`;
+  return { ratios, group, factors, plainBegin: `${ratios}，${group}；(`, plainEnd };
 }
 
 function eachKind<T>(make: (kind: Kind) => T): Record<Kind, T> {
@@ -240,14 +247,12 @@ export function explain(usage: Usage, listed: Price, charged: bigint): string {
   const price = tierOf(listed, usage.promptTokens);
   const parts = partsOf(usage);
   const tier = price === listed ? undefined : listed.tiers.find((one) => one.price === price);
-  let text = tier === undefined ? "" : `输入超过 ${tier.above} tokens，`;
-  text += price.words.ratios;
-  const plain = isPlain(usage, parts);
-  if (!plain) text += specialRatios(price, parts);
-  const sum = plain
-    ? `${parts.text} + ${parts.completion} × ${price.multiples.completion}`
-    : sumOf(price, parts);
-  return `${text}，${price.words.group}；${formula(sum, price, charged)}`;
+  const text = tier === undefined ? "" : `输入超过 ${tier.above} tokens，`;
+  const { words } = price;
+  if (isPlain(usage, parts))
+    return `${text}${words.plainBegin}${parts.text} + ${parts.completion}${words.plainEnd}${charged}`;
+  const ratios = words.ratios + specialRatios(price, parts);
+  return `${text}${ratios}，${words.group}；${formula(sumOf(price, parts), price, charged)}`;
 }
 
 function specialRatios(price: Price, parts: Readonly<Record<Kind, number>>): string {

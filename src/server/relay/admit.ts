@@ -135,8 +135,7 @@ export function createAdmission({ db, secrets, coord, clock }: AdmissionParts): 
 
   return {
     admit(offers, address) {
-      const [first = ""] = offers;
-      const entry = entries.get(first);
+      const entry = entries.get(offers[0] ?? "");
       const found = entry === undefined ? undefined : judgeEntry(entry, address, clock);
       // Most offers are the only one, are remembered and still good.
       return found === undefined || "kind" in found ? tryEach(offers, address) : found;

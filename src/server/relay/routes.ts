@@ -268,7 +268,8 @@ export function createBodyReader(): ReadBody {
     if (coding !== undefined && coding !== "identity") throw new Refusal(refusals.bodyCoded());
     const announced = Number(req.headers["content-length"] ?? 0);
     if (announced > BODY_LIMIT_BYTES) throw new Refusal(refusals.bodyTooLarge());
-    return arrivedBody(req, announced) ?? collect(req, gone, readings);
+    const arrived = gone.isCancelled ? undefined : arrivedBody(req, announced);
+    return arrived ?? collect(req, gone, readings);
   };
 }
 

@@ -1,0 +1,88 @@
+// How a request's body is read: at once when it came with its head, else as it comes.
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Cancellation } from "#server/upstream/hub.ts";
+import { Refusal } from "./refusal.ts";
+import { createBodyReader, type RelayRequest } from "./routes.ts";
+
+const readBody = createBodyReader();
+const gone = new Cancellation();
+gone.cancel();
+
+/** What reading gave for each request, in the order they came. */
+const seen: { isAtOnce: boolean; body: string }[] = [];
+/** Requests whose body somebody has asked for. */
+let begun = 0;
+const server = createServer(async (req, res) => {
+  // As after the look at a remembered key.
+  await undefined;
+  seen.push(await read(req, req.headers["x-gone"] === undefined ? new Cancellation() : gone));
+  res.end("ok");
+});
+
+async function read(req: RelayRequest, cancellation: Cancellation): Promise<(typeof seen)[number]> {
+  begun += 1;
+  try {
+    const body = readBody(req, cancellation);
+    return { isAtOnce: Buffer.isBuffer(body), body: (await body).toString() };
+  } catch (error) {
+    if (error instanceof Refusal) return { isAtOnce: false, body: String(error.fault.code) };
+    throw error;
+  }
+}
+
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Sends the bytes of a connection, those after the first piece when its body is being read, and waits for as many answers. */
+async function send(pieces: readonly string[], answers: number): Promise<typeof seen> {
+  seen.length = 0;
+  begun = 0;
+  // A server that listens on a port has an address of this kind.
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.setNoDelay(true).resume();
+  for (const piece of pieces) {
+    socket.write(piece);
+    await expect.poll(() => begun).toBeGreaterThan(0);
+  }
+  await expect.poll(() => seen.length).toBe(answers);
+  socket.destroy();
+  return seen;
+}
+
+const post = (body: string, headers = "", bytes = Buffer.byteLength(body)) =>
+  `POST / HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${bytes}\r\n\r\n${body}`;
+
+test("a body that comes with its head is there at once, and so is the next one on the connection", async () => {
+  expect(await send([post('{"a":"你好"}'), post('{"b":2}')], 2)).toEqual([
+    { isAtOnce: true, body: '{"a":"你好"}' },
+    { isAtOnce: true, body: '{"b":2}' },
+  ]);
+});
+
+test("requests that come in one piece keep their own bodies", async () => {
+  const bodies = (await send([post("one") + post("two") + post("three")], 3)).map(({ body }) => body);
+  expect(bodies).toEqual(["one", "two", "three"]);
+});
+
+test("a body that comes later, in pieces or in chunks is read to its end", async () => {
+  const begun = { isAtOnce: false, body: "first second" };
+  expect(await send([post("", "", 12), "first ", "second"], 1)).toEqual([begun]);
+  expect(await send([post("first ", "", 12), "second"], 1)).toEqual([begun]);
+  const chunked = "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+  expect(await send([`${chunked}6\r\nfirst \r\n`, "6\r\nsecond\r\n0\r\n\r\n"], 1)).toEqual([begun]);
+});
+
+test("no body is an empty one", async () => {
+  expect(await send([post("")], 1)).toEqual([{ isAtOnce: false, body: "" }]);
+});
+
+test("of a client that has left meanwhile nothing is read", async () => {
+  expect(await send([post("{}", "x-gone: yes\r\n")], 1)).toEqual([
+    { isAtOnce: false, body: "incomplete_body" },
+  ]);
+});
