@@ -169,8 +169,6 @@ export function dispatchOn(agent: Dispatcher, request: EgressRequest, sink: Sink
         body: request.body ?? null,
         headersTimeout: request.headersTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
-        // Only pipelines would have to wait for the headers, and there are none.
-        blocking: false,
       },
       sending,
     );
