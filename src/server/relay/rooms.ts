@@ -31,7 +31,12 @@ export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
       credentials: ctx.credentials,
       now: clock.now,
       optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
-      limits: { ...DEFAULT_LIMITS, totalMs: ctx.config.relayTimeoutMs, ...limits },
+      // Written out: of an object made by spreading V8 keeps no note of what is read, and compiles its readers anew without end.
+      limits: {
+        firstByteMs: limits.firstByteMs ?? DEFAULT_LIMITS.firstByteMs,
+        idleMs: limits.idleMs ?? DEFAULT_LIMITS.idleMs,
+        totalMs: limits.totalMs ?? ctx.config.relayTimeoutMs,
+      },
     },
   };
 }
