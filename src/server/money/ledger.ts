@@ -85,7 +85,7 @@ interface Held {
 export function createLedger(deps: LedgerDeps): Ledger {
   const teller =
     deps.store.dialect === "sqlite"
-      ? createSqliteTeller(deps.store, deps.clock)
+      ? createSqliteTeller(deps.store, deps.clock, deps.onError)
       : createPostgresTeller(deps.store, deps.node);
   return new Counter(deps, teller);
 }

@@ -55,7 +55,7 @@ import type { Teller } from "./teller.ts";
 /** One parameter per column: an array of that column's values. */
 function unnest(sheet: Sheet<never>): string {
   const arrays = sheet.columns.map(
-    ([, type], index) => `$${index + 1}::${type === "int" ? "bigint" : "text"}[]`,
+    ([, type], index) => `$${index + 1}::${type === "text" ? "text" : "bigint"}[]`,
   );
   return `unnest(${arrays.join(", ")})`;
 }

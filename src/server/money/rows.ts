@@ -88,7 +88,8 @@ export function toNumber(amount: bigint): number {
   return value;
 }
 
-export type ColumnType = "int" | "text";
+/** A count is an integer that is not below 0. */
+export type ColumnType = "int" | "count" | "text";
 export type Value = number | string;
 
 /** How one kind of change is written: columns with their types, and the values of one item in that order. */
@@ -133,7 +134,7 @@ export const SEEN_SHEET: Sheet<Reservation> = {
   table: "reservations",
   columns: [
     ["request_id", "text"],
-    ["amount", "int"],
+    ["amount", "count"],
     ["channel_id", "int"],
     ["seen_charge", "int"],
     ["seen_prompt_tokens", "int"],
@@ -182,7 +183,7 @@ export const LEDGER_SHEET: Sheet<LedgerEntry> = {
     ["amount", "int"],
     ["token_amount", "int"],
     ["request_id", "text"],
-    ["shortfall", "int"],
+    ["shortfall", "count"],
     ["actor_id", "int"],
     ["detail", "text"],
   ],
@@ -254,14 +255,11 @@ const SUM_COLUMNS = [
   ["requests", "int"],
 ] as const;
 
-/** Statistics hold up no money: one that grows beyond what a number holds stays there. */
-function sumValues(part: HourSums): number[] {
-  return [
-    Math.min(Number(part.quota), Number.MAX_SAFE_INTEGER),
-    part.promptTokens,
-    part.completionTokens,
-    part.requests,
-  ];
+/** Statistics hold up no money: one that grows beyond what a number holds exactly stays there. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
+function sumValues({ quota, promptTokens, completionTokens, requests }: HourSums): number[] {
+  return [Number(quota), promptTokens, completionTokens, requests].map((sum) => Math.min(sum, MOST));
 }
 
 /** The key comes first; the sums at the end are added to what is there. */
@@ -294,7 +292,10 @@ export const ROLLUP_SHEET: Sheet<RollupPart> = {
 /** The tail of an INSERT of sums that adds to those that are there. Understood by both databases. */
 export function addToSums(sheet: Sheet<never>): string {
   const keys = sheet.columns.slice(0, -SUM_COLUMNS.length).map(([name]) => name);
-  const sets = SUM_COLUMNS.map(([name]) => `${name} = ${sheet.table}.${name} + excluded.${name}`);
+  const sets = SUM_COLUMNS.map(([name]) => {
+    const sum = `${sheet.table}.${name} + excluded.${name}`;
+    return `${name} = CASE WHEN ${sum} > ${MOST} THEN ${MOST} ELSE ${sum} END`;
+  });
   return `ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
 }
 

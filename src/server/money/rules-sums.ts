@@ -21,7 +21,8 @@ export interface BookedCall {
 export function addCall(rollups: Rollups, call: BookedCall, createdSec: number): void {
   const { userId, tokenName, modelName, channelId } = call;
   const hour = createdSec - (createdSec % HOUR_SEC);
-  const name = `${hour}\n${userId}\n${channelId}\n${modelName}\n${tokenName}`;
+  // No name has NUL in it, names may have line breaks.
+  const name = `${hour} ${userId} ${channelId} ${modelName}\0${tokenName}`;
   let part = rollups.get(name);
   if (!part) {
     part = { userId, tokenName, modelName, channelId, ...noSums(hour) };

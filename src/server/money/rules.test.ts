@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Books, Reservation } from "./books.ts";
 import type { Operation } from "./operations.ts";
 import { applyOperations } from "./rules.ts";
-import { sumsOf } from "./rules-sums.ts";
+import { addCall, sumsOf } from "./rules-sums.ts";
 
 const parties = { requestId: "r", userId: 1, tokenId: 2 };
 const seen = { charge: 3n, promptTokens: 1, completionTokens: 1, channelId: 9 };
@@ -180,4 +180,18 @@ test("an operation on a user whose commission was not loaded is a mistake of the
   expect(() => apply(books(), { kind: "commission", requestId: "c", userId: 1, tokenId: 0, change })).toThrow(
     "was not loaded",
   );
+});
+
+test("an operation that is none is a mistake, not silence", () => {
+  expect(() => apply(books(), { kind: "x", ...parties } as unknown as Operation)).toThrow(
+    "unknown operation",
+  );
+});
+
+test("calls whose names have line breaks are summed up apart", () => {
+  const call = { userId: 1, channelId: 2, charged: 1n, promptTokens: 1, completionTokens: 1 };
+  const rollups = new Map();
+  addCall(rollups, { ...call, modelName: "a\nb", tokenName: "c" }, 1);
+  addCall(rollups, { ...call, modelName: "a", tokenName: "b\nc" }, 1);
+  expect(rollups.size).toBe(2);
 });

@@ -28,6 +28,9 @@ export function applyOperations(
 }
 
 function apply(desk: Desk, operation: Operation): Outcome {
+  // The entry of the call would find its id taken.
+  if (!isOfCall(operation) && desk.reservations.has(operation.requestId))
+    return { kind: "failed", reason: `${operation.requestId} is the id of a call that is open` };
   switch (operation.kind) {
     case "reserve":
       return reserve(desk, operation);
@@ -50,7 +53,15 @@ function apply(desk: Desk, operation: Operation): Outcome {
     case "signup":
       grantSignup(desk, operation.gifts, operation.requestId);
       return { kind: "signup" };
+    default:
+      // A journal of another program could hold one.
+      throw new Error(`unknown operation ${JSON.stringify(operation satisfies never)}`);
   }
+}
+
+/** What happens to a call, as opposed to a change by hand or by a code. */
+export function isOfCall({ kind }: Operation): boolean {
+  return kind !== "adjust" && kind !== "redeem" && kind !== "commission" && kind !== "signup";
 }
 
 /** Sets the amount aside, or says why not. Repeating an open reservation changes nothing (reliability F06). */

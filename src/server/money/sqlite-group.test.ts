@@ -131,7 +131,7 @@ const NOTED = [
 ];
 
 test("a journal in the form of the first release that has one is read by every later one", () => {
-  for (const batch of NOTED) database.prepare("INSERT INTO journal (batch) VALUES (?)").run(batch);
+  for (const batch of NOTED) database.prepare("INSERT INTO journal (form, batch) VALUES (1, ?)").run(batch);
   expect(one("SELECT quota, used_quota, request_count FROM users")).toEqual({
     quota: 63,
     used_quota: 17,
@@ -166,6 +166,80 @@ test("a journal in the form of the first release that has one is read by every l
     expect(sums("log_sums", `dimension = '${dimension}' AND hour = 7200`)).toEqual(all);
   expect(sums("log_rollups", "user_id = 1 AND token_name = 't' AND channel_id = 3")).toEqual(all);
   expect(one("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
+});
+
+test("a journal of another form is refused, and stays", () => {
+  database.exec("INSERT INTO journal (form, batch) VALUES (2, 'what only a newer program reads')");
+  expect(() => group(settle("a", 1n))).toThrow("form 2: start the program that wrote it");
+  expect(() => finish(database)).toThrow("form 2");
+  database.exec(`UPDATE journal SET form = 1, batch = '[1,"n",[[7]]]'`);
+  expect(() => finish(database)).toThrow("unknown form of an operation");
+  database.exec(`UPDATE journal SET batch = '[1,"n",["{\\"kind\\":\\"x\\",\\"requestId\\":\\"a\\"}"]]'`);
+  expect(() => finish(database)).toThrow("unknown operation");
+  expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 1 });
+});
+
+test("what changes nothing is not noted", () => {
+  group(settle("a", 15n), reserve("b", 1n));
+  finish(database);
+  expect(group(reserve("c", 60n), settle("a", 15n), reserve("b", 1n))).toMatchObject([
+    { verdict: "token_quota" },
+    { booking: { charged: 15n } },
+    { verdict: "reserved" },
+  ]);
+  expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
+});
+
+test("an id that was given back may be set aside again", () => {
+  group(reserve("a", 20n));
+  finish(database);
+  group({ kind: "release", requestId: "a", userId: 1, tokenId: 2 }, reserve("a", 30n));
+  expect(one("SELECT amount, (SELECT quota FROM users) AS quota FROM reservations")).toEqual({
+    amount: 30,
+    quota: 70,
+  });
+});
+
+test("the id of an open call is nobody else's", () => {
+  group(reserve("a", 20n));
+  const gift: Operation = {
+    kind: "adjust",
+    requestId: "a",
+    userId: 1,
+    tokenId: 0,
+    adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
+  };
+  expect(group(gift)).toMatchObject([{ kind: "failed", reason: "a is the id of a call that is open" }]);
+  group(settle("a", 15n));
+  expect(one("SELECT quota, (SELECT count(*) FROM ledger) AS n FROM users")).toEqual({ quota: 85, n: 1 });
+});
+
+test("amounts below nothing are refused when they come, not when they are carried over", () => {
+  expect(() => group(reserve("a", -1n))).toThrow(TypeError);
+  expect(() => group(settle("b", -1n))).toThrow(RangeError);
+  expect(one("SELECT quota FROM users")).toEqual({ quota: 100 });
+});
+
+test("statistics that no number holds exactly stay at the largest, and hold up no money", () => {
+  const usage = { promptTokens: Number.MAX_SAFE_INTEGER, completionTokens: 1, cachedTokens: 0 };
+  const huge = (id: string) => ({ ...settle(id, 1n), usage }) as Operation;
+  group(huge("a"), huge("b"));
+  finish(database);
+  group(huge("c"), huge("d"));
+  for (const table of ["log_rollups", "log_sums"])
+    expect(one(`SELECT prompt_tokens, completion_tokens, quota, requests FROM ${table}`)).toEqual({
+      prompt_tokens: Number.MAX_SAFE_INTEGER,
+      completion_tokens: 4,
+      quota: 4,
+      requests: 4,
+    });
+});
+
+test("nothing runs in somebody else's transaction, nor ends it", () => {
+  database.exec("BEGIN");
+  expect(() => group(settle("a", 1n))).toThrow("a transaction of its own");
+  expect(database.isTransaction).toBe(true);
+  database.exec("COMMIT");
 });
 
 test("whoever dies at any moment loses nothing that was answered", () => {

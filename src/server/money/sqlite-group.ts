@@ -1,11 +1,12 @@
 // Runs in SQLite's writer thread: one group of operations, decided by the rules, in one transaction. What calls bring is noted in the
 // journal, as it came, and carried over to the tables when there is enough of it or before anybody else looks (docs/decisions/025).
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Batch, Operation, Outcome } from "./operations.ts";
-import { applyOperations } from "./rules.ts";
+import type { Changes } from "./books.ts";
+import type { Batch } from "./operations.ts";
+import { applyOperations, isOfCall } from "./rules.ts";
 import { Shelf } from "./sqlite-books.ts";
 import { Gathered } from "./sqlite-tables.ts";
-import { CARRY_OVER, decodeBatch, encodeOutcomes } from "./wire.ts";
+import { CARRY_OVER, decodeBatch, encodeOutcomes, FORM } from "./wire.ts";
 
 /** Entries that are carried over without being asked for: some 5 ms of the writer's time. */
 const ENOUGH = 512;
@@ -15,8 +16,8 @@ const TOO_MANY = 8 * ENOUGH;
 const SQL = {
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
-  note: "INSERT INTO journal (batch) VALUES (?)",
-  noted: "SELECT batch FROM journal ORDER BY id",
+  note: `INSERT INTO journal (form, batch) VALUES (${FORM}, ?)`,
+  noted: "SELECT form, batch FROM journal ORDER BY id",
   clear: "DELETE FROM journal",
 } as const;
 
@@ -43,7 +44,9 @@ function bankOf(database: DatabaseSync): Bank {
     hasNotes: false,
   };
   // What was decided then is decided again: the rules see the same rows, since all others wait until it is carried over.
-  for (const { batch } of bank.statements.noted.all()) {
+  for (const { form, batch } of bank.statements.noted.all()) {
+    if (form !== FORM)
+      throw new Error(`the journal is of form ${String(form)}: start the program that wrote it`);
     decide(bank, decodeBatch(String(batch)));
     bank.hasNotes = true;
   }
@@ -51,10 +54,15 @@ function bankOf(database: DatabaseSync): Bank {
   return bank;
 }
 
-function decide({ shelf, gathered }: Bank, batch: Batch): readonly Outcome[] {
-  const { outcomes, changes } = applyOperations(shelf.load(batch), batch);
-  gathered.add(changes);
-  return outcomes;
+function decide({ shelf, gathered }: Bank, batch: Batch): ReturnType<typeof applyOperations> {
+  const decided = applyOperations(shelf.load(batch), batch);
+  gathered.add(decided.changes);
+  return decided;
+}
+
+/** Refusals and repetitions need no note. */
+function isChange(changes: Changes): boolean {
+  return Object.values(changes).some((part) => ("size" in part ? part.size : part.length) > 0);
 }
 
 /**
@@ -69,19 +77,15 @@ export function run(database: DatabaseSync, input: unknown): string {
     return "";
   }
   const batch = decodeBatch(text);
-  const outcomes = transact(database, isSyncedByLater(batch) ? "NORMAL" : "FULL", (bank) => {
-    const decided = decide(bank, batch);
-    if (batch.operations.every(isOfCall) && bank.gathered.entries < TOO_MANY) note(bank, text);
-    else carryOver(bank);
-    return encodeOutcomes(decided);
+  const encoded = transact(database, isSyncedByLater(batch) ? "NORMAL" : "FULL", (bank) => {
+    const { outcomes, changes } = decide(bank, batch);
+    // Nothing about calls can fail when it is stored, so that it can be stored later.
+    if (!batch.operations.every(isOfCall) || bank.gathered.entries >= TOO_MANY) carryOver(bank);
+    else if (isChange(changes)) note(bank, text);
+    return encodeOutcomes(outcomes);
   });
-  if ((banks.get(database)?.gathered.entries ?? 0) >= ENOUGH) carryOverIfPossible(database);
-  return outcomes;
-}
-
-/** Operations of calls: nothing about them can fail when it is stored, so that it can be stored later. */
-function isOfCall({ kind }: Operation): boolean {
-  return kind !== "adjust" && kind !== "redeem" && kind !== "commission" && kind !== "signup";
+  carryOverIfEnough(database);
+  return encoded;
 }
 
 /**
@@ -129,17 +133,24 @@ function finishSoon(database: DatabaseSync): void {
   }
 }
 
-/** The group before is stored, whatever happens here; who asks next is told. */
-function carryOverIfPossible(database: DatabaseSync): void {
+/** Entries that wait when carrying over, which has just failed, is worth another try: each reads the journal again. */
+const nextTries = new WeakMap<DatabaseSync, number>();
+
+/** The group before is stored, whatever happens here; who asks next is told (sqlite-teller.ts does soon). */
+function carryOverIfEnough(database: DatabaseSync): void {
+  const entries = banks.get(database)?.gathered.entries ?? 0;
+  if (entries < (nextTries.get(database) ?? ENOUGH)) return;
   try {
     finishSoon(database);
+    nextTries.delete(database);
   } catch {
-    // The journal keeps it.
+    nextTries.set(database, entries + ENOUGH);
   }
 }
 
 /** Runs `work` in a transaction of this level. Throws: what it threw, or SQLite's error; nothing is remembered then. */
 function transact<T>(database: DatabaseSync, level: "NORMAL" | "FULL", work: (bank: Bank) => T): T {
+  if (database.isTransaction) throw new Error("a group needs a transaction of its own");
   const bank = bankOf(database);
   if (level === "NORMAL") database.exec("PRAGMA synchronous = NORMAL");
   try {
@@ -148,9 +159,9 @@ function transact<T>(database: DatabaseSync, level: "NORMAL" | "FULL", work: (ba
     bank.statements.commit.get();
     return result;
   } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
     // The rules may have changed rows that are now as they were: they are read again.
     banks.delete(database);
+    if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   } finally {
     if (level === "NORMAL") database.exec("PRAGMA synchronous = FULL");

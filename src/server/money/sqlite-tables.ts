@@ -80,7 +80,10 @@ export class Gathered {
     }
     for (const [id, quota] of group.channels) all.channels.set(id, (all.channels.get(id) ?? 0n) + quota);
     addRollups(all.rollups, group.rollups);
-    for (const entry of group.ledger) this.#ledger.push(rowOf(LEDGER_SHEET, entry));
+    for (const entry of group.ledger) {
+      if (entry.kind === "consume" && entry.amount > 0n) throw new RangeError("a call cannot bring quota");
+      this.#ledger.push(rowOf(LEDGER_SHEET, entry));
+    }
     for (const entry of group.partnerLedger) this.#partnerLedger.push(rowOf(PARTNER_LEDGER_SHEET, entry));
     for (const log of group.logs) this.#logs.push(rowOf(LOG_SHEET, log));
   }
@@ -94,9 +97,10 @@ export class Gathered {
     write(updateUser, USER_SHEET, users);
     write(updateToken, TOKEN_SHEET, tokens);
     for (const [id, quota] of channels) updateChannel.get(quota, id);
+    // An id that was given back may be set aside again.
+    for (const { requestId } of deleted) deleteReservation.get(requestId);
     this.#reservationRows.insert(Array.from(inserted, RESERVATION_SHEET.values));
     write(updateReservation, SEEN_SHEET, updated);
-    for (const { requestId } of deleted) deleteReservation.get(requestId);
     this.#ledgerRows.insert(this.#ledger);
     write(updateCommission, COMMISSION_SHEET, commissions);
     write(updateCode, CODE_SHEET, codes);

@@ -7,9 +7,24 @@ import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
 
 const PROGRAM = new URL("./sqlite-group.ts", import.meta.url);
 
-export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
+/** After this long the tables show what calls brought, though nobody looks. */
+const LATEST_MS = 1_000;
+
+/** `onError` is told when what calls brought cannot reach the tables; it waits in the journal then. */
+export function createSqliteTeller(
+  store: SqliteStore,
+  clock: Clock,
+  onError: (error: unknown) => void = () => undefined,
+): Teller {
+  let timer: NodeJS.Timeout | undefined;
   const carryOver = async () => {
     await store.runProgram(PROGRAM, CARRY_OVER);
+  };
+  const carryOverSoon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      carryOver().catch(onError);
+    }, LATEST_MS).unref();
   };
   // What the last process left, perhaps.
   store.beforeNextUse(carryOver);
@@ -18,6 +33,7 @@ export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
       // The program answers with the outcomes of the batch as text.
       const answer = (await store.runProgram(PROGRAM, encodeBatch(batch))) as string;
       store.beforeNextUse(carryOver);
+      carryOverSoon();
       return decodeOutcomes(answer);
     },
     async renewLease(node, leaseSec) {
@@ -36,6 +52,9 @@ export function createSqliteTeller(store: SqliteStore, clock: Clock): Teller {
       await store.db.deleteFrom("nodes").where("node", "!=", node).execute();
     },
     // What cannot be carried over now is by the next start.
-    close: () => carryOver().catch(() => undefined),
+    async close() {
+      clearTimeout(timer);
+      await carryOver().catch(() => undefined);
+    },
   };
 }

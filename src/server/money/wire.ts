@@ -92,6 +92,7 @@ function decodeLog(wire: LogWire | null): SettlementLog | null {
 function decodeOperation(wire: OperationWire): Operation {
   // What encodeOperation wrote.
   if (typeof wire === "string") return JSON.parse(wire, readAmount) as Operation;
+  if (wire[0] !== 0 && wire[0] !== 1) throw new Error("unknown form of an operation");
   if (wire[0] === 0) {
     const [, requestId, userId, tokenId, reserved, modelName] = wire;
     return { kind: "reserve", requestId, userId, tokenId, amount: BigInt(reserved), modelName };
@@ -109,6 +110,12 @@ function decodeOperation(wire: OperationWire): Operation {
     log: decodeLog(log),
   };
 }
+
+/**
+ * The form of a batch's text, and what the rules decide by it: a journal is read by later programs too. A change of either that an
+ * older batch would feel needs a new number, and `decodeBatch` and the rules go on to know the old one (docs/decisions/025).
+ */
+export const FORM = 1;
 
 /** In place of a batch: books nothing, and carries over what the journal holds (sqlite-group.ts). */
 export const CARRY_OVER = "";

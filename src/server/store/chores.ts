@@ -1,7 +1,7 @@
 // Work that was put off until somebody looks. Knows nothing of what it is.
 
-/** Work that failed is not tried again before: a database in trouble must not hold up every reader, one lock can take 5 s. */
-const RETRY_MS = 5_000;
+/** Work that failed is not tried again before: a database in trouble must not hold up every reader, one lock can take long. */
+const RETRY_MS = 1_000;
 
 export class Chores {
   #work: (() => Promise<void>) | undefined;

@@ -1,35 +1,33 @@
 // The order of writers: while a transaction is open on the one writing connection, everybody else waits in a queue.
 
-interface Waiter {
-  readonly isTransaction: boolean;
-  start(): void;
-}
-
 export class Gate {
   #held = false;
-  readonly #queue: Waiter[] = [];
+  #opening: Promise<unknown> = Promise.resolve();
+  readonly #queue: (() => void)[] = [];
 
   /** A transaction is open. */
   get isHeld(): boolean {
     return this.#held;
   }
 
+  /** Resolves when the transaction that holds the gate, or held it last, has begun or failed to. */
+  get opening(): Promise<unknown> {
+    return this.#opening;
+  }
+
   /** Runs `action` as soon as no transaction is open. What it posts is ordered before any later transaction. */
   pass<T>(action: () => Promise<T>): Promise<T> {
     if (!this.#held) return action();
     return new Promise((resolve, reject) => {
-      this.#queue.push({ isTransaction: false, start: () => void action().then(resolve, reject) });
+      this.#queue.push(() => void action().then(resolve, reject));
     });
   }
 
   /** Closes the gate behind the caller as soon as it is open; `action` begins the transaction. */
   enter<T>(action: () => Promise<T>): Promise<T> {
-    if (!this.#held) {
-      this.#held = true;
-      return action();
-    }
+    if (!this.#held) return this.#begin(action);
     return new Promise((resolve, reject) => {
-      this.#queue.push({ isTransaction: true, start: () => void action().then(resolve, reject) });
+      this.#queue.push(() => void this.#begin(action).then(resolve, reject));
     });
   }
 
@@ -37,10 +35,19 @@ export class Gate {
   leave(): void {
     this.#held = false;
     while (!this.#held) {
-      const next = this.#queue.shift();
-      if (!next) return;
-      this.#held = next.isTransaction;
-      next.start();
+      const startNext = this.#queue.shift();
+      if (!startNext) return;
+      startNext();
     }
+  }
+
+  #begin<T>(action: () => Promise<T>): Promise<T> {
+    this.#held = true;
+    const begun = action();
+    this.#opening = begun.then(
+      () => undefined,
+      () => undefined,
+    );
+    return begun;
   }
 }

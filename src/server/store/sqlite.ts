@@ -134,13 +134,23 @@ class WorkerConnection implements DatabaseConnection {
     await this.#end("ROLLBACK", "loose");
   }
 
-  /** Before others look. Not beside a transaction: it may be waiting for this very statement, and nothing was left since it began. */
+  /**
+   * Before others look. Not beside a transaction: it may be waiting for this very statement, and its BEGIN did what was left before it
+   * (SqliteSession.query); one that has not begun yet is waited for.
+   */
   async #finishChores(): Promise<void> {
     const { chores, gate } = this.#files;
-    if (!chores.areDone && !gate.isHeld) await chores.finish();
+    while (!chores.areDone) {
+      if (!gate.isHeld) return chores.finish();
+      const { opening } = gate;
+      await opening;
+      if (gate.isHeld && gate.opening === opening) return;
+    }
   }
 
   async #end(command: "COMMIT" | "ROLLBACK", next: "loose" | "expired"): Promise<void> {
+    // Else it could end a second time while this one is under way.
+    clearTimeout(this.#timer);
     if (command === "ROLLBACK") this.#state = next;
     try {
       await this.#files.writer.query(command, []);
@@ -148,7 +158,6 @@ class WorkerConnection implements DatabaseConnection {
       if (command === "COMMIT") throw error;
       // SQLite has rolled back by itself after the worst failures; there is nothing left to end.
     }
-    clearTimeout(this.#timer);
     this.#state = next;
     this.#files.gate.leave();
   }

@@ -26,7 +26,7 @@ const ALONG: readonly (readonly [dimension: string, key: string])[] = [
 export const journal: Migration = {
   name: "0010-journal",
   sqlite: [
-    "CREATE TABLE journal (id integer PRIMARY KEY, batch text NOT NULL) STRICT",
+    "CREATE TABLE journal (id integer PRIMARY KEY, form integer NOT NULL, batch text NOT NULL) STRICT",
     `INSERT INTO logs (${ENTRY}) SELECT ${ENTRY} FROM recent_logs ORDER BY id`,
     `INSERT INTO log_spans (span, first_id, last_id)
       SELECT created_at - created_at % 600, min(id), max(id) FROM logs
