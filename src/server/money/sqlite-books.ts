@@ -29,14 +29,12 @@ import {
   userBook,
 } from "./rows.ts";
 
-/** Ids looked up by one statement: one by one they cost three times as much. */
-const IDS = 16;
-
 const SQL = {
   user: `SELECT ${USER_COLUMNS} FROM users WHERE id = ?`,
   token: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = ?`,
   reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations`,
-  booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id IN (${new Array(IDS).fill("?").join(", ")})`,
+  // One at a time: a list of ids could be searched for in all of the table, when SQLite last looked at it while it was small.
+  booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ?`,
   commission: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ?`,
   code: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ?`,
 } as const;
@@ -65,13 +63,11 @@ export class Shelf {
 
   /** The books with everything that the operations name. The rules change them in place. */
   load({ operations }: Batch): Books {
-    const ids: string[] = [];
     for (const operation of operations) {
       this.#loadParties(operation.userId, operation.tokenId);
       if (isPartnerOperation(operation)) this.#loadPartners(operation);
-      if (this.#mayBeBooked(operation)) ids.push(operation.requestId);
+      if (this.#mayBeBooked(operation)) this.#loadBooked(operation.requestId);
     }
-    for (let at = 0; at < ids.length; at += IDS) this.#loadBooked(ids.slice(at, at + IDS));
     return this.#books;
   }
 
@@ -116,9 +112,8 @@ export class Shelf {
     }
   }
 
-  #loadBooked(requestIds: readonly string[]): void {
-    const padded = Array.from({ length: IDS }, (_, at) => requestIds[at] ?? null);
-    const rows = this.#statements.booked.all(...padded) as unknown as BookedRow[];
-    for (const row of rows) this.#books.booked.set(row.request_id ?? "", bookedEntry(row));
+  #loadBooked(requestId: string): void {
+    const row = this.#statements.booked.get(requestId) as BookedRow | undefined;
+    if (row) this.#books.booked.set(requestId, bookedEntry(row));
   }
 }

@@ -1,7 +1,7 @@
 // What groups changed, gathered until it is written to the tables in one go (docs/decisions/025): balances once, entries of ledger
 // and log in bulk, and of reservations only those that are still open.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { SPAN_SEC } from "#server/store/span.ts";
+import { spanOf } from "#server/store/span.ts";
 import { type Changes, noChanges } from "./books.ts";
 import { CODE_SHEET, COMMISSION_SHEET, PARTNER_LEDGER_SHEET } from "./partner-rows.ts";
 import {
@@ -31,12 +31,12 @@ const SQL = {
   upsertSum: insertSql(SUM_SHEET, { tail: addToSums(SUM_SHEET) }),
   upsertRollup: insertSql(ROLLUP_SHEET, { tail: addToSums(ROLLUP_SHEET) }),
   lastId: "SELECT last_insert_rowid() AS id",
-  // Rows are numbered in their order and without gaps, since there is no other writer: the newest are those just inserted.
-  spans: `INSERT INTO log_spans (span, first_id, last_id)
-    SELECT created_at - created_at % ${SPAN_SEC}, min(id), max(id) FROM logs WHERE id > ? GROUP BY 1
-    ON CONFLICT (span) DO UPDATE SET
-      first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id)`,
+  upsertSpan: `INSERT INTO log_spans (span, first_id, last_id) VALUES (?, ?, ?) ON CONFLICT (span) DO UPDATE SET
+    first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id)`,
 } as const;
+
+/** Where a row of the log has its time. */
+const CREATED_AT = LOG_SHEET.columns.findIndex(([name]) => name === "created_at");
 
 export class Gathered {
   readonly #statements: Record<keyof typeof SQL, StatementSync>;
@@ -117,8 +117,16 @@ export class Gathered {
   #storeLogs(): void {
     if (this.#logs.length === 0) return;
     this.#logRows.insert(this.#logs);
-    const { lastId, spans } = this.#statements;
-    spans.get(Number(lastId.get()?.["id"]) - this.#logs.length);
+    const { lastId, upsertSpan } = this.#statements;
+    // Rows are numbered in their order and without gaps, since there is no other writer.
+    const firstId = Number(lastId.get()?.["id"]) - this.#logs.length + 1;
+    const spans = new Map<number, [firstId: number, lastId: number]>();
+    for (const [index, log] of this.#logs.entries()) {
+      const span = spanOf(Number(log[CREATED_AT]));
+      const id = firstId + index;
+      spans.set(span, [spans.get(span)?.[0] ?? id, id]);
+    }
+    for (const [span, ids] of spans) upsertSpan.get(span, ...ids);
   }
 }
 
