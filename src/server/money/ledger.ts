@@ -307,14 +307,19 @@ function wholeSeen(seen: Seen): Seen {
   };
 }
 
-/** PostgreSQL cannot store NUL; a name that nobody typed by hand need not be kept whole. */
+/** PostgreSQL cannot store NUL. */
+function withoutNul(text: string): string {
+  return text.includes("\u0000") ? text.replaceAll("\u0000", "") : text;
+}
+
+/** A name that nobody typed by hand need not be kept whole. */
 function plainText(text: string): string {
-  return text.replaceAll("\u0000", "").slice(0, MAX_NAME);
+  return withoutNul(text).slice(0, MAX_NAME);
 }
 
 function cleanLog(log: SettlementLog): SettlementLog {
   return {
-    content: log.content.replaceAll("\u0000", ""),
+    content: withoutNul(log.content),
     model_name: plainText(log.model_name),
     elapsed_time: whole(log.elapsed_time),
     first_byte_time: whole(log.first_byte_time),
