@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
 import { audit } from "#server/money/audit.ts";
+import { finish } from "#server/money/sqlite-group.ts";
 import { copySqlite, openCopy } from "#server/store/backup.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -28,7 +29,8 @@ export async function backUp(
     );
   }
   const to = resolve(file ?? join(config.dataDir, "backups", `tollgate-${stamp(clock.now())}.db`));
-  copySqlite(join(config.dataDir, "tollgate.db"), to);
+  // The tables of the copy have everything, whoever opens it.
+  copySqlite(join(config.dataDir, "tollgate.db"), to, finish);
   const copy = openCopy(to);
   if (copy === undefined) return { file: to, mismatches: undefined };
   try {

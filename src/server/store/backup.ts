@@ -24,9 +24,10 @@ function refusal(message: string): StoreError {
 
 /**
  * Copies a database into a new file, readable by its owner alone. The reading transaction sees one moment; calls go on
- * meanwhile. Throws: StoreError when the target exists, the source does not, or the copy fails its integrity check.
+ * meanwhile. A copy of the schema that this program knows is given to `complete` before it is checked. Throws: StoreError when the target
+ * exists, the source does not, or the copy fails its integrity check.
  */
-export function copySqlite(from: string, to: string): void {
+export function copySqlite(from: string, to: string, complete: (copy: DatabaseSync) => void): void {
   if (!existsSync(from)) throw refusal(`there is no database at ${from}`);
   if (existsSync(to)) throw refusal(`${to} exists already: a backup never overwrites a file`);
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
@@ -35,6 +36,7 @@ export function copySqlite(from: string, to: string): void {
   try {
     vacuumInto(from, partial);
     chmodSync(partial, 0o600);
+    completeWith(complete, partial);
     assertWhole(partial);
     flush(partial);
     renameSync(partial, to);
@@ -52,6 +54,20 @@ function vacuumInto(from: string, to: string): void {
   } finally {
     database.close();
   }
+}
+
+function completeWith(complete: (copy: DatabaseSync) => void, file: string): void {
+  const database = new DatabaseSync(file, { enableForeignKeyConstraints: true });
+  try {
+    if (isKnown(database)) complete(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Whether the schema is the one this program knows. */
+function isKnown(database: DatabaseSync): boolean {
+  return database.prepare("SELECT count(*) AS n FROM schema_migrations").get()?.["n"] === MIGRATIONS.length;
 }
 
 function assertWhole(file: string): void {
@@ -77,8 +93,7 @@ function flush(path: string): void {
 /** A copy opened for reading; undefined when its schema is not the one this program knows. Destroy it after use. */
 export function openCopy(file: string): Kysely<Tables> | undefined {
   const database = new DatabaseSync(file, { readOnly: true });
-  const applied = database.prepare("SELECT count(*) AS n FROM schema_migrations").get()?.["n"];
-  if (applied !== MIGRATIONS.length) {
+  if (!isKnown(database)) {
     database.close();
     return undefined;
   }
