@@ -48,6 +48,30 @@ test("what arrives together is one transaction, what arrives meanwhile is the ne
   ]);
 });
 
+test("as long as each turn of the loop brings more, it is waited for; then nobody waits longer", async () => {
+  const { groups, batches } = scripted(() => undefined);
+  const calls = [groups.submit(call("0"))];
+  for (let turn = 1; turn <= 5; turn += 1) {
+    await new Promise(setImmediate);
+    calls.push(groups.submit(call(String(turn))));
+  }
+  expect(batches).toEqual([]);
+  await Promise.all(calls);
+  expect(batches).toEqual([["0", "1", "2", "3", "4", "5"]]);
+});
+
+test("so many as share a commit well wait for nobody else, and who is alone for nothing", async () => {
+  const { groups, batches } = scripted(() => undefined);
+  const many = Array.from({ length: 64 }, (_, index) => groups.submit(call(String(index))));
+  // One turn, where fewer would have waited for a second.
+  await new Promise(setImmediate);
+  expect(batches.map((batch) => batch.length)).toEqual([64]);
+  await Promise.all(many);
+  const alone = groups.submit(call("alone"), { isAlone: true });
+  expect(batches).toHaveLength(2);
+  await alone;
+});
+
 test("what may wait shares the transaction of what comes next, and is not forgotten when nothing comes", async () => {
   const { groups, batches } = scripted(() => undefined);
   const patient = groups.submit(call("a"), { mayWait: true });

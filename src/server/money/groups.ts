@@ -16,6 +16,10 @@ const LONGEST_PAUSE_MS = 1_000;
 /** While the database is stuck, no more than this many callers wait for it (reliability F03). */
 const WAITING_WHILE_STUCK = 1_000;
 const STUCK_MS = 1_000;
+/** Operations that share a commit well: more of them save little, and wait longer. */
+const WELL_SHARED = 64;
+/** So many turns of the loop that bring nothing more end the waiting for others. */
+const QUIET_TURNS = 2;
 /** How long operations that may wait do so for others to share their commit. */
 const SHARE_MS = 4;
 
@@ -108,13 +112,23 @@ class Queue implements Groups {
     return this.#failures > 0 || this.#clock.now() - this.#startedMs > STUCK_MS;
   }
 
-  /** Begins after the events of this turn of the loop: what arrived together is stored together. */
+  /** Waits for what the next turns of the loop bring: what arrives together is stored together. */
+  async #gather(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS && this.#queue.length < WELL_SHARED; ) {
+      const before = this.#queue.length;
+      await new Promise(setImmediate);
+      quiet = this.#queue.length > before ? 0 : quiet + 1;
+    }
+  }
+
+  /** Runs groups until nobody in the queue is in a hurry. */
   async #start(isAlone: boolean): Promise<void> {
     this.#startedMs = this.#clock.now();
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (!isAlone) await new Promise(setImmediate);
+    let mayCome = !isAlone;
     while (this.#queue.length > 0 && this.#isUrgent) {
+      if (mayCome) await this.#gather();
       const group = this.#queue.slice(0, this.#size);
       this.#queue = this.#queue.slice(this.#size);
       this.#isUrgent = this.#queue.length > 0;
@@ -122,6 +136,7 @@ class Queue implements Groups {
       const error = await this.#run(group);
       this.#failures = error === undefined ? 0 : this.#failures + 1;
       if (error !== undefined) await this.#pause();
+      mayCome = error === undefined;
     }
     this.#isUrgent = false;
     this.#running = undefined;
