@@ -281,14 +281,14 @@ test("entries of one group and of many tell who failed before", () => {
 test("many entries are carried over without being asked for, with what had happened until then", () => {
   for (let at = 0; at < 52; at += 1)
     group(
-      ...Array.from({ length: 10 }, (_, index) => settle(`${at}-${index}`, 0n)),
+      ...Array.from({ length: 20 }, (_, index) => settle(`${at}-${index}`, 0n)),
       reserve(`open-${at}`, 1n, 0),
     );
-  expect(stored("SELECT count(*) AS n, max(id) AS last FROM logs")).toEqual({ n: 520, last: 520 });
-  expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 520 });
-  expect(stored("SELECT requests FROM log_sums WHERE dimension = 'all'")).toEqual({ requests: 520 });
+  expect(stored("SELECT count(*) AS n, max(id) AS last FROM logs")).toEqual({ n: 1_040, last: 1_040 });
+  expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 1_040 });
+  expect(stored("SELECT requests FROM log_sums WHERE dimension = 'all'")).toEqual({ requests: 1_040 });
   expect(stored("SELECT count(*) AS n, sum(amount) AS sum FROM reservations")).toEqual({ n: 52, sum: 52 });
-  expect(stored("SELECT first_id, last_id FROM log_spans")).toEqual({ first_id: 1, last_id: 520 });
+  expect(stored("SELECT first_id, last_id FROM log_spans")).toEqual({ first_id: 1, last_id: 1_040 });
   expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
 });
 
