@@ -88,8 +88,9 @@ export class SqliteSession {
   }
 
   query(sql: string, values: readonly SqlValue[]): QueryAnswer {
-    // Programs have finished before a transaction begins, and none runs beside it.
-    if (!this.#database.isTransaction) this.#finishPrograms();
+    // Programs have finished before a transaction begins, and none runs beside it. A setting concerns no rows, and may be what lets
+    // them finish.
+    if (!this.#database.isTransaction && !sql.startsWith("PRAGMA ")) this.#finishPrograms();
     const { statement, returnsRows } = this.#prepare(sql);
     if (returnsRows) return { rows: statement.all(...values), changes: undefined, insertId: undefined };
     const { changes, lastInsertRowid } = statement.run(...values);
