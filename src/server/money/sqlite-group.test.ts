@@ -50,6 +50,14 @@ const settle = (requestId: string, charge: bigint): Operation => ({
   },
 });
 
+const grant = (requestId: string): Operation => ({
+  kind: "adjust",
+  requestId,
+  userId: 1,
+  tokenId: 0,
+  adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
+});
+
 /** What stands in the tables as they are. */
 const stored = (sql: string) => database.prepare(sql).get();
 
@@ -202,14 +210,7 @@ test("an id that was given back may be set aside again", () => {
 
 test("the id of an open call is nobody else's", () => {
   group(reserve("a", 20n));
-  const gift: Operation = {
-    kind: "adjust",
-    requestId: "a",
-    userId: 1,
-    tokenId: 0,
-    adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
-  };
-  expect(group(gift)).toMatchObject([{ kind: "failed", reason: "a is the id of a call that is open" }]);
+  expect(group(grant("a"))).toMatchObject([{ kind: "failed", reason: "a is the id of a call that is open" }]);
   group(settle("a", 15n));
   expect(one("SELECT quota, (SELECT count(*) FROM ledger) AS n FROM users")).toEqual({ quota: 85, n: 1 });
 });
@@ -309,13 +310,7 @@ test("what could not be carried over waits in the journal; groups go on until it
 
 test("changes by hand are in the tables at once, and what was noted before with them", () => {
   group(settle("a", 15n));
-  group({
-    kind: "adjust",
-    requestId: "x",
-    userId: 1,
-    tokenId: 0,
-    adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
-  });
+  group(grant("x"));
   expect(stored("SELECT quota FROM users")).toEqual({ quota: 90 });
   expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 2 });
   expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
@@ -353,14 +348,7 @@ test("unknown users and tokens are no rows", () => {
 });
 
 test("an adjustment is found again by its id", () => {
-  const gift: Operation = {
-    kind: "adjust",
-    requestId: "gift",
-    userId: 1,
-    tokenId: 0,
-    adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
-  };
-  expect([group(gift), group(gift)]).toMatchObject([
+  expect([group(grant("gift")), group(grant("gift"))]).toMatchObject([
     [{ adjusted: { outcome: "done" } }],
     [{ adjusted: { outcome: "repeated" } }],
   ]);

@@ -190,18 +190,11 @@ export class Door {
     ];
   }
 
-  /** Those of a whole answer; made in one piece, since most get no more. */
+  /** Those of a whole answer. */
   #sizedHead(contentType: string, { length }: Buffer): string[] {
-    return [
-      "content-type",
-      contentType,
-      "x-oneapi-request-id",
-      this.requestId,
-      "access-control-allow-origin",
-      "*",
-      "content-length",
-      String(length),
-    ];
+    const head = this.#head(contentType);
+    head.push("content-length", String(length));
+    return head;
   }
 
   #sendJson(status: number, value: unknown, more: readonly string[]): void {
