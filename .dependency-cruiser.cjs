@@ -149,7 +149,7 @@ module.exports = {
     },
     only(
       "one-door-out",
-      "only egress imports undici, node:net and node:tls: one door out.",
+      "only egress imports node:net and node:tls, and nobody another HTTP client: one door out.",
       ["^src/server/egress/"],
       [npm("undici"), "^(node:)?(net|tls)$"],
     ),

@@ -1,13 +1,9 @@
-// The one door out: undici agents whose every connection is judged by the address policy when the name is resolved, and
-// pinned to the address that was judged. Never caps connections (design 4.7); admissions are capped instead.
-import { isIP } from "node:net";
-// The whole package also brings fetch, caches and mocks: 2.5 MB of memory that nothing here uses.
-import buildConnector from "undici/lib/core/connect.js";
-import Agent from "undici/lib/dispatcher/agent.js";
+// The one door out: every connection is judged by the address policy when the name is resolved, and pinned to the address that was
+// judged.
 import type { EgressRule } from "#server/config.ts";
-import { guardedLookup, isAllowed } from "./lookup.ts";
+import { HttpAgent } from "./http-agent.ts";
 import { createPolicy, type JudgedUrl, judgeUrl, type Policy } from "./policy.ts";
-import { BlockedError, dispatchOn, type EgressRequest, type Flow, type Sink } from "./send.ts";
+import type { EgressRequest, Flow, Sink } from "./send.ts";
 import { type Opening, openSocket, type SocketRequest } from "./socket.ts";
 import { sendBySocket } from "./socket-send.ts";
 
@@ -21,7 +17,7 @@ export interface Egress {
   /** What may be reached, for connections that are not HTTP. */
   readonly policy: Policy;
   /** Ends all connections but WebSockets, which belong to those who opened them. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface EgressOptions {
@@ -31,13 +27,9 @@ export interface EgressOptions {
   readonly ownPorts?: readonly number[];
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-/** Idle connections are kept this long; an upstream's own Keep-Alive hint wins when it is shorter. */
-const KEEP_ALIVE_MS = 30_000;
-
 /** Opens the door out. */
 export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
-  const doors = new Map<number | "public" | undefined, { agent: Agent; policy: Policy }>();
+  const doors = new Map<number | "public" | undefined, { agent: HttpAgent; policy: Policy }>();
   // Connections are shared by origin: a destination that may use a loopback port has an agent of its own, so that no
   // other channel can ride on its connections. Addresses of callers have one too, so that none of them can ride on a channel's.
   const doorFor = (key: number | "public" | undefined) => {
@@ -47,7 +39,7 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
         key === "public"
           ? createPolicy({ allow: [], ownPorts })
           : createPolicy({ allow, ownPorts, loopbackPort: key });
-      door = { policy, agent: createAgent(policy) };
+      door = { policy, agent: new HttpAgent(policy) };
       doors.set(key, door);
     }
     return door;
@@ -55,15 +47,13 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
   return {
     send(request, sink) {
       const { agent, policy } = doorFor(request.publicOnly ? "public" : request.loopbackPort);
-      return isSocket(request.origin)
-        ? sendBySocket(policy, request, sink)
-        : dispatchOn(agent, request, sink);
+      return isSocket(request.origin) ? sendBySocket(policy, request, sink) : agent.send(request, sink);
     },
     connect: (request) => openSocket(doorFor(request.loopbackPort).policy, request),
     judge: (text, loopbackPort) => judgeUrl(text, doorFor(loopbackPort).policy),
     policy: doorFor(undefined).policy,
-    async close() {
-      await Promise.all([...doors.values()].map(({ agent }) => agent.destroy()));
+    close() {
+      for (const { agent } of doors.values()) agent.close();
       doors.clear();
     },
   };
@@ -71,38 +61,4 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
 
 function isSocket(origin: string): boolean {
   return origin.startsWith("ws:") || origin.startsWith("wss:");
-}
-
-function createAgent(policy: Policy): Agent {
-  return new Agent({
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: createConnector(policy),
-  });
-}
-
-/** One inner connector per port, since the look-up hook is told the name only. */
-function createConnector(policy: Policy): buildConnector.connector {
-  const byPort = new Map<number, buildConnector.connector>();
-  return (options, callback) => {
-    const port = Number(options.port) || (options.protocol === "https:" ? 443 : 80);
-    // A literal address is never looked up.
-    const host = options.hostname.replace(/^\[|\]$/g, "");
-    if (isIP(host) !== 0 && !isAllowed(policy, host, port)) {
-      callback(new BlockedError(`${host}:${port}`), null);
-      return;
-    }
-    let connect = byPort.get(port);
-    if (connect === undefined) {
-      connect = buildConnector({
-        timeout: CONNECT_TIMEOUT_MS,
-        allowH2: false,
-        // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (reliability R22).
-        rejectUnauthorized: true,
-        lookup: guardedLookup(policy, port),
-      });
-      byPort.set(port, connect);
-    }
-    connect(options, callback);
-  };
 }

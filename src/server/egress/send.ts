@@ -1,6 +1,5 @@
-// One call through an undici agent: chunks come out as they arrive, pause and resume reach the socket, and every way a
-// socket can fail gets a name. It reads no body and follows no redirect.
-import type { Dispatcher } from "undici";
+// What a call out is: chunks come out as they arrive, pause and resume reach the socket, and every way a socket can fail has a name.
+// Nobody here reads a body or follows a redirect.
 
 export type EgressFaultCode =
   | "blocked" // the address policy said no
@@ -30,7 +29,7 @@ export interface EgressRequest {
   /** Path and query. */
   readonly path: string;
   /** Names and values in turn. */
-  readonly headers: string[];
+  readonly headers: readonly string[];
   readonly body: Uint8Array | undefined;
   /** Unit: ms; how long the response headers may take. 0 = for ever. */
   readonly headersTimeoutMs: number;
@@ -77,18 +76,13 @@ const FAULTS: Readonly<Record<string, EgressFaultCode>> = {
   EHOSTUNREACH: "refused",
   ENETUNREACH: "refused",
   EADDRNOTAVAIL: "refused",
-  UND_ERR_CONNECT_TIMEOUT: "connect_timeout",
   ETIMEDOUT: "connect_timeout",
-  UND_ERR_HEADERS_TIMEOUT: "timeout",
-  UND_ERR_BODY_TIMEOUT: "idle",
   ECONNRESET: "reset",
   ECONNABORTED: "reset",
   EPIPE: "reset",
-  UND_ERR_SOCKET: "reset",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "reset",
 };
 
-/** Names a socket's or undici's error. Certificate errors have dozens of codes; they share a few prefixes. */
+/** Names an error of a socket or of HTTP. Certificate errors have dozens of codes; they share a few prefixes. */
 export function faultOf(error: unknown): EgressFault {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const code = first instanceof Error && "code" in first && typeof first.code === "string" ? first.code : "";
@@ -99,83 +93,4 @@ export function faultOf(error: unknown): EgressFault {
     return { code: "tls", detail };
   }
   return { code: "protocol", detail };
-}
-
-const ABORTED = new Error("aborted");
-
-/** The undici handler of one call. */
-class Sending implements Dispatcher.DispatchHandler, Flow {
-  isSent = false;
-  #sink: Sink | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
-
-  constructor(sink: Sink) {
-    this.#sink = sink;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#sink === undefined) controller.abort(ABORTED);
-    else this.isSent = true;
-  }
-
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
-    // 1xx answers are announcements; the real one follows.
-    if (status >= 200) this.#sink?.onStart(status, headers);
-  }
-
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#sink?.onData(chunk);
-  }
-
-  onResponseEnd(): void {
-    this.#take()?.onEnd();
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#take()?.onFault(faultOf(error));
-  }
-
-  pause(): void {
-    this.#controller?.pause();
-  }
-
-  resume(): void {
-    this.#controller?.resume();
-  }
-
-  abort(): void {
-    if (this.#take() === undefined) return;
-    this.#controller?.abort(ABORTED);
-  }
-
-  #take(): Sink | undefined {
-    const sink = this.#sink;
-    this.#sink = undefined;
-    return sink;
-  }
-}
-
-/** Starts a call on an agent. Never throws: a request that cannot even be built is the fault `protocol`. */
-export function dispatchOn(agent: Dispatcher, request: EgressRequest, sink: Sink): Flow {
-  const sending = new Sending(sink);
-  try {
-    agent.dispatch(
-      {
-        origin: request.origin,
-        path: request.path,
-        method: request.method,
-        headers: request.headers,
-        body: request.body ?? null,
-        headersTimeout: request.headersTimeoutMs,
-        bodyTimeout: request.idleTimeoutMs,
-      },
-      sending,
-    );
-  } catch (error) {
-    const fault = faultOf(error);
-    sending.abort();
-    queueMicrotask(() => sink.onFault({ code: "protocol", detail: fault.detail }));
-  }
-  return sending;
 }

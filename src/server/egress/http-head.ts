@@ -1,0 +1,142 @@
+// Heads of HTTP/1.1 messages: a request's is made, a reply's is read (RFC 9110, RFC 9112). Strict: what two readers could understand
+// differently is refused, since a reply that is misread would be somebody else's.
+import type { EgressRequest, ReplyHeaders } from "./send.ts";
+
+/** What is not HTTP as it should be: ours or theirs. Becomes the fault `protocol`. */
+export class HttpError extends Error {
+  readonly code = "TOLLGATE_HTTP";
+}
+
+/** A field's name; shorter than a list of the bytes that are none. */
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const NO_TARGET = /[^\x21-\x7e\x80-\xff]/;
+/** What a connection says of itself; no caller has a say in it. */
+const OURS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** The head of a request, to be sent as latin1. A header `host` stands for the given one. Throws: HttpError. */
+export function requestHead({ method, path, headers, body }: EgressRequest, host: string): string {
+  if (!path.startsWith("/") || NO_TARGET.test(path)) throw new HttpError("a path that cannot be sent");
+  let named = host;
+  let lines = "";
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? "";
+    const value = headers[at + 1] ?? "";
+    const plain = name.toLowerCase();
+    if (!NAME.test(name) || NO_VALUE.test(value) || OURS.has(plain))
+      throw new HttpError("a header that cannot be sent");
+    if (plain === "host") named = value;
+    else lines += `${name}: ${value}\r\n`;
+  }
+  if (method === "POST") lines += `content-length: ${body?.length ?? 0}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nhost: ${named}\r\nconnection: keep-alive\r\n${lines}\r\n`;
+}
+
+/** A reply's head, and what it says of what follows. */
+export interface ReplyHead {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** Bytes of the body; `chunked`, or `close`: all that comes until the connection ends. */
+  readonly length: number | "chunked" | "close";
+  /** The server takes another request on this connection. */
+  readonly isLasting: boolean;
+  /** How long the server keeps an idle connection, as it says; undefined = it does not. Unit: s. */
+  readonly keepSec: number | undefined;
+}
+
+const LINE_END = "\r\n";
+const ZERO = 0x30;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/** Reads a head without its empty line. Throws: HttpError. */
+export function readHead(text: string): ReplyHead {
+  const first = text.indexOf(LINE_END);
+  const status = readStatus(first < 0 ? text : text.slice(0, first));
+  const headers = first < 0 ? {} : readFields(text, first + LINE_END.length);
+  const { connection = "", "keep-alive": keepAlive = "" } = headers;
+  const length = lengthOf(status, headers);
+  const tokens = String(connection)
+    .toLowerCase()
+    .split(/[,\t ]+/);
+  const isLasting = text.charCodeAt(7) === ZERO ? tokens.includes("keep-alive") : !tokens.includes("close");
+  const keep = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(String(keepAlive))?.[1];
+  return {
+    status,
+    headers,
+    length,
+    isLasting: isLasting && length !== "close",
+    keepSec: keep === undefined ? undefined : Number(keep),
+  };
+}
+
+/** Reads `HTTP/1.1 200 OK`; the words may be missing. */
+function readStatus(line: string): number {
+  const isHttp = line.startsWith("HTTP/1.1 ") || line.startsWith("HTTP/1.0 ");
+  const status = Number(line.slice(9, 12));
+  const isPlain = line.length === 12 || line.charCodeAt(12) === SPACE;
+  if (!isHttp || !isPlain || !Number.isInteger(status) || status < 100 || NO_VALUE.test(line))
+    throw new HttpError("no HTTP status line");
+  return status;
+}
+
+function readFields(text: string, start: number): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (let at = start; at < text.length; ) {
+    const found = text.indexOf(LINE_END, at);
+    const end = found < 0 ? text.length : found;
+    const colon = text.indexOf(":", at);
+    const name = text.slice(at, colon);
+    // A line that begins with a space would go on with the one before: nobody writes that any more (RFC 9112 5.2).
+    if (colon < 0 || colon > end || !NAME.test(name)) throw new HttpError("a line of the head is no field");
+    const value = trimmed(text, colon + 1, end);
+    if (NO_VALUE.test(value)) throw new HttpError("a control character in the head");
+    add(headers, name.toLowerCase(), value);
+    at = end + LINE_END.length;
+  }
+  return headers;
+}
+
+/** The part of a text without spaces and tabs around it. */
+function trimmed(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
+
+function add(headers: Record<string, string | string[]>, name: string, value: string): void {
+  // Not a name to be set on an object that others read.
+  if (name === "__proto__") return;
+  const before = headers[name];
+  if (before === undefined || !Object.hasOwn(headers, name)) headers[name] = value;
+  else if (typeof before === "string") headers[name] = [before, value];
+  else before.push(value);
+}
+
+/** Where a body ends. Whatever says so twice, or otherwise than it should, is refused: it could end in two places (RFC 9112 6.3). */
+function lengthOf(status: number, headers: ReplyHeaders): ReplyHead["length"] {
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  if (length !== undefined && coding !== undefined) throw new HttpError("two lengths of one body");
+  if (status < 200 || status === 204 || status === 304) return 0;
+  if (coding !== undefined) {
+    if (typeof coding !== "string" || coding.toLowerCase() !== "chunked")
+      throw new HttpError("an unknown transfer coding");
+    return "chunked";
+  }
+  if (length === undefined) return "close";
+  if (typeof length !== "string" || !/^\d{1,15}$/.test(length)) throw new HttpError("no length of a body");
+  return Number(length);
+}
