@@ -21,22 +21,41 @@ const OURS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
+/** Headers as they are sent. */
+interface Lines {
+  readonly text: string;
+  /** What the header `host` says; undefined = there is none. */
+  readonly host: string | undefined;
+}
+
+/** A channel's headers are the same list for each of its calls. */
+const known = new WeakMap<readonly string[], Lines>();
+
 /** The head of a request, to be sent as latin1. A header `host` stands for the given one. Throws: HttpError. */
 export function requestHead({ method, path, headers, body }: EgressRequest, host: string): string {
   if (!path.startsWith("/") || NO_TARGET.test(path)) throw new HttpError("a path that cannot be sent");
-  let named = host;
-  let lines = "";
+  let lines = known.get(headers);
+  if (lines === undefined) {
+    lines = linesOf(headers);
+    known.set(headers, lines);
+  }
+  const length = method === "POST" ? `content-length: ${body?.length ?? 0}\r\n` : "";
+  return `${method} ${path} HTTP/1.1\r\nhost: ${lines.host ?? host}\r\nconnection: keep-alive\r\n${lines.text}${length}\r\n`;
+}
+
+function linesOf(headers: readonly string[]): Lines {
+  let text = "";
+  let host: string | undefined;
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? "";
     const value = headers[at + 1] ?? "";
     const plain = name.toLowerCase();
     if (!NAME.test(name) || NO_VALUE.test(value) || OURS.has(plain))
       throw new HttpError("a header that cannot be sent");
-    if (plain === "host") named = value;
-    else lines += `${name}: ${value}\r\n`;
+    if (plain === "host") host = value;
+    else text += `${name}: ${value}\r\n`;
   }
-  if (method === "POST") lines += `content-length: ${body?.length ?? 0}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: ${named}\r\nconnection: keep-alive\r\n${lines}\r\n`;
+  return { text, host };
 }
 
 /** A reply's head, and what it says of what follows. */
