@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import { finish, run } from "./sqlite-group.ts";
+import { finish, rest, run } from "./sqlite-group.ts";
 import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
 
 let database: DatabaseSync;
@@ -19,8 +19,13 @@ beforeEach(() => {
 
 afterEach(() => database.close());
 
-const group = (...operations: Operation[]): readonly Outcome[] =>
-  decodeOutcomes(run(database, encodeBatch({ operations, nowSec: 7_199, node: "n" })));
+function group(...operations: Operation[]): readonly Outcome[] {
+  try {
+    return decodeOutcomes(run(database, encodeBatch({ operations, nowSec: 7_199, node: "n" })));
+  } finally {
+    rest(database);
+  }
+}
 
 const reserve = (requestId: string, amount: bigint, tokenId = 2): Operation => ({
   kind: "reserve",

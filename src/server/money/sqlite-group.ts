@@ -77,15 +77,13 @@ export function run(database: DatabaseSync, input: unknown): string {
     return "";
   }
   const batch = decodeBatch(text);
-  const encoded = transact(database, isSyncedByLater(batch) ? "NORMAL" : "FULL", (bank) => {
+  return transact(database, isSyncedByLater(batch) ? "NORMAL" : "FULL", (bank) => {
     const { outcomes, changes } = decide(bank, batch);
     // Nothing about calls can fail when it is stored, so that it can be stored later.
     if (!batch.operations.every(isOfCall) || bank.gathered.entries >= TOO_MANY) carryOver(bank);
     else if (isChange(changes)) note(bank, text);
     return encodeOutcomes(outcomes);
   });
-  carryOverIfEnough(database);
-  return encoded;
 }
 
 /**
@@ -136,8 +134,11 @@ function finishSoon(database: DatabaseSync): void {
 /** Entries that wait when carrying over, which has just failed, is worth another try: each reads the journal again. */
 const nextTries = new WeakMap<DatabaseSync, number>();
 
-/** The group before is stored, whatever happens here; who asks next is told (sqlite-teller.ts does soon). */
-function carryOverIfEnough(database: DatabaseSync): void {
+/**
+ * Carries over when there is enough of it, while those who were answered go on. The group before is stored, whatever happens here; who
+ * asks next is told (sqlite-teller.ts does soon). Never throws.
+ */
+export function rest(database: DatabaseSync): void {
   const entries = banks.get(database)?.gathered.entries ?? 0;
   if (entries < (nextTries.get(database) ?? ENOUGH)) return;
   try {

@@ -250,6 +250,22 @@ describe("SQLite", () => {
     await expect(openStore({ dataDir: file })).rejects.toThrow();
   });
 
+  test("a program answers before it does the rest", async () => {
+    const store = await database.open();
+    if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
+    // The rest waits for a word that is said only after the answer.
+    const program = new URL(`data:text/javascript,
+      let word;
+      export function run(_, input) { word ??= new Int32Array(input); return word[1]; }
+      export function rest() { word[1] = Atomics.wait(word, 0, 0, 10_000) === "timed-out" ? 1 : 2; }`);
+    const word = new Int32Array(new SharedArrayBuffer(8));
+    expect(await store.runProgram(program, word.buffer)).toBe(0);
+    Atomics.store(word, 0, 1);
+    Atomics.notify(word, 0);
+    expect(await store.runProgram(program, word.buffer)).toBe(2);
+    await store.close();
+  });
+
   test("tells when the worker is gone for good", async () => {
     const fatal: StoreError[] = [];
     const store = await database.open({ onFatal: (error) => fatal.push(error) });

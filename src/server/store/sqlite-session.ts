@@ -18,6 +18,8 @@ interface Prepared {
 /** A module that the writer runs between two messages; see `SqliteStore.runProgram`. */
 export interface Program {
   run(database: DatabaseSync, input: unknown): unknown;
+  /** What can wait until whoever asked has been answered: called after that. Never throws. */
+  rest?(database: DatabaseSync): void;
   /** Writes what the program has put off and forgets what it has read: called before any statement that is not its own. */
   finish(database: DatabaseSync): void;
 }
@@ -106,6 +108,11 @@ export class SqliteSession {
     const program = this.#programs.get(module);
     if (!program) throw new StoreError("other", `the program ${module} was not loaded`);
     return program.run(this.#database, input);
+  }
+
+  /** What the program has left to do once its answer is on its way. */
+  rest(module: string): void {
+    this.#programs.get(module)?.rest?.(this.#database);
   }
 
   close(): void {

@@ -44,6 +44,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
     } catch (error) {
       fail(error);
     }
+    if (request.kind === "program") session.rest(request.module);
     if (request.kind === "close") port.close();
   });
 }
