@@ -2,6 +2,7 @@
 // others may have changed them.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Books } from "./books.ts";
+import { IdMap } from "./id-map.ts";
 import type { Batch, Operation, PartnerOperation } from "./operations.ts";
 import {
   CODE_COLUMNS,
@@ -71,11 +72,12 @@ export class Shelf {
       users: new Map(),
       tokens: new Map(),
       // Every open one. Nobody but this program writes them, so that they need not be looked up.
-      reservations: new Map(open.map((row) => [row.request_id, reservationBook(row)])),
-      booked: new Map(),
+      reservations: new IdMap(),
+      booked: new IdMap(),
       commissions: new Map(),
       codes: new Map(),
     };
+    for (const row of open) this.#books.reservations.set(row.request_id, reservationBook(row));
   }
 
   /** The books with everything that the operations name. The rules change them in place. */
