@@ -3,6 +3,7 @@
 import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
 import { createGroups, type Groups } from "./groups.ts";
+import { IdMap } from "./id-map.ts";
 import type {
   Adjusted,
   Adjustment,
@@ -94,7 +95,7 @@ class Counter implements Ledger {
   readonly #deps: LedgerDeps;
   readonly #teller: Teller;
   readonly #groups: Groups;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new IdMap<Held>();
   readonly #timer: NodeJS.Timeout;
   /** The first lease; no reservation is made before it stands. */
   #lease: Promise<void> | undefined;

@@ -108,7 +108,8 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
     detail: bill.modelName,
   };
   changes.ledger.push(entry);
-  desk.booked.set(bill.requestId, entry);
+  // Not the entry itself: this is kept for many groups.
+  desk.booked.set(bill.requestId, { kind: entry.kind, amount: entry.amount, shortfall });
   if (bill.channelId !== 0) {
     changes.channels.set(bill.channelId, (changes.channels.get(bill.channelId) ?? 0n) + charged);
   }

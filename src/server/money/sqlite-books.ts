@@ -2,6 +2,7 @@
 // others may have changed them.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Books } from "./books.ts";
+import { IdMap } from "./id-map.ts";
 import type { Batch, Operation, PartnerOperation } from "./operations.ts";
 import {
   CODE_COLUMNS,
@@ -35,15 +36,32 @@ const SQL = {
   reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations`,
   // One at a time: a list of ids could be searched for in all of the table, when SQLite last looked at it while it was small.
   booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ?`,
+  gap: `SELECT (SELECT max(request_id) FROM ledger WHERE request_id < ?1) AS after,
+    (SELECT min(request_id) FROM ledger WHERE request_id > ?1) AS before`,
   commission: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ?`,
   code: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ?`,
 } as const;
 
 // Rows have the columns their statements name, with the types of a STRICT schema.
 
+/** Two ids of the ledger with none between them; null = nothing comes before or after. */
+interface Gap {
+  readonly after: string | null;
+  readonly before: string | null;
+}
+
+/** SQLite orders texts by their UTF-8 and we by UTF-16: the same for any text beside one of these. */
+const PRINTABLE = /^[ -~]*$/;
+
+function isWithin(text: string, { after, before }: Gap): boolean {
+  return (after === null || text > after) && (before === null || text < before);
+}
+
 export class Shelf {
   readonly #statements: Record<keyof typeof SQL, StatementSync>;
   readonly #books: Books;
+  /** Where new calls come, since ids begin with their time: the table has none of these, and need not be searched for each. */
+  #gap: Gap | undefined;
 
   constructor(database: DatabaseSync) {
     const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
@@ -54,11 +72,12 @@ export class Shelf {
       users: new Map(),
       tokens: new Map(),
       // Every open one. Nobody but this program writes them, so that they need not be looked up.
-      reservations: new Map(open.map((row) => [row.request_id, reservationBook(row)])),
-      booked: new Map(),
+      reservations: new IdMap(),
+      booked: new IdMap(),
       commissions: new Map(),
       codes: new Map(),
     };
+    for (const row of open) this.#books.reservations.set(row.request_id, reservationBook(row));
   }
 
   /** The books with everything that the operations name. The rules change them in place. */
@@ -83,6 +102,7 @@ export class Shelf {
   forget(): void {
     const { users, tokens, booked, commissions, codes } = this.#books;
     for (const rows of [users, tokens, booked, commissions, codes]) rows.clear();
+    this.#gap = undefined;
   }
 
   #loadParties(userId: number, tokenId: number): void {
@@ -113,7 +133,18 @@ export class Shelf {
   }
 
   #loadBooked(requestId: string): void {
+    // What groups have booked since the gap was read is among the books.
+    if (this.#gap !== undefined && isWithin(requestId, this.#gap)) return;
     const row = this.#statements.booked.get(requestId) as BookedRow | undefined;
     if (row) this.#books.booked.set(requestId, bookedEntry(row));
+    else this.#gap ??= this.#gapAround(requestId);
+  }
+
+  /** The gap that an id is in which the ledger does not have. */
+  #gapAround(requestId: string): Gap {
+    // A statement without FROM gives one row.
+    const gap = this.#statements.gap.get(requestId) as unknown as Gap;
+    const isPlain = PRINTABLE.test(gap.after ?? "") && PRINTABLE.test(gap.before ?? "");
+    return isPlain ? gap : { after: requestId, before: requestId };
   }
 }

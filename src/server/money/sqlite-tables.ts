@@ -1,8 +1,9 @@
 // What groups changed, gathered until it is written to the tables in one go (docs/decisions/025): balances once, entries of ledger
 // and log in bulk, and of reservations only those that are still open.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { NewLog } from "#server/store/logs.ts";
 import { spanOf } from "#server/store/span.ts";
-import { type Changes, noChanges } from "./books.ts";
+import { type Changes, type LedgerEntry, noChanges, type PartnerEntry, type Reservation } from "./books.ts";
 import { CODE_SHEET, COMMISSION_SHEET, PARTNER_LEDGER_SHEET } from "./partner-rows.ts";
 import {
   addToSums,
@@ -15,10 +16,9 @@ import {
   SUM_SHEET,
   TOKEN_SHEET,
   USER_SHEET,
-  type Value,
 } from "./rows.ts";
 import { addRollups, sumsOf } from "./rules-sums.ts";
-import { Inserter, insertSql, rowOf, updateSql } from "./sqlite-insert.ts";
+import { insertSql, Rows, rowOf, updateSql } from "./sqlite-insert.ts";
 
 const SQL = {
   updateUser: updateSql(USER_SHEET),
@@ -35,33 +35,29 @@ const SQL = {
     first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id)`,
 } as const;
 
-/** Where a row of the log has its time. */
-const CREATED_AT = LOG_SHEET.columns.findIndex(([name]) => name === "created_at");
-
 export class Gathered {
   readonly #statements: Record<keyof typeof SQL, StatementSync>;
-  readonly #reservationRows: Inserter;
-  readonly #ledgerRows: Inserter;
-  readonly #partnerRows: Inserter;
-  readonly #logRows: Inserter;
+  readonly #reservations: Rows<Reservation>;
+  readonly #ledger: Rows<LedgerEntry>;
+  readonly #partnerLedger: Rows<PartnerEntry>;
+  readonly #logs: Rows<NewLog>;
+  /** Of the rows of the log, in their order: how many of each span follow each other. */
+  #logSpans: { readonly span: number; count: number }[] = [];
   #changes = noChanges();
-  #ledger: Value[][] = [];
-  #partnerLedger: Value[][] = [];
-  #logs: Value[][] = [];
 
   constructor(database: DatabaseSync) {
     const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
     // The names are those of SQL.
     this.#statements = Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>;
-    this.#reservationRows = new Inserter(database, RESERVATION_SHEET);
-    this.#ledgerRows = new Inserter(database, LEDGER_SHEET);
-    this.#partnerRows = new Inserter(database, PARTNER_LEDGER_SHEET);
-    this.#logRows = new Inserter(database, LOG_SHEET);
+    this.#reservations = new Rows(database, RESERVATION_SHEET);
+    this.#ledger = new Rows(database, LEDGER_SHEET);
+    this.#partnerLedger = new Rows(database, PARTNER_LEDGER_SHEET);
+    this.#logs = new Rows(database, LOG_SHEET);
   }
 
   /** Entries of the ledger that are not in its table yet. */
   get entries(): number {
-    return this.#ledger.length;
+    return this.#ledger.count;
   }
 
   /** Adds what a group changed. Throws what storing it would: RangeError, TypeError. */
@@ -82,10 +78,18 @@ export class Gathered {
     addRollups(all.rollups, group.rollups);
     for (const entry of group.ledger) {
       if (entry.kind === "consume" && entry.amount > 0n) throw new RangeError("a call cannot bring quota");
-      this.#ledger.push(rowOf(LEDGER_SHEET, entry));
+      this.#ledger.add(entry);
     }
-    for (const entry of group.partnerLedger) this.#partnerLedger.push(rowOf(PARTNER_LEDGER_SHEET, entry));
-    for (const log of group.logs) this.#logs.push(rowOf(LOG_SHEET, log));
+    for (const entry of group.partnerLedger) this.#partnerLedger.add(entry);
+    for (const log of group.logs) this.#addLog(log);
+  }
+
+  #addLog(log: NewLog): void {
+    this.#logs.add(log);
+    const span = spanOf(log.created_at);
+    const last = this.#logSpans.at(-1);
+    if (last?.span === span) last.count += 1;
+    else this.#logSpans.push({ span, count: 1 });
   }
 
   /** Writes everything. Runs inside a transaction; when that fails this object is of no use any more. */
@@ -99,34 +103,31 @@ export class Gathered {
     for (const [id, quota] of channels) updateChannel.get(quota, id);
     // An id that was given back may be set aside again.
     for (const { requestId } of deleted) deleteReservation.get(requestId);
-    this.#reservationRows.insert(Array.from(inserted, RESERVATION_SHEET.values));
+    for (const reservation of inserted) this.#reservations.add(reservation);
+    this.#reservations.store();
     write(updateReservation, SEEN_SHEET, updated);
-    this.#ledgerRows.insert(this.#ledger);
+    this.#ledger.store();
     write(updateCommission, COMMISSION_SHEET, commissions);
     write(updateCode, CODE_SHEET, codes);
-    this.#partnerRows.insert(this.#partnerLedger);
+    this.#partnerLedger.store();
     this.#storeLogs();
     write(upsertSum, SUM_SHEET, sumsOf(rollups.values()));
     write(upsertRollup, ROLLUP_SHEET, rollups.values());
     this.#changes = noChanges();
-    this.#ledger = [];
-    this.#partnerLedger = [];
-    this.#logs = [];
   }
 
   #storeLogs(): void {
-    if (this.#logs.length === 0) return;
-    this.#logRows.insert(this.#logs);
+    const { count } = this.#logs;
+    if (count === 0) return;
+    this.#logs.store();
     const { lastId, upsertSpan } = this.#statements;
     // Rows are numbered in their order and without gaps, since there is no other writer.
-    const firstId = Number(lastId.get()?.["id"]) - this.#logs.length + 1;
-    const spans = new Map<number, [firstId: number, lastId: number]>();
-    for (const [index, log] of this.#logs.entries()) {
-      const span = spanOf(Number(log[CREATED_AT]));
-      const id = firstId + index;
-      spans.set(span, [spans.get(span)?.[0] ?? id, id]);
+    let firstId = Number(lastId.get()?.["id"]) - count + 1;
+    for (const part of this.#logSpans) {
+      upsertSpan.get(part.span, firstId, firstId + part.count - 1);
+      firstId += part.count;
     }
-    for (const [span, ids] of spans) upsertSpan.get(span, ...ids);
+    this.#logSpans = [];
   }
 }
 
