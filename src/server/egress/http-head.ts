@@ -35,7 +35,7 @@ export function requestHead({ method, path, headers, body }: EgressRequest, host
     if (plain === "host") named = value;
     else lines += `${name}: ${value}\r\n`;
   }
-  if (method === "POST") lines += `content-length: ${body?.length ?? 0}\r\n`;
+  if (method === "POST" || body !== undefined) lines += `content-length: ${body?.length ?? 0}\r\n`;
   return `${method} ${path} HTTP/1.1\r\nhost: ${named}\r\nconnection: keep-alive\r\n${lines}\r\n`;
 }
 
@@ -52,9 +52,26 @@ export interface ReplyHead {
 }
 
 const LINE_END = "\r\n";
-const ZERO = 0x30;
+const VERSION = "HTTP/1.";
+/** The words may be missing. */
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const ONE = 0x31;
 const SPACE = 0x20;
 const TAB = 0x09;
+const DELETE = 0x7f;
+
+/**
+ * Refuses what cannot become a head any more, however it goes on: whoever sent it may wait for us without ever ending it. Throws:
+ * HttpError.
+ */
+export function checkBegin(text: string): void {
+  const end = text.lastIndexOf(LINE_END);
+  if (end >= 0) readHead(text.slice(0, end));
+  else if (!VERSION.startsWith(text.slice(0, VERSION.length))) throw new HttpError("no HTTP status line");
+  const rest = end < 0 ? text : text.slice(end + LINE_END.length);
+  if (NO_VALUE.test(rest.endsWith("\r") ? rest.slice(0, -1) : rest))
+    throw new HttpError("a control character in the head");
+}
 
 /** Reads a head without its empty line. Throws: HttpError. */
 export function readHead(text: string): ReplyHead {
@@ -66,7 +83,8 @@ export function readHead(text: string): ReplyHead {
   const tokens = String(connection)
     .toLowerCase()
     .split(/[,\t ]+/);
-  const isLasting = text.charCodeAt(7) === ZERO ? tokens.includes("keep-alive") : !tokens.includes("close");
+  // Of HTTP/1.0 too little is known of what follows a reply (RFC 9112 6.1).
+  const isLasting = text.charCodeAt(7) === ONE && !tokens.includes("close");
   const keep = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(String(keepAlive))?.[1];
   return {
     status,
@@ -77,14 +95,10 @@ export function readHead(text: string): ReplyHead {
   };
 }
 
-/** Reads `HTTP/1.1 200 OK`; the words may be missing. */
+/** Reads `HTTP/1.1 200 OK`. */
 function readStatus(line: string): number {
-  const isHttp = line.startsWith("HTTP/1.1 ") || line.startsWith("HTTP/1.0 ");
-  const status = Number(line.slice(9, 12));
-  const isPlain = line.length === 12 || line.charCodeAt(12) === SPACE;
-  if (!isHttp || !isPlain || !Number.isInteger(status) || status < 100 || NO_VALUE.test(line))
-    throw new HttpError("no HTTP status line");
-  return status;
+  if (!STATUS_LINE.test(line)) throw new HttpError("no HTTP status line");
+  return Number(line.slice(9, 12));
 }
 
 function readFields(text: string, start: number): Record<string, string | string[]> {
@@ -102,6 +116,16 @@ function readFields(text: string, start: number): Record<string, string | string
     at = end + LINE_END.length;
   }
   return headers;
+}
+
+/** Whether a byte may stand in the name of a field. */
+export function isNameByte(byte: number): boolean {
+  return NAME.test(String.fromCharCode(byte));
+}
+
+/** Whether a byte may stand nowhere in a line. */
+export function isControl(byte: number): boolean {
+  return (byte < SPACE && byte !== TAB) || byte === DELETE;
 }
 
 /** The part of a text without spaces and tabs around it. */
