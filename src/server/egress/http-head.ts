@@ -154,13 +154,11 @@ function add(headers: Record<string, string | string[]>, name: string, value: st
 function lengthOf(status: number, headers: ReplyHeaders): ReplyHead["length"] {
   const { "content-length": length, "transfer-encoding": coding } = headers;
   if (length !== undefined && coding !== undefined) throw new HttpError("two lengths of one body");
+  if (length !== undefined && (typeof length !== "string" || !/^\d{1,15}$/.test(length)))
+    throw new HttpError("no length of a body");
+  if (coding !== undefined && (typeof coding !== "string" || coding.toLowerCase() !== "chunked"))
+    throw new HttpError("an unknown transfer coding");
   if (status < 200 || status === 204 || status === 304) return 0;
-  if (coding !== undefined) {
-    if (typeof coding !== "string" || coding.toLowerCase() !== "chunked")
-      throw new HttpError("an unknown transfer coding");
-    return "chunked";
-  }
-  if (length === undefined) return "close";
-  if (typeof length !== "string" || !/^\d{1,15}$/.test(length)) throw new HttpError("no length of a body");
-  return Number(length);
+  if (coding !== undefined) return "chunked";
+  return length === undefined ? "close" : Number(length);
 }
