@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
+import { createDice, type Dice, pick } from "#test/dice.ts";
 import { hideSecret } from "./log/texts.ts";
 import { createLogger } from "./log.ts";
 
@@ -10,25 +11,6 @@ const SEED = Number(process.env["LOG_FUZZ_SEED"] ?? 20_261_120);
 
 /** A piece this long, or a whole secret that is shorter, is a leak. */
 const PIECE = 16;
-
-type Dice = (below: number) => number;
-
-/** Numbers from a seed (mulberry32), so that a failure can be repeated. */
-function createDice(seed: number): Dice {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
-function pick<T>(dice: Dice, from: readonly T[]): T {
-  const found = from[dice(from.length)];
-  if (found === undefined) throw new Error("nothing to pick from");
-  return found;
-}
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SIGNS = `${BASE62} !"#$%&'()*+,-./:;<=>?@[\\]^_{|}~密钥ü`;

@@ -1,8 +1,9 @@
 // A body that comes in chunks (RFC 9112 7.1), taken out of what is read from a connection. Pure.
-import { HttpError } from "./http-head.ts";
+import { HttpError, isControl, isNameByte } from "./http-head.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;
+const COLON = 0x3a;
 const SEMICOLON = 0x3b;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -24,6 +25,7 @@ type Place =
   | "data-cr"
   | "data-lf"
   | "trailer"
+  | "trailer-name"
   | "trailer-line"
   | "trailer-lf"
   | "end"
@@ -91,7 +93,9 @@ export class ChunkReader {
         this.#skipped = 0;
         return expect(byte, LF, "size");
       case "trailer":
-        return byte === CR ? "end" : this.#skip(byte, "trailer-line");
+        return byte === CR ? "end" : this.#skipName(byte);
+      case "trailer-name":
+        return byte === COLON ? "trailer-line" : this.#skipName(byte);
       case "trailer-line":
         return byte === CR ? "trailer-lf" : this.#skip(byte, "trailer-line");
       case "trailer-lf":
@@ -115,8 +119,13 @@ export class ChunkReader {
 
   #skip(byte: number, place: Place): Place {
     this.#skipped += 1;
-    if (byte === LF || this.#skipped > MOST_SKIPPED_BYTES) throw new HttpError("no end of a line");
+    if (isControl(byte) || this.#skipped > MOST_SKIPPED_BYTES) throw new HttpError("no end of a line");
     return place;
+  }
+
+  #skipName(byte: number): Place {
+    if (!isNameByte(byte)) throw new HttpError("a trailer that is no field");
+    return this.#skip(byte, "trailer-name");
   }
 }
 

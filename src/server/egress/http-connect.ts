@@ -24,7 +24,7 @@ export function readOrigin(text: string): Origin {
 
 const TCP_KEEP_ALIVE_MS = 60_000;
 /** What one read takes. Shared by all connections: what is in it is used before anything else is read. */
-const READ_BYTES = 64 * 1024;
+export const READ_BYTES = 64 * 1024;
 let shared: Buffer | undefined;
 
 /** What becomes of what is read: it stands in bytes[0, length) until the function returns. */
@@ -73,6 +73,8 @@ export class Connector {
       rejectUnauthorized: true,
       session: this.#sessions.get(authority),
     });
+    // A server that cannot go on with a session may refuse the connection: the next one begins from nothing.
+    socket.once("error", () => this.#sessions.delete(authority));
     return socket.on("session", (session: Buffer) => this.#keep(authority, session));
   }
 

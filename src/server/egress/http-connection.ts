@@ -1,7 +1,7 @@
 // One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. It knows how long everything may take, but
 // has no timer of its own (http-agent.ts looks at all of them).
 import type { Socket } from "node:net";
-import type { Connector, Origin } from "./http-connect.ts";
+import { type Connector, type Origin, READ_BYTES } from "./http-connect.ts";
 import { ReplyReader } from "./http-reply.ts";
 import { type EgressFault, type EgressRequest, type Flow, faultOf, type Sink } from "./send.ts";
 
@@ -26,6 +26,7 @@ export class Connection {
   readonly origin: string;
   readonly #keeper: Keeper;
   readonly #socket: Socket;
+  readonly #isTls: boolean;
   #isOpen = false;
   #call: Call | undefined;
   #isPaused = false;
@@ -36,6 +37,7 @@ export class Connection {
   constructor(origin: string, to: Origin, { keeper, connector }: { keeper: Keeper; connector: Connector }) {
     this.origin = origin;
     this.#keeper = keeper;
+    this.#isTls = to.isTls;
     const socket = connector.open(to, (bytes, length) => this.#onRead(bytes, length));
     this.#socket = socket;
     socket.once(to.isTls ? "secureConnect" : "connect", () => this.#onOpen());
@@ -88,6 +90,11 @@ export class Connection {
     if (this.#call === call) this.#socket.destroy();
   }
 
+  /** It can take another call, unless it has ended since. */
+  offer(): void {
+    if (!this.#socket.destroyed) this.#keeper.onIdle(this);
+  }
+
   #onOpen(): void {
     this.#isOpen = true;
     if (this.#call !== undefined) this.#send(this.#call);
@@ -129,7 +136,7 @@ export class Connection {
       const read = reader.read(bytes, length);
       // From here on the bytes may be others.
       call.hear();
-      if (reader.isDone) this.#onDone(call, read === length);
+      if (reader.isDone) this.#onDone(call, read === length, this.#isTls || length === READ_BYTES);
       else if (call.isStarted && !this.#isPaused) this.#wait(call.request.idleTimeoutMs);
     } catch (error) {
       call.fail(faultOf(error));
@@ -137,8 +144,11 @@ export class Connection {
     }
   }
 
-  /** The reply is whole. `isClean` = nothing came after it. */
-  #onDone(call: Call, isClean: boolean): void {
+  /**
+   * The reply is whole. `isClean` = nothing came after it; `mayFollow` = something may have been read that we have not been told of:
+   * TLS tells of each record by itself, and a full buffer is read again at once. Who took the connection now would be told of it.
+   */
+  #onDone(call: Call, isClean: boolean, mayFollow: boolean): void {
     const { head } = call.reader;
     this.#call = undefined;
     const keepMs = Math.min(KEEP_ALIVE_MS, ((head?.keepSec ?? Infinity) - HINT_MARGIN_SEC) * 1_000);
@@ -147,7 +157,8 @@ export class Connection {
     if (isLasting && keepMs > 0 && !this.#socket.destroyed) {
       if (this.#isPaused) this.resume(keepMs);
       else this.#wait(keepMs);
-      this.#keeper.onIdle(this);
+      if (mayFollow) setImmediate(offer, this);
+      else this.offer();
     } else this.#socket.destroy();
     call.end();
   }
@@ -173,6 +184,10 @@ export class Connection {
     this.#deadlineMs = ms === 0 ? Infinity : performance.now() + ms;
     if (ms !== 0) this.#keeper.lookSoon(this, ms);
   }
+}
+
+function offer(connection: Connection): void {
+  connection.offer();
 }
 
 /** One call: from the request to the last byte of its answer. */
@@ -221,17 +236,33 @@ export class Call implements Flow {
     if (body !== undefined) this.#sink?.onData(body);
   }
 
+  /** Never throws. */
   end(): void {
-    this.#take()?.onEnd();
+    const sink = this.#take();
+    try {
+      sink?.onEnd();
+    } catch (error) {
+      tell(sink, faultOf(error));
+    }
   }
 
+  /** Never throws. */
   fail(fault: EgressFault): void {
-    this.#take()?.onFault(fault);
+    tell(this.#take(), fault);
   }
 
   #take(): Sink | undefined {
     const sink = this.#sink;
     this.#sink = undefined;
     return sink;
+  }
+}
+
+/** A listener's own mistake ends its call: neither the process nor the calls of others. */
+function tell(sink: Sink | undefined, fault: EgressFault): void {
+  try {
+    sink?.onFault(fault);
+  } catch {
+    // Nobody is left to be told.
   }
 }

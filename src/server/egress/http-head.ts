@@ -39,7 +39,7 @@ export function requestHead({ method, path, headers, body }: EgressRequest, host
     lines = linesOf(headers);
     known.set(headers, lines);
   }
-  const length = method === "POST" ? `content-length: ${body?.length ?? 0}\r\n` : "";
+  const length = method === "POST" || body !== undefined ? `content-length: ${body?.length ?? 0}\r\n` : "";
   return `${method} ${path} HTTP/1.1\r\nhost: ${lines.host ?? host}\r\nconnection: keep-alive\r\n${lines.text}${length}\r\n`;
 }
 
@@ -71,9 +71,26 @@ export interface ReplyHead {
 }
 
 const LINE_END = "\r\n";
-const ZERO = 0x30;
+const VERSION = "HTTP/1.";
+/** The words may be missing. */
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const ONE = 0x31;
 const SPACE = 0x20;
 const TAB = 0x09;
+const DELETE = 0x7f;
+
+/**
+ * Refuses what cannot become a head any more, however it goes on: whoever sent it may wait for us without ever ending it. Throws:
+ * HttpError.
+ */
+export function checkBegin(text: string): void {
+  const end = text.lastIndexOf(LINE_END);
+  if (end >= 0) readHead(text.slice(0, end));
+  else if (!VERSION.startsWith(text.slice(0, VERSION.length))) throw new HttpError("no HTTP status line");
+  const rest = end < 0 ? text : text.slice(end + LINE_END.length);
+  if (NO_VALUE.test(rest.endsWith("\r") ? rest.slice(0, -1) : rest))
+    throw new HttpError("a control character in the head");
+}
 
 /** Reads a head without its empty line. Throws: HttpError. */
 export function readHead(text: string): ReplyHead {
@@ -85,7 +102,8 @@ export function readHead(text: string): ReplyHead {
   const tokens = String(connection)
     .toLowerCase()
     .split(/[,\t ]+/);
-  const isLasting = text.charCodeAt(7) === ZERO ? tokens.includes("keep-alive") : !tokens.includes("close");
+  // Of HTTP/1.0 too little is known of what follows a reply (RFC 9112 6.1).
+  const isLasting = text.charCodeAt(7) === ONE && !tokens.includes("close");
   const keep = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(String(keepAlive))?.[1];
   return {
     status,
@@ -96,14 +114,10 @@ export function readHead(text: string): ReplyHead {
   };
 }
 
-/** Reads `HTTP/1.1 200 OK`; the words may be missing. */
+/** Reads `HTTP/1.1 200 OK`. */
 function readStatus(line: string): number {
-  const isHttp = line.startsWith("HTTP/1.1 ") || line.startsWith("HTTP/1.0 ");
-  const status = Number(line.slice(9, 12));
-  const isPlain = line.length === 12 || line.charCodeAt(12) === SPACE;
-  if (!isHttp || !isPlain || !Number.isInteger(status) || status < 100 || NO_VALUE.test(line))
-    throw new HttpError("no HTTP status line");
-  return status;
+  if (!STATUS_LINE.test(line)) throw new HttpError("no HTTP status line");
+  return Number(line.slice(9, 12));
 }
 
 function readFields(text: string, start: number): Record<string, string | string[]> {
@@ -121,6 +135,16 @@ function readFields(text: string, start: number): Record<string, string | string
     at = end + LINE_END.length;
   }
   return headers;
+}
+
+/** Whether a byte may stand in the name of a field. */
+export function isNameByte(byte: number): boolean {
+  return NAME.test(String.fromCharCode(byte));
+}
+
+/** Whether a byte may stand nowhere in a line. */
+export function isControl(byte: number): boolean {
+  return (byte < SPACE && byte !== TAB) || byte === DELETE;
 }
 
 /** The part of a text without spaces and tabs around it. */
@@ -149,13 +173,11 @@ function add(headers: Record<string, string | string[]>, name: string, value: st
 function lengthOf(status: number, headers: ReplyHeaders): ReplyHead["length"] {
   const { "content-length": length, "transfer-encoding": coding } = headers;
   if (length !== undefined && coding !== undefined) throw new HttpError("two lengths of one body");
+  if (length !== undefined && (typeof length !== "string" || !/^\d{1,15}$/.test(length)))
+    throw new HttpError("no length of a body");
+  if (coding !== undefined && (typeof coding !== "string" || coding.toLowerCase() !== "chunked"))
+    throw new HttpError("an unknown transfer coding");
   if (status < 200 || status === 204 || status === 304) return 0;
-  if (coding !== undefined) {
-    if (typeof coding !== "string" || coding.toLowerCase() !== "chunked")
-      throw new HttpError("an unknown transfer coding");
-    return "chunked";
-  }
-  if (length === undefined) return "close";
-  if (typeof length !== "string" || !/^\d{1,15}$/.test(length)) throw new HttpError("no length of a body");
-  return Number(length);
+  if (coding !== undefined) return "chunked";
+  return length === undefined ? "close" : Number(length);
 }

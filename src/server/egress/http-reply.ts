@@ -1,6 +1,6 @@
 // One reply of HTTP/1.1, out of what is read from a connection piece by piece. Knows no socket.
 import { ChunkReader } from "./http-chunks.ts";
-import { HttpError, type ReplyHead, readHead } from "./http-head.ts";
+import { checkBegin, HttpError, type ReplyHead, readHead } from "./http-head.ts";
 
 /** Source: what Node's own parser takes. */
 const HEAD_LIMIT_BYTES = 16 * 1024;
@@ -49,6 +49,7 @@ export class ReplyReader {
       const found = text.indexOf(HEAD_END);
       if (found < 0) {
         if (text.length === HEAD_LIMIT_BYTES) throw new HttpError("a head that does not end");
+        checkBegin(text);
         this.#begun = Buffer.from(bytes.subarray(at, end));
         return end;
       }

@@ -1,0 +1,134 @@
+// What the tests of HTTP calls share: servers that say exactly these bytes, and calls whose whole story is kept.
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Egress } from "#server/egress/dispatcher.ts";
+import type { EgressFault, EgressRequest, Flow, ReplyHeaders } from "#server/egress/send.ts";
+
+/** What a sink was told, in the order of its fields. */
+export interface Told {
+  status: number;
+  headers: ReplyHeaders;
+  body: Buffer;
+  /** undefined = the answer was whole. */
+  fault: EgressFault | undefined;
+}
+
+export interface Asked {
+  readonly flow: Flow;
+  readonly told: Promise<Told>;
+  /** Bytes that have come so far. */
+  readonly bytes: () => number;
+}
+
+/** What a test wants to do while it is told. */
+export interface Watching {
+  onStart?(flow: Flow): void;
+  onData?(chunk: Buffer, flow: Flow): void;
+  onEnd?(): void;
+}
+
+/** Starts a call and keeps what comes of it. */
+export function ask(
+  { send }: Pick<Egress, "send">,
+  request: Partial<EgressRequest> & Pick<EgressRequest, "origin">,
+  watching: Watching = {},
+): Asked {
+  const chunks: Buffer[] = [];
+  let status = 0;
+  let headers: ReplyHeaders = {};
+  let size = 0;
+  const { promise, resolve } = Promise.withResolvers<Told>();
+  const end = (fault: EgressFault | undefined) =>
+    resolve({ status, headers, body: Buffer.concat(chunks), fault });
+  const whole: EgressRequest = {
+    method: "POST",
+    path: "/",
+    headers: [],
+    body: Buffer.from("{}"),
+    headersTimeoutMs: 5_000,
+    idleTimeoutMs: 5_000,
+    ...request,
+  };
+  const flow: Flow = send(whole, {
+    onStart(code, fields) {
+      status = code;
+      headers = fields;
+      watching.onStart?.(flow);
+    },
+    onData(chunk) {
+      size += chunk.length;
+      chunks.push(chunk);
+      watching.onData?.(chunk, flow);
+    },
+    onEnd() {
+      end(undefined);
+      watching.onEnd?.();
+    },
+    onFault: end,
+  });
+  return { flow, told: promise, bytes: () => size };
+}
+
+/** A server on this machine. */
+export interface Listening {
+  readonly port: number;
+  readonly origin: string;
+  /** Connections that were made so far. */
+  readonly made: () => number;
+  /** Those that are still there. */
+  readonly sockets: ReadonlySet<Socket>;
+  close(): Promise<void>;
+}
+
+/** Makes a server listen on a free port. */
+export async function listenOn(server: Server, scheme = "http"): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  let count = 0;
+  server.on("connection", (socket: Socket) => {
+    count += 1;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    // Whoever calls may go at any time.
+    socket.on("error", () => undefined);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    port,
+    origin: `${scheme}://127.0.0.1:${port}`,
+    made: () => count,
+    sockets,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A server that does this with each connection. */
+export function listen(onSocket: (socket: Socket, at: number) => void): Promise<Listening> {
+  let at = 0;
+  return listenOn(
+    createServer((socket) => {
+      at += 1;
+      onSocket(socket, at);
+    }),
+  );
+}
+
+/** A whole answer with this body. */
+export function answerOf(body: string, more = ""): string {
+  return `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`;
+}
+
+/** Resolves when this is so; for what no event tells. */
+export async function until(isSo: () => boolean, withinMs = 5_000): Promise<void> {
+  const endMs = Date.now() + withinMs;
+  while (!isSo()) {
+    if (Date.now() > endMs) throw new Error("it did not come true");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
