@@ -37,6 +37,7 @@ function numberOf(id: string): number {
   return number;
 }
 
+/** Places with short lists; where an id stands is a number made of its end. Nothing is kept of what was deleted. */
 export class IdMap<T> implements ById<T> {
   #places = placesOf<T>(FEWEST_PLACES);
   #size = 0;
