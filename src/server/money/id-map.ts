@@ -23,13 +23,21 @@ const TELLING = 10;
 /** A power of two. */
 const FEWEST_PLACES = 64;
 
+/** One id is asked for several times in a row. */
+let lastId = "";
+let lastNumber = 0;
+
 function numberOf(id: string): number {
+  if (id === lastId) return lastNumber;
   let number = 0;
   for (let at = Math.max(0, id.length - TELLING); at < id.length; at += 1)
     number = (Math.imul(number, 31) + id.charCodeAt(at)) | 0;
+  lastId = id;
+  lastNumber = number;
   return number;
 }
 
+/** Places with short lists; where an id stands is a number made of its end. Nothing is kept of what was deleted. */
 export class IdMap<T> implements ById<T> {
   #places = placesOf<T>(FEWEST_PLACES);
   #size = 0;

@@ -2,6 +2,8 @@
 import type { HourSums, RollupPart, SumPart } from "./books.ts";
 
 const HOUR_SEC = 3600;
+/** So many parts are looked through faster than a name is made. */
+const FEW = 4;
 
 /** Sums along all dimensions, by names that say everything they are about. */
 export type Rollups = Map<string, RollupPart>;
@@ -19,19 +21,29 @@ export interface BookedCall {
 
 /** Adds a call to the sums of its hour. */
 export function addCall(rollups: Rollups, call: BookedCall, createdSec: number): void {
-  const { userId, tokenName, modelName, channelId } = call;
-  const hour = createdSec - (createdSec % HOUR_SEC);
-  // No name has NUL in it, names may have line breaks.
-  const name = `${hour} ${userId} ${channelId} ${modelName}\0${tokenName}`;
-  let part = rollups.get(name);
-  if (!part) {
-    part = { userId, tokenName, modelName, channelId, ...noSums(hour) };
-    rollups.set(name, part);
-  }
+  const part = partOf(rollups, call, createdSec - (createdSec % HOUR_SEC));
   part.quota += call.charged;
   part.promptTokens += call.promptTokens;
   part.completionTokens += call.completionTokens;
   part.requests += 1;
+}
+
+/** Where a call belongs; a new part when there is none. */
+function partOf(rollups: Rollups, call: BookedCall, hour: number): RollupPart {
+  const { userId, tokenName, modelName, channelId } = call;
+  if (rollups.size <= FEW) {
+    for (const part of rollups.values()) {
+      const isSameWay = part.userId === userId && part.channelId === channelId && part.hour === hour;
+      if (isSameWay && part.modelName === modelName && part.tokenName === tokenName) return part;
+    }
+  }
+  // No name has NUL in it, names may have line breaks.
+  const name = `${hour} ${userId} ${channelId} ${modelName}\0${tokenName}`;
+  const known = rollups.get(name);
+  if (known) return known;
+  const part = { userId, tokenName, modelName, channelId, ...noSums(hour) };
+  rollups.set(name, part);
+  return part;
 }
 
 /** Adds the sums of some calls to those of the calls before. */
