@@ -64,7 +64,7 @@ const whole: [string, string, Outcome][] = [
   ["until its end", `${HEAD}\r\nhello\r\n\r\n`, { verdict: "close", body: "hello\r\n\r\n", surplus: 0 }],
   [
     "chunks",
-    `${CHUNKED}5\r\nhello\r\n00a\r\n, world\r\n!\r\n0\r\n\r\n`,
+    `${CHUNKED}5\r\nhello\r\n000000000000000a\r\n, world\r\n!\r\n0\r\n\r\n`,
     { verdict: "whole", body: "hello, world\r\n!", surplus: 0 },
   ],
   [
@@ -98,7 +98,8 @@ const refused: [string, string][] = [
   ["a size with a sign", `${CHUNKED}+5\r\nhello\r\n`],
   ["a size with a prefix", `${CHUNKED}0x5\r\nhello\r\n`],
   ["a size before a blank", `${CHUNKED}5 \r\nhello\r\n`],
-  ["a size of too many digits", `${CHUNKED}00000000000005\r\nhello\r\n`],
+  ["a size of too many digits", `${CHUNKED}00000000000000005\r\nhello\r\n`],
+  ["a size beyond counting", `${CHUNKED}100000000000000\r\nhello`],
   ["a lone LF after a size", `${CHUNKED}5\nhello\r\n`],
   ["a lone CR after a size", `${CHUNKED}5\rhello\r\n`],
   ["a lone LF in an extension", `${CHUNKED}5;a\nhello\r\n`],
