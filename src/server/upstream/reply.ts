@@ -151,8 +151,12 @@ export class Receiver implements Sink, StreamReply {
   }
 
   onFault(fault: EgressFault): void {
-    if (this.#mode === "error") this.#onError();
-    else this.#fail(networkFault(fault));
+    try {
+      if (this.#mode === "error") this.#onError();
+      else this.#fail(networkFault(fault));
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
   }
 
   get tap(): Heard {
