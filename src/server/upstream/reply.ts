@@ -151,12 +151,8 @@ export class Receiver implements Sink, StreamReply {
   }
 
   onFault(fault: EgressFault): void {
-    try {
-      if (this.#mode === "error") this.#onError();
-      else this.#fail(networkFault(fault));
-    } catch (error) {
-      this.#fail(ownFault(error));
-    }
+    if (this.#mode === "error") this.onEnd();
+    else this.#fail(networkFault(fault));
   }
 
   get tap(): Heard {
