@@ -6,6 +6,8 @@ import { Client } from "undici";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { answerOf, ask, type Listening, listen, until } from "#test/raw-http.ts";
 import { createEgress, type Egress } from "./dispatcher.ts";
+import { HttpAgent } from "./http-agent.ts";
+import { createPolicy } from "./policy.ts";
 import type { EgressRequest, Sink } from "./send.ts";
 
 let egress: Egress;
@@ -131,6 +133,17 @@ describe("a connection is never used again", () => {
     await until(() => sockets.size === 0 || [...sockets].every((it) => it.isPaused()));
     expect(await textOf(origin)).toBe("good");
     expect(made()).toBe(2);
+  });
+
+  test("when it has just been ended by us", async () => {
+    const { origin, made } = await serve(says(answerOf("good")));
+    const agent = new HttpAgent(createPolicy({ allow: [{ cidr: "127.0.0.1/32", port: undefined }] }));
+    const door = { send: (request: EgressRequest, sink: Sink) => agent.send(request, sink) };
+    expect((await ask(door, { origin }).told).fault).toBeUndefined();
+    agent.close();
+    expect((await ask(door, { origin }).told).fault).toBeUndefined();
+    expect(made()).toBe(2);
+    agent.close();
   });
 
   test("before all that was read with its answer has been told", async () => {

@@ -231,6 +231,6 @@ test(`${CALLS} calls, each with its own answer`, { timeout: 1_200_000 }, async (
   expect(aborted).toBeGreaterThan(CALLS / 100);
   expect(connections).toBeLessThan(CALLS);
   egress.close();
-  await until(() => servers.every(({ sockets }) => sockets.size === 0));
+  await until(() => servers.every(({ sockets }) => sockets.size === 0), 20_000);
   for (const { close } of servers) await close();
 });

@@ -154,7 +154,7 @@ test("short times are kept to within a moment", async () => {
   for (const socket of asked.slice(1)) await say(socket, `${HEAD}x`);
   expect((await silent.told).fault?.code).toBe("timeout");
   expect((await stuck.told).fault?.code).toBe("idle");
-  expect(performance.now() - beginMs).toBeLessThan(700);
+  expect(performance.now() - beginMs).toBeLessThan(1_500);
   await sleep(700);
   expect(await stateOf(held)).toBe("open");
   held.flow.resume();
