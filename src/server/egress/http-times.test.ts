@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Asked, answerOf, ask, type Listening, listen, until } from "#test/raw-http.ts";
 import { createEgress, type Egress } from "./dispatcher.ts";
@@ -72,6 +73,30 @@ describe("long times", () => {
     skip(1_200);
     expect(await stateOf(asked)).toBe("connect_timeout");
     await until(() => sockets.size === 0);
+  });
+
+  test("ten seconds also for a server that accepts nobody", async () => {
+    // It listens with hardly any room, and its thread then sleeps.
+    const sleeper = new Worker(
+      `const { parentPort } = require("node:worker_threads");
+       const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+         parentPort.postMessage(server.address().port);
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8_000);
+       });`,
+      { eval: true },
+    );
+    const [port]: unknown[] = await once(sleeper, "message");
+    const origin = `http://127.0.0.1:${port}`;
+    const many = Array.from({ length: 12 }, () => ask(egress, { origin, headersTimeoutMs: 0 }));
+    await sleep(50);
+    const waiting = many.filter(({ flow }) => !flow.isSent);
+    expect(waiting.length).toBeGreaterThan(0);
+    skip(9_400);
+    for (const asked of waiting) expect(await stateOf(asked)).toBe("open");
+    skip(1_200);
+    for (const asked of waiting) expect(await stateOf(asked)).toBe("connect_timeout");
+    egress.close();
+    await sleeper.terminate();
   });
 
   test("until the head has come, whatever else does", async () => {
