@@ -217,10 +217,8 @@ describe("standing still", () => {
       },
     );
     await until(() => written > 0);
-    await sleep(300);
+    for (let last = -1; last !== written; await sleep(200)) last = written;
     const standing = { bytes: bytes(), written };
-    await sleep(100);
-    expect({ bytes: bytes(), written }).toEqual(standing);
     expect(standing.bytes).toBeLessThanOrEqual(1 << 16);
     expect(written).toBeLessThan(pieces - 10);
     flow.resume();
