@@ -93,6 +93,7 @@ const whole: [string, string, Outcome][] = [
 const refused: [string, string][] = [
   ["a second protocol", "HTTP/1.1 101 x\r\n\r\n"],
   ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
+  ["no HTTP after an announcement", "HTTP/1.1 100 Continue\r\n\r\nSSH-2.0-OpenSSH\r\n"],
   ["a lone LF", "HTTP/1.1 200 OK\ncontent-length: 0\n\n"],
   ["no size", `${CHUNKED}\r\nhello`],
   ["a size with a sign", `${CHUNKED}+5\r\nhello\r\n`],
