@@ -23,6 +23,8 @@ export class HttpAgent implements Keeper {
   readonly #connector: Connector;
   readonly #pools = new Map<string, Pool>();
   readonly #connections = new Set<Connection>();
+  /** Those that became idle in this turn of the loop. */
+  readonly #resting: Connection[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(policy: Policy) {
@@ -50,7 +52,7 @@ export class HttpAgent implements Keeper {
   }
 
   onIdle(connection: Connection): void {
-    this.#pools.get(connection.origin)?.idle.push(connection);
+    if (this.#resting.push(connection) === 1) setImmediate(this.#offer);
   }
 
   onClosed(connection: Connection): void {
@@ -70,6 +72,17 @@ export class HttpAgent implements Keeper {
   lookSoon(connection: Connection, ms: number): void {
     if (ms < SOON_MS) setTimeout(() => connection.check(performance.now()), ms + 1).unref();
   }
+
+  /**
+   * Lets those take calls that became idle in this turn of the loop. Not at once: TLS tells of each record by itself, a full buffer is
+   * read again, and servers end connections right behind an answer; whoever took one in between would be told of that.
+   */
+  readonly #offer = (): void => {
+    for (const connection of this.#resting) {
+      if (connection.isReady) this.#pools.get(connection.origin)?.idle.push(connection);
+    }
+    this.#resting.length = 0;
+  };
 
   #connect(origin: string, pool: Pool): Connection {
     const connection = new Connection(origin, pool.to, { keeper: this, connector: this.#connector });

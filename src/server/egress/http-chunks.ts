@@ -11,8 +11,10 @@ const SMALL_A = 0x61;
 const SMALL_F = 0x66;
 /** Makes a capital letter a small one. */
 const SMALL = 0x20;
-/** 2^52 and less: counted exactly. */
-const MOST_DIGITS = 13;
+/** Zeros before the size included. */
+const MOST_DIGITS = 16;
+/** What another digit can be added to and still be counted exactly. */
+const MOST_BYTES = 2 ** 48;
 /** Of the extensions of one chunk, or of trailers: nothing of them is read. */
 const MOST_SKIPPED_BYTES = 16 * 1024;
 
@@ -107,7 +109,7 @@ export class ChunkReader {
 
   #size(byte: number): Place {
     const digit = digitOf(byte);
-    if (digit >= 0 && this.#digits < MOST_DIGITS) {
+    if (digit >= 0 && this.#digits < MOST_DIGITS && this.#left <= MOST_BYTES) {
       this.#left = this.#left * 16 + digit;
       this.#digits += 1;
       return "size";

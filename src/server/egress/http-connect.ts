@@ -24,7 +24,7 @@ export function readOrigin(text: string): Origin {
 
 const TCP_KEEP_ALIVE_MS = 60_000;
 /** What one read takes. Shared by all connections: what is in it is used before anything else is read. */
-export const READ_BYTES = 64 * 1024;
+const READ_BYTES = 64 * 1024;
 let shared: Buffer | undefined;
 
 /** What becomes of what is read: it stands in bytes[0, length) until the function returns. */

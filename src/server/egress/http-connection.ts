@@ -1,7 +1,7 @@
 // One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. It knows how long everything may take, but
 // has no timer of its own (http-agent.ts looks at all of them).
 import type { Socket } from "node:net";
-import { type Connector, type Origin, READ_BYTES } from "./http-connect.ts";
+import type { Connector, Origin } from "./http-connect.ts";
 import { ReplyReader } from "./http-reply.ts";
 import { type EgressFault, type EgressRequest, type Flow, faultOf, type Sink } from "./send.ts";
 
@@ -15,7 +15,7 @@ const ONE_PIECE_BYTES = 32 * 1024;
 
 /** Whoever keeps connections. */
 export interface Keeper {
-  /** It can take another call. */
+  /** It can take another call, but not before all that was read with its last answer has been told. */
   onIdle(connection: Connection): void;
   onClosed(connection: Connection): void;
   /** Wants to be looked at in so many ms, which is soon. */
@@ -26,7 +26,6 @@ export class Connection {
   readonly origin: string;
   readonly #keeper: Keeper;
   readonly #socket: Socket;
-  readonly #isTls: boolean;
   #isOpen = false;
   #call: Call | undefined;
   #isPaused = false;
@@ -37,7 +36,6 @@ export class Connection {
   constructor(origin: string, to: Origin, { keeper, connector }: { keeper: Keeper; connector: Connector }) {
     this.origin = origin;
     this.#keeper = keeper;
-    this.#isTls = to.isTls;
     const socket = connector.open(to, (bytes, length) => this.#onRead(bytes, length));
     this.#socket = socket;
     socket.once(to.isTls ? "secureConnect" : "connect", () => this.#onOpen());
@@ -90,11 +88,6 @@ export class Connection {
     if (this.#call === call) this.#socket.destroy();
   }
 
-  /** It can take another call, unless it has ended since. */
-  offer(): void {
-    if (!this.#socket.destroyed) this.#keeper.onIdle(this);
-  }
-
   #onOpen(): void {
     this.#isOpen = true;
     if (this.#call !== undefined) this.#send(this.#call);
@@ -136,7 +129,7 @@ export class Connection {
       const read = reader.read(bytes, length);
       // From here on the bytes may be others.
       call.hear();
-      if (reader.isDone) this.#onDone(call, read === length, this.#isTls || length === READ_BYTES);
+      if (reader.isDone) this.#onDone(call, read === length);
       else if (call.isStarted && !this.#isPaused) this.#wait(call.request.idleTimeoutMs);
     } catch (error) {
       call.fail(faultOf(error));
@@ -144,11 +137,8 @@ export class Connection {
     }
   }
 
-  /**
-   * The reply is whole. `isClean` = nothing came after it; `mayFollow` = something may have been read that we have not been told of:
-   * TLS tells of each record by itself, and a full buffer is read again at once. Who took the connection now would be told of it.
-   */
-  #onDone(call: Call, isClean: boolean, mayFollow: boolean): void {
+  /** The reply is whole. `isClean` = nothing came after it. */
+  #onDone(call: Call, isClean: boolean): void {
     const { head } = call.reader;
     this.#call = undefined;
     const keepMs = Math.min(KEEP_ALIVE_MS, ((head?.keepSec ?? Infinity) - HINT_MARGIN_SEC) * 1_000);
@@ -157,8 +147,7 @@ export class Connection {
     if (isLasting && keepMs > 0 && !this.#socket.destroyed) {
       if (this.#isPaused) this.resume(keepMs);
       else this.#wait(keepMs);
-      if (mayFollow) setImmediate(offer, this);
-      else this.offer();
+      this.#keeper.onIdle(this);
     } else this.#socket.destroy();
     call.end();
   }
@@ -184,10 +173,6 @@ export class Connection {
     this.#deadlineMs = ms === 0 ? Infinity : performance.now() + ms;
     if (ms !== 0) this.#keeper.lookSoon(this, ms);
   }
-}
-
-function offer(connection: Connection): void {
-  connection.offer();
 }
 
 /** One call: from the request to the last byte of its answer. */

@@ -132,6 +132,7 @@ class Lane {
 const REFUSED = [
   "an unknown transfer coding", // undici takes any that ends with chunked, or reads until the end
   "two lengths of one body", // one of them empty
+  "no length of a body", // of a 204, with more digits than anybody counts
   "no HTTP status line", // HTTP/0.9 and HTTP/2.0 in words
   "a control character in the head", // in the words after the status
 ];

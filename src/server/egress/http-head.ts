@@ -80,16 +80,25 @@ const TAB = 0x09;
 const DELETE = 0x7f;
 
 /**
- * Refuses what cannot become a head any more, however it goes on: whoever sent it may wait for us without ever ending it. Throws:
- * HttpError.
+ * Refuses what cannot become a head any more, however it goes on: whoever sent it may wait for us without ever ending it. The first
+ * `known` characters have been here before; only lines that they did not end are read. Throws: HttpError.
  */
-export function checkBegin(text: string): void {
+export function checkBegin(text: string, known: number): void {
   const end = text.lastIndexOf(LINE_END);
-  if (end >= 0) readHead(text.slice(0, end));
-  else if (!VERSION.startsWith(text.slice(0, VERSION.length))) throw new HttpError("no HTTP status line");
-  const rest = end < 0 ? text : text.slice(end + LINE_END.length);
+  const start = known < LINE_END.length ? 0 : lineAfter(text.lastIndexOf(LINE_END, known - LINE_END.length));
+  if (end < start) {
+    if (start === 0 && !VERSION.startsWith(text.slice(0, VERSION.length)))
+      throw new HttpError("no HTTP status line");
+  } else if (start > 0) readFields(text.slice(start, end), 0);
+  else readHead(text.slice(0, end));
+  const rest = text.slice(lineAfter(end));
   if (NO_VALUE.test(rest.endsWith("\r") ? rest.slice(0, -1) : rest))
     throw new HttpError("a control character in the head");
+}
+
+/** Where the line after this line's end begins; -1 = there is none before. */
+function lineAfter(end: number): number {
+  return end < 0 ? 0 : end + LINE_END.length;
 }
 
 /** Reads a head without its empty line. Throws: HttpError. */

@@ -64,7 +64,7 @@ const whole: [string, string, Outcome][] = [
   ["until its end", `${HEAD}\r\nhello\r\n\r\n`, { verdict: "close", body: "hello\r\n\r\n", surplus: 0 }],
   [
     "chunks",
-    `${CHUNKED}5\r\nhello\r\n00a\r\n, world\r\n!\r\n0\r\n\r\n`,
+    `${CHUNKED}5\r\nhello\r\n000000000000000a\r\n, world\r\n!\r\n0\r\n\r\n`,
     { verdict: "whole", body: "hello, world\r\n!", surplus: 0 },
   ],
   [
@@ -93,12 +93,14 @@ const whole: [string, string, Outcome][] = [
 const refused: [string, string][] = [
   ["a second protocol", "HTTP/1.1 101 x\r\n\r\n"],
   ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
+  ["no HTTP after an announcement", "HTTP/1.1 100 Continue\r\n\r\nSSH-2.0-OpenSSH\r\n"],
   ["a lone LF", "HTTP/1.1 200 OK\ncontent-length: 0\n\n"],
   ["no size", `${CHUNKED}\r\nhello`],
   ["a size with a sign", `${CHUNKED}+5\r\nhello\r\n`],
   ["a size with a prefix", `${CHUNKED}0x5\r\nhello\r\n`],
   ["a size before a blank", `${CHUNKED}5 \r\nhello\r\n`],
-  ["a size of too many digits", `${CHUNKED}00000000000005\r\nhello\r\n`],
+  ["a size of too many digits", `${CHUNKED}00000000000000005\r\nhello\r\n`],
+  ["a size beyond counting", `${CHUNKED}100000000000000\r\nhello`],
   ["a lone LF after a size", `${CHUNKED}5\nhello\r\n`],
   ["a lone CR after a size", `${CHUNKED}5\rhello\r\n`],
   ["a lone LF in an extension", `${CHUNKED}5;a\nhello\r\n`],

@@ -35,21 +35,22 @@ export class ReplyReader {
   read(bytes: Buffer, end: number): number {
     this.body = undefined;
     if (this.head !== undefined) return this.#readBody(bytes, 0, end);
-    if (this.#begun === undefined) return this.#readHead(bytes, end);
+    if (this.#begun === undefined) return this.#readHead(bytes, end, 0);
     const known = this.#begun.length;
     const all = Buffer.concat([this.#begun, bytes.subarray(0, end)]);
     this.#begun = undefined;
-    return this.#readHead(all, all.length) - known;
+    return this.#readHead(all, all.length, known) - known;
   }
 
-  #readHead(bytes: Buffer, end: number): number {
+  /** The first `known` bytes have been here before. */
+  #readHead(bytes: Buffer, end: number, known: number): number {
     let at = 0;
     while (this.head === undefined) {
       const text = bytes.toString("latin1", at, Math.min(end, at + HEAD_LIMIT_BYTES));
       const found = text.indexOf(HEAD_END);
       if (found < 0) {
         if (text.length === HEAD_LIMIT_BYTES) throw new HttpError("a head that does not end");
-        checkBegin(text);
+        checkBegin(text, at === 0 ? known : 0);
         this.#begun = Buffer.from(bytes.subarray(at, end));
         return end;
       }

@@ -178,13 +178,13 @@ describe("bodies", () => {
     });
     const { flow, told, bytes } = ask(
       egressFor(),
-      { origin: named, idleTimeoutMs: 300 },
+      { origin: named },
       {
         onStart: (it) => it.pause(),
       },
     );
     await until(() => written > 0);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await new Promise((resolve) => setTimeout(resolve, 400));
     expect(bytes()).toBeLessThanOrEqual(256 << 10);
     expect(written).toBeLessThan(pieces - 10);
     flow.resume();

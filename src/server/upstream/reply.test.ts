@@ -69,4 +69,12 @@ describe("mistakes of ours", () => {
     receiver.onEnd();
     expect(results).toMatchObject([FAULT]);
   });
+
+  it("end a call whose error cannot be read when the connection breaks off", () => {
+    const { receiver, results } = receive({});
+    receiver.onStart(400, { "content-type": "application/json" });
+    receiver.onData(Buffer.from("{"));
+    receiver.onFault({ code: "reset", detail: "" });
+    expect(results).toMatchObject([FAULT]);
+  });
 });

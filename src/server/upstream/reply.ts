@@ -151,7 +151,7 @@ export class Receiver implements Sink, StreamReply {
   }
 
   onFault(fault: EgressFault): void {
-    if (this.#mode === "error") this.#onError();
+    if (this.#mode === "error") this.onEnd();
     else this.#fail(networkFault(fault));
   }
 
