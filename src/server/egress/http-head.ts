@@ -106,21 +106,28 @@ export function readHead(text: string): ReplyHead {
   const first = text.indexOf(LINE_END);
   const status = readStatus(first < 0 ? text : text.slice(0, first));
   const headers = first < 0 ? {} : readFields(text, first + LINE_END.length);
-  const { connection = "", "keep-alive": keepAlive = "" } = headers;
+  const { connection, "keep-alive": keepAlive } = headers;
   const length = lengthOf(status, headers);
+  // Of HTTP/1.0 too little is known of what follows a reply (RFC 9112 6.1).
+  const isLasting = text.charCodeAt(7) === ONE && length !== "close" && !saysClose(connection);
+  return { status, headers, length, isLasting, keepSec: keepSecOf(keepAlive) };
+}
+
+type Field = string | string[] | undefined;
+
+/** Nearly all servers say nothing, or `keep-alive`. */
+function saysClose(connection: Field): boolean {
+  if (connection === undefined || connection === "keep-alive") return false;
   const tokens = String(connection)
     .toLowerCase()
     .split(/[,\t ]+/);
-  // Of HTTP/1.0 too little is known of what follows a reply (RFC 9112 6.1).
-  const isLasting = text.charCodeAt(7) === ONE && !tokens.includes("close");
-  const keep = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(String(keepAlive))?.[1];
-  return {
-    status,
-    headers,
-    length,
-    isLasting: isLasting && length !== "close",
-    keepSec: keep === undefined ? undefined : Number(keep),
-  };
+  return tokens.includes("close");
+}
+
+function keepSecOf(keepAlive: Field): number | undefined {
+  if (keepAlive === undefined) return undefined;
+  const sec = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(String(keepAlive))?.[1];
+  return sec === undefined ? undefined : Number(sec);
 }
 
 /** Reads `HTTP/1.1 200 OK`. */

@@ -102,8 +102,9 @@ function addQuirks(made: Edits, body: ClientBody, order: BodyOrder): void {
 const NO_EDITS: BodyEdits = {};
 
 function addRenames(made: Edits, body: ClientBody, renames: Readonly<Record<string, string>>): void {
-  for (const [from, to] of Object.entries(renames)) {
-    if (!has(body, from)) continue;
+  for (const from in renames) {
+    const to = renames[from];
+    if (to === undefined || !has(body, from)) continue;
     if (has(body, to)) {
       drop(made, from);
       continue;
