@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { StoreError, type StoreFaultKind } from "#server/store/fault.ts";
+import { createDice } from "#test/dice.ts";
 import { createGroups } from "./groups.ts";
 import type { Batch, Operation, Outcome } from "./operations.ts";
 import type { Teller } from "./teller.ts";
@@ -98,6 +99,42 @@ test("what may wait does so beside a running group too, but not for the end", as
   const closed = groups.close();
   await Promise.all([patient, closed]);
   expect(batches).toEqual([["a"], ["b"]]);
+});
+
+test("what was to wait and went with others before its time leaves nothing behind that would stop those to come", async () => {
+  let release = () => {};
+  const { groups, batches } = scripted((_batch, turn) =>
+    turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
+  );
+  const first = groups.submit(call("a"));
+  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  const others = [groups.submit(call("b"), { mayWait: true }), groups.submit(call("c"))];
+  release();
+  await Promise.all([first, ...others]);
+  // The time of what was to wait passes, and nobody is there.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await groups.submit(call("d"));
+  await groups.submit(call("e"), { mayWait: true });
+  expect(batches).toEqual([["a"], ["b", "c"], ["d"], ["e"]]);
+});
+
+test("everybody is answered, whoever comes when, in whatever hurry", async () => {
+  const roll = createDice(7);
+  const pause = () =>
+    new Promise((resolve) => (roll(2) === 0 ? setTimeout(resolve, roll(7)) : setImmediate(resolve)));
+  const { groups, batches } = scripted(async () => void (await pause()));
+  const answers: Promise<Outcome>[] = [];
+  for (let at = 0; at < 600; at += 1) {
+    answers.push(groups.submit(call(String(at)), { mayWait: roll(2) === 0, isAlone: roll(4) === 0 }));
+    if (roll(3) > 0) await pause();
+  }
+  await Promise.all(answers);
+  expect(
+    batches
+      .flat()
+      .map(Number)
+      .toSorted((a, b) => a - b),
+  ).toEqual(answers.map((_, at) => at));
 });
 
 test("a transaction carries at most 512", async () => {

@@ -96,6 +96,8 @@ class Queue implements Groups {
   }
 
   #startNow(isAlone = false): void {
+    // A timer may find that what it was set for went with others. A start that ended at once would count as running for ever.
+    if (this.#queue.length === 0) return;
     this.#isUrgent = true;
     this.#running ??= this.#start(isAlone);
   }
