@@ -1,7 +1,8 @@
 // What the tests of HTTP calls share: servers that say exactly these bytes, and calls whose whole story is kept.
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
-import type { Egress } from "#server/egress/dispatcher.ts";
+import { afterEach, beforeEach } from "vitest";
+import { createEgress, type Egress } from "#server/egress/dispatcher.ts";
 import type { EgressFault, EgressRequest, Flow, ReplyHeaders } from "#server/egress/send.ts";
 
 /** What a sink was told, in the order of its fields. */
@@ -27,6 +28,19 @@ export interface Watching {
   onEnd?(): void;
 }
 
+/** A request with what a test does not care about filled in. */
+export function requestOf(request: Partial<EgressRequest> & Pick<EgressRequest, "origin">): EgressRequest {
+  return {
+    method: "POST",
+    path: "/",
+    headers: [],
+    body: Buffer.from("{}"),
+    headersTimeoutMs: 5_000,
+    idleTimeoutMs: 5_000,
+    ...request,
+  };
+}
+
 /** Starts a call and keeps what comes of it. */
 export function ask(
   { send }: Pick<Egress, "send">,
@@ -40,16 +54,7 @@ export function ask(
   const { promise, resolve } = Promise.withResolvers<Told>();
   const end = (fault: EgressFault | undefined) =>
     resolve({ status, headers, body: Buffer.concat(chunks), fault });
-  const whole: EgressRequest = {
-    method: "POST",
-    path: "/",
-    headers: [],
-    body: Buffer.from("{}"),
-    headersTimeoutMs: 5_000,
-    idleTimeoutMs: 5_000,
-    ...request,
-  };
-  const flow: Flow = send(whole, {
+  const flow: Flow = send(requestOf(request), {
     onStart(code, fields) {
       status = code;
       headers = fields;
@@ -117,6 +122,47 @@ export function listen(onSocket: (socket: Socket, at: number) => void): Promise<
       onSocket(socket, at);
     }),
   );
+}
+
+/** For each test of a file: a way out that may reach this machine, and servers that end with the test. */
+export interface Loopback {
+  readonly egress: Egress;
+  serve(onSocket: (socket: Socket, at: number) => void): Promise<Listening>;
+  /** The body of an answer, or the name of its fault. */
+  textOf(origin: string, more?: Partial<EgressRequest>): Promise<string>;
+  /** Ends all servers before the test does. */
+  closeServers(): Promise<void>;
+}
+
+/** A Loopback that is new for each test of the file that calls this at its top. */
+export function withLoopback(): Loopback {
+  let egress: Egress;
+  const servers: Listening[] = [];
+  beforeEach(() => {
+    egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
+  });
+  const closeServers = async () => {
+    for (const server of servers.splice(0)) await server.close();
+  };
+  afterEach(async () => {
+    egress.close();
+    await closeServers();
+  });
+  return {
+    closeServers,
+    get egress() {
+      return egress;
+    },
+    async serve(onSocket) {
+      const server = await listen(onSocket);
+      servers.push(server);
+      return server;
+    },
+    async textOf(origin, more = {}) {
+      const { body, fault } = await ask(egress, { origin, ...more }).told;
+      return fault?.code ?? body.toString();
+    },
+  };
 }
 
 /** A whole answer with this body. */

@@ -1,30 +1,15 @@
 // Connections over real sockets: when one is used again and when never, sinks that fail, and nothing left.
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { answerOf, ask, type Listening, listen, until } from "#test/raw-http.ts";
-import { createEgress, type Egress } from "./dispatcher.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { answerOf, ask, requestOf, until, withLoopback } from "#test/raw-http.ts";
 import { HttpAgent } from "./http-agent.ts";
 import { createPolicy } from "./policy.ts";
 import type { EgressRequest, Sink } from "./send.ts";
 
-let egress: Egress;
-const servers: Listening[] = [];
-
-beforeEach(() => {
-  egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
-});
-afterEach(async () => {
-  vi.useRealTimers();
-  egress.close();
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function serve(onSocket: (socket: Socket, at: number) => void): Promise<Listening> {
-  const server = await listen(onSocket);
-  servers.push(server);
-  return server;
-}
+const loopback = withLoopback();
+const { serve } = loopback;
+afterEach(() => void vi.useRealTimers());
 
 /** Says this to each request; requests are small and come in one piece. */
 const says = (answer: string) => (socket: Socket) => socket.on("data", () => socket.write(answer));
@@ -41,10 +26,10 @@ function saysOnce(answer: string | Buffer, then: (socket: Socket) => void = () =
 }
 
 async function textOf(origin: string, more: Partial<EgressRequest> = {}): Promise<string> {
-  const { body, fault } = await ask(egress, { origin, ...more }).told;
+  const text = await loopback.textOf(origin, more);
   // Only then can its connection be used again.
   await turn();
-  return fault?.code ?? body.toString();
+  return text;
 }
 
 describe("a connection is used again", () => {
@@ -66,7 +51,7 @@ describe("a connection is used again", () => {
   test("not by a call that begins as the one before ends, but by the next", async () => {
     const { origin, made } = await serve(says(answerOf("one")));
     const { promise, resolve } = Promise.withResolvers<string>();
-    await ask(egress, { origin }, { onEnd: () => void textOf(origin).then(resolve) }).told;
+    await ask(loopback.egress, { origin }, { onEnd: () => void textOf(origin).then(resolve) }).told;
     expect(await promise).toBe("one");
     expect(await textOf(origin)).toBe("one");
     expect(made()).toBe(2);
@@ -139,7 +124,7 @@ describe("a connection is never used again", () => {
   test("when the server ends it right behind an answer, without a word", async () => {
     const { origin } = await serve((socket) => socket.on("data", () => socket.end(answerOf("good"))));
     for (let call = 0; call < 100; call += 1) {
-      expect((await ask(egress, { origin }).told).fault).toBeUndefined();
+      expect((await ask(loopback.egress, { origin }).told).fault).toBeUndefined();
     }
   });
 
@@ -162,7 +147,7 @@ describe("a connection is never used again", () => {
     expect(filling.length).toBe(65_536);
     const { origin } = await serve(saysOnce(filling + answerOf("bad")));
     const { promise, resolve } = Promise.withResolvers<string>();
-    await ask(egress, { origin }, { onEnd: () => void textOf(origin).then(resolve) }).told;
+    await ask(loopback.egress, { origin }, { onEnd: () => void textOf(origin).then(resolve) }).told;
     expect(await promise).toBe("good");
   });
 
@@ -204,16 +189,7 @@ describe("a sink that throws", () => {
       const { origin } = await serve(says(answerOf("good")));
       const faults: string[] = [];
       const onFault: Sink["onFault"] = ({ detail }) => faults.push(detail);
-      const request = {
-        method: "GET",
-        origin,
-        path: "/",
-        headers: [],
-        body: undefined,
-        headersTimeoutMs: 0,
-        idleTimeoutMs: 0,
-      } as const;
-      egress.send(request, { ...quiet, onFault, [name]: throws });
+      loopback.egress.send(requestOf({ origin }), { ...quiet, onFault, [name]: throws });
       const other = textOf(origin);
       expect(await other).toBe("good");
       await until(() => faults.length > 0);
@@ -231,24 +207,16 @@ describe("a sink that throws", () => {
       heard += 1;
       throws();
     };
-    const request = {
-      method: "GET",
-      origin,
-      path: "/",
-      headers: [],
-      body: undefined,
-      headersTimeoutMs: 40,
-      idleTimeoutMs: 0,
-    } as const;
+    const request = requestOf({ origin, headersTimeoutMs: 40 });
     const sink = { ...quiet, onFault };
-    egress.send({ ...request, path: "/bad" }, sink);
-    egress.send(request, sink);
-    egress.send({ ...request, path: "no path" }, sink);
-    egress.send({ ...request, origin: "http://127.0.0.1:9" }, sink);
+    loopback.egress.send({ ...request, path: "/bad" }, sink);
+    loopback.egress.send(request, sink);
+    loopback.egress.send({ ...request, path: "no path" }, sink);
+    loopback.egress.send({ ...request, origin: "http://127.0.0.1:9" }, sink);
     await until(() => heard === 4);
-    egress.send({ ...request, headersTimeoutMs: 0 }, sink);
+    loopback.egress.send({ ...request, headersTimeoutMs: 0 }, sink);
     await until(() => sockets.size === 1);
-    egress.close();
+    loopback.egress.close();
     await until(() => heard === 5 && sockets.size === 0);
   });
 
@@ -259,16 +227,7 @@ describe("a sink that throws", () => {
       void textOf(origin).then(resolve);
       throws();
     };
-    const request = {
-      method: "GET",
-      origin,
-      path: "/",
-      headers: [],
-      body: undefined,
-      headersTimeoutMs: 0,
-      idleTimeoutMs: 0,
-    } as const;
-    egress.send(request, { ...quiet, onEnd });
+    loopback.egress.send(requestOf({ origin }), { ...quiet, onEnd });
     expect(await promise).toBe("good");
   });
 });
@@ -287,10 +246,10 @@ test("thousands of calls to many origins leave nothing behind", async () => {
   expect(vi.getTimerCount()).toBe(0);
   // And all of it at once when asked to.
   await Promise.all(many.map(({ origin }) => textOf(origin)));
-  egress.close();
+  loopback.egress.close();
   await until(() => many.every(({ sockets }) => sockets.size === 0));
   expect(vi.getTimerCount()).toBe(0);
-  for (const server of servers.splice(0)) await server.close();
+  await loopback.closeServers();
   vi.useRealTimers();
   await until(
     () => process.getActiveResourcesInfo().filter((it) => /TCP|Timeout|TTY/.test(it)).length <= before + 1,

@@ -78,9 +78,7 @@ export class HttpAgent implements Keeper {
    * read again, and servers end connections right behind an answer; whoever took one in between would be told of that.
    */
   readonly #offer = (): void => {
-    for (const connection of this.#resting) {
-      if (connection.isReady) this.#pools.get(connection.origin)?.idle.push(connection);
-    }
+    for (const connection of this.#resting) this.#pools.get(connection.origin)?.idle.push(connection);
     this.#resting.length = 0;
   };
 

@@ -23,6 +23,8 @@ export function readOrigin(text: string): Origin {
 }
 
 const TCP_KEEP_ALIVE_MS = 60_000;
+/** Sessions of TLS that are remembered. */
+const MOST_SESSIONS = 100;
 /** What one read takes. Shared by all connections: what is in it is used before anything else is read. */
 const READ_BYTES = 64 * 1024;
 let shared: Buffer | undefined;
@@ -85,5 +87,3 @@ export class Connector {
     this.#sessions.set(authority, session);
   }
 }
-
-const MOST_SESSIONS = 100;

@@ -1,33 +1,10 @@
 // What a call writes to its server, to the byte, over real sockets.
 import { createHash, randomBytes } from "node:crypto";
-import type { Socket } from "node:net";
 import { Client } from "undici";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { answerOf, ask, type Listening, listen } from "#test/raw-http.ts";
-import { createEgress, type Egress } from "./dispatcher.ts";
-import type { EgressRequest } from "./send.ts";
+import { describe, expect, test } from "vitest";
+import { answerOf, withLoopback } from "#test/raw-http.ts";
 
-let egress: Egress;
-const servers: Listening[] = [];
-
-beforeEach(() => {
-  egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
-});
-afterEach(async () => {
-  egress.close();
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function serve(onSocket: (socket: Socket) => void): Promise<Listening> {
-  const server = await listen(onSocket);
-  servers.push(server);
-  return server;
-}
-
-async function textOf(origin: string, more: Partial<EgressRequest> = {}): Promise<string> {
-  const { body, fault } = await ask(egress, { origin, ...more }).told;
-  return fault?.code ?? body.toString();
-}
+const { serve, textOf } = withLoopback();
 
 describe("what is written", () => {
   /** Keeps what came, and answers when it is all there. */

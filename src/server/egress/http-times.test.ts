@@ -5,27 +5,16 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Asked, answerOf, ask, type Listening, listen, until } from "#test/raw-http.ts";
-import { createEgress, type Egress } from "./dispatcher.ts";
+import { type Asked, answerOf, ask, type Listening, until, withLoopback } from "#test/raw-http.ts";
 import type { EgressRequest, Flow } from "./send.ts";
 
-let egress: Egress;
-const servers: Listening[] = [];
-
-beforeEach(() => {
-  egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
-});
-afterEach(async () => {
-  vi.useRealTimers();
-  egress.close();
-  for (const server of servers.splice(0)) await server.close();
-});
+const loopback = withLoopback();
+afterEach(() => void vi.useRealTimers());
 
 /** Keeps each connection on which something was asked. */
 async function serve(): Promise<Listening & { readonly asked: Socket[] }> {
   const asked: Socket[] = [];
-  const server = await listen((socket) => socket.once("data", () => asked.push(socket)));
-  servers.push(server);
+  const server = await loopback.serve((socket) => socket.once("data", () => asked.push(socket)));
   return { ...server, asked };
 }
 
@@ -52,7 +41,7 @@ describe("long times", () => {
 
   async function start(more: Partial<EgressRequest> = {}) {
     const server = await serve();
-    const asked = ask(egress, {
+    const asked = ask(loopback.egress, {
       origin: server.origin,
       headersTimeoutMs: 120_000,
       idleTimeoutMs: 90_000,
@@ -65,7 +54,7 @@ describe("long times", () => {
 
   test("ten seconds until a connection stands, its TLS included", async () => {
     const { origin, sockets } = await serve();
-    const asked = ask(egress, { origin: origin.replace("http", "https"), headersTimeoutMs: 0 });
+    const asked = ask(loopback.egress, { origin: origin.replace("http", "https"), headersTimeoutMs: 0 });
     await until(() => sockets.size === 1);
     skip(9_400);
     expect(await stateOf(asked)).toBe("open");
@@ -87,7 +76,7 @@ describe("long times", () => {
     );
     const [port]: unknown[] = await once(sleeper, "message");
     const origin = `http://127.0.0.1:${port}`;
-    const many = Array.from({ length: 12 }, () => ask(egress, { origin, headersTimeoutMs: 0 }));
+    const many = Array.from({ length: 12 }, () => ask(loopback.egress, { origin, headersTimeoutMs: 0 }));
     await sleep(50);
     const waiting = many.filter(({ flow }) => !flow.isSent);
     expect(waiting.length).toBeGreaterThan(0);
@@ -95,7 +84,7 @@ describe("long times", () => {
     for (const asked of waiting) expect(await stateOf(asked)).toBe("open");
     skip(1_200);
     for (const asked of waiting) expect(await stateOf(asked)).toBe("connect_timeout");
-    egress.close();
+    loopback.egress.close();
     await sleeper.terminate();
   });
 
@@ -160,7 +149,11 @@ describe("long times", () => {
     await say(answerOf("x"));
     expect(await stateOf(asked)).toBe("none");
     skip(3_000);
-    const next = ask(egress, { origin: server.origin, headersTimeoutMs: 60_000, idleTimeoutMs: 60_000 });
+    const next = ask(loopback.egress, {
+      origin: server.origin,
+      headersTimeoutMs: 60_000,
+      idleTimeoutMs: 60_000,
+    });
     skip(50_000);
     expect(await stateOf(next)).toBe("open");
     expect(server.made()).toBe(1);
@@ -172,9 +165,9 @@ describe("long times", () => {
 test("short times are kept to within a moment", async () => {
   const { origin, asked } = await serve();
   const beginMs = performance.now();
-  const silent = ask(egress, { origin, headersTimeoutMs: 60 });
-  const stuck = ask(egress, { origin, idleTimeoutMs: 60 });
-  const held = ask(egress, { origin, idleTimeoutMs: 60 }, { onStart: (flow) => flow.pause() });
+  const silent = ask(loopback.egress, { origin, headersTimeoutMs: 60 });
+  const stuck = ask(loopback.egress, { origin, idleTimeoutMs: 60 });
+  const held = ask(loopback.egress, { origin, idleTimeoutMs: 60 }, { onStart: (flow) => flow.pause() });
   await until(() => asked.length === 3);
   for (const socket of asked.slice(1)) await say(socket, `${HEAD}x`);
   expect((await silent.told).fault?.code).toBe("timeout");
@@ -191,7 +184,7 @@ describe("standing still", () => {
     const piece = randomBytes(1 << 20);
     const pieces = 60;
     let written = 0;
-    const server = await listen((socket) => {
+    const server = await loopback.serve((socket) => {
       socket.once("data", async () => {
         socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         for (; written < pieces; written += 1) {
@@ -202,10 +195,9 @@ describe("standing still", () => {
         socket.end("0\r\n\r\n");
       });
     });
-    servers.push(server);
     let pauses = 0;
     const { flow, told, bytes } = ask(
-      egress,
+      loopback.egress,
       { origin: server.origin },
       {
         onData(_, it) {
@@ -232,11 +224,11 @@ describe("standing still", () => {
 
   test("at the last piece harms neither its call nor the next one", async () => {
     const { origin, asked, made } = await serve();
-    const first = ask(egress, { origin }, { onData: (_, flow) => flow.pause() });
+    const first = ask(loopback.egress, { origin }, { onData: (_, flow) => flow.pause() });
     await until(() => asked.length === 1);
     await say(asked[0], answerOf("one"));
     expect((await first.told).body.toString()).toBe("one");
-    const next = ask(egress, { origin });
+    const next = ask(loopback.egress, { origin });
     first.flow.resume();
     first.flow.pause();
     await say(asked[0], answerOf("two"));
@@ -246,7 +238,7 @@ describe("standing still", () => {
 
   test("does not keep back the end of a connection", async () => {
     const { origin, asked } = await serve();
-    const call = ask(egress, { origin }, { onStart: (flow) => flow.pause() });
+    const call = ask(loopback.egress, { origin }, { onStart: (flow) => flow.pause() });
     await until(() => asked.length === 1);
     await say(asked[0], "HTTP/1.1 200 OK\r\n\r\none");
     asked[0]?.end("two");
@@ -282,7 +274,7 @@ describe("abort", () => {
       headersTimeoutMs: 50,
       idleTimeoutMs: 50,
     };
-    const flow = egress.send(request, { onStart: hear, onData: hear, onEnd: hear, onFault: hear });
+    const flow = loopback.egress.send(request, { onStart: hear, onData: hear, onEnd: hear, onFault: hear });
     if (text !== "") await until(() => asked.length === 1);
     if (text.startsWith("HTTP")) await say(asked[0], text);
     before(flow);
@@ -295,7 +287,7 @@ describe("abort", () => {
     await sleep(70);
     expect(heard).toBe(then);
     await until(() => sockets.size === 0);
-    const next = ask(egress, { origin });
+    const next = ask(loopback.egress, { origin });
     await until(() => asked.length === (text === "" ? 1 : 2));
     await say(asked.at(-1), answerOf("next"));
     expect((await next.told).body.toString()).toBe("next");
@@ -318,7 +310,7 @@ describe("abort", () => {
       heard.push(name);
       if (name === place) flow.abort();
     };
-    const flow: Flow = egress.send(request, {
+    const flow: Flow = loopback.egress.send(request, {
       onStart: hear("onStart"),
       onData: hear("onData"),
       onEnd: hear("onEnd"),

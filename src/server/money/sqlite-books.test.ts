@@ -1,8 +1,8 @@
 // What SQLite's writer remembers of the ledger between groups: whatever it does not look up was not booked.
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { MIGRATIONS } from "#server/store/migrations/list.ts";
+import { smallDatabase } from "#test/small-database.ts";
 import type { Operation, Outcome } from "./operations.ts";
 import { finish, run } from "./sqlite-group.ts";
 import { decodeOutcomes, encodeBatch } from "./wire.ts";
@@ -10,10 +10,7 @@ import { decodeOutcomes, encodeBatch } from "./wire.ts";
 let database: DatabaseSync;
 
 beforeEach(() => {
-  database = new DatabaseSync(":memory:");
-  for (const migration of MIGRATIONS) for (const statement of migration.sqlite) database.exec(statement);
-  database.exec(`INSERT INTO users (id, username, password, display_name, role, status, email, github_id, wechat_id, quota,
-    "group", aff_code, inviter_id, created_at) VALUES (1, 'u', '', '', 1, 1, '', '', '', 9000, 'default', '', 0, 0)`);
+  database = smallDatabase(9000);
 });
 
 afterEach(() => database.close());

@@ -1,7 +1,7 @@
 // The program of the writer thread, run here: one transaction, all or nothing, noted at once and carried over before anybody looks.
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { MIGRATIONS } from "#server/store/migrations/list.ts";
+import { smallDatabase } from "#test/small-database.ts";
 import type { Operation, Outcome } from "./operations.ts";
 import { finish, rest, run } from "./sqlite-group.ts";
 import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
@@ -9,10 +9,7 @@ import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
 let database: DatabaseSync;
 
 beforeEach(() => {
-  database = new DatabaseSync(":memory:");
-  for (const migration of MIGRATIONS) for (const statement of migration.sqlite) database.exec(statement);
-  database.exec(`INSERT INTO users (id, username, password, display_name, role, status, email, github_id, wechat_id, quota,
-    "group", aff_code, inviter_id, created_at) VALUES (1, 'u', '', '', 1, 1, '', '', '', 100, 'default', '', 0, 0)`);
+  database = smallDatabase(100);
   database.exec(`INSERT INTO tokens (id, user_id, key_hash, key_sealed, status, name, created_time, accessed_time,
     expired_time, remain_quota, unlimited_quota, models, subnet) VALUES (2, 1, 'h', '', 1, 't', 0, 0, -1, 50, 0, '', '')`);
 });
