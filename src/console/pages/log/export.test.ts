@@ -73,13 +73,15 @@ describe("the file", () => {
     const csv = entriesCsv([entry(1, { token_name: "=cmd|' /C calc'!A0", content: "@x", quota: -7 })], true);
     const [head, row] = csv.trim().split("\r\n");
     expect(head).toBe(
-      "时间,渠道 ID,渠道,用户,令牌,类型,模型,用时（毫秒）,首字（毫秒）,提示,补全,缓存,额度（点）,详情,请求 ID",
+      "时间,渠道 ID,渠道,此前失败,用户,令牌,类型,模型,用时（毫秒）,首字（毫秒）,提示,补全,缓存,额度（点）,详情,请求 ID",
     );
     expect(row).toContain(",'=cmd|' /C calc'!A0,");
     expect(row).toContain(",-7,'@x,");
   });
 
-  test("tells ordinary users nothing about channels", () => {
-    expect(entriesCsv([entry(1, { channel_name: "秘密" })], false)).not.toMatch(/渠道|秘密|用户/);
+  test("tells administrators who failed before, and ordinary users nothing about channels", () => {
+    const trail = [{ channel: 9, channel_name: "秘密", error: "upstream_429" }];
+    expect(entriesCsv([entry(1, { trail })], true)).toContain(",#9 秘密：上游返回 429,");
+    expect(entriesCsv([entry(1, { channel_name: "秘密", trail })], false)).not.toMatch(/渠道|秘密|用户/);
   });
 });

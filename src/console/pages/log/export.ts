@@ -5,6 +5,7 @@ import { formatTime } from "#console/base/format.ts";
 import { pageCount } from "#console/base/paging.ts";
 import { type LogEntry, logApi } from "#contract/log.ts";
 import { LOG_TYPES, type logQuery } from "./filters.ts";
+import { trailText } from "./trail.ts";
 
 /** Rows per call; the most the server gives. */
 const SIZE = 100;
@@ -48,6 +49,7 @@ type Cell = string | number;
 const ADMIN_COLUMNS: readonly (readonly [string, (entry: LogEntry) => Cell])[] = [
   ["渠道 ID", (entry) => entry.channel],
   ["渠道", (entry) => entry.channel_name],
+  ["此前失败", (entry) => trailText(entry.trail)],
   ["用户", (entry) => entry.username],
 ];
 

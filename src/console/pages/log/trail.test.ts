@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channelLabel, failureText } from "./trail.ts";
+import { channelLabel, failureText, trailText } from "./trail.ts";
 
 test.each([
   ["upstream_500", "上游返回 500"],
@@ -13,4 +13,13 @@ test.each([
 test("a channel that is gone keeps its number", () => {
   expect(channelLabel({ channel: 3, channel_name: "备用" })).toBe("#3 备用");
   expect(channelLabel({ channel: 3, channel_name: "" })).toBe("#3");
+});
+
+test("a trail in one line says who failed how, in their order", () => {
+  expect(trailText([])).toBe("");
+  const trail = [
+    { channel: 3, channel_name: "备用", error: "upstream_500" },
+    { channel: 4, channel_name: "", error: "do_request_failed" },
+  ];
+  expect(trailText(trail)).toBe("#3 备用：上游返回 500 → #4：无法连接或等待超时");
 });

@@ -24,3 +24,8 @@ export function channelLabel({
 }: Pick<FailedChannel, "channel" | "channel_name">): string {
   return channel_name === "" ? `#${channel}` : `#${channel} ${channel_name}`;
 }
+
+/** Who failed before the channel that answered, in one line; empty when nobody did. */
+export function trailText(trail: readonly FailedChannel[]): string {
+  return trail.map((failed) => `${channelLabel(failed)}：${failureText(failed.error)}`).join(" → ");
+}
