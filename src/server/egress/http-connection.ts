@@ -39,7 +39,7 @@ export class Connection {
     const socket = connector.open(to, (bytes, length) => this.#onRead(bytes, length));
     this.#socket = socket;
     socket.once(to.isTls ? "secureConnect" : "connect", () => this.#onOpen());
-    socket.on("error", (error) => this.#call?.fail(faultOf(error)));
+    socket.on("error", (error) => this.#onError(error));
     socket.on("end", () => this.#onEnd());
     socket.on("close", () => this.#onClose());
     this.#wait(CONNECT_TIMEOUT_MS);
@@ -86,6 +86,14 @@ export class Connection {
   /** Nobody wants the answer any more. */
   drop(call: Call): void {
     if (this.#call === call) this.#socket.destroy();
+  }
+
+  #onError(error: Error): void {
+    const fault = faultOf(error);
+    const isGivenUp = this.#isOpen && fault.code === "connect_timeout";
+    // TCP gives up a connection that stood in the same words as one that never did.
+    if (isGivenUp) this.#call?.fail({ ...fault, code: this.#call.isStarted ? "idle" : "timeout" });
+    else this.#call?.fail(fault);
   }
 
   #onOpen(): void {

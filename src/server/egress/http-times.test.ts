@@ -1,5 +1,6 @@
 // How long a call may take, how it stands still, and how it is given up: over real sockets; only the clock is not real where it is long.
 import { randomBytes } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
@@ -160,6 +161,21 @@ describe("long times", () => {
     await say(answerOf("y"));
     expect(await stateOf(next)).toBe("none");
   });
+});
+
+test("a connection that TCP gives up after it stood is none that could not be made", async () => {
+  const { origin, asked } = await serve();
+  const sockets: Socket[] = [];
+  const keep = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+  subscribe("net.client.socket", keep);
+  const calls = [ask(loopback.egress, { origin }), ask(loopback.egress, { origin })];
+  unsubscribe("net.client.socket", keep);
+  await until(() => asked.length === 2);
+  // Either socket is the server's end of one of the calls.
+  for (const socket of asked) if (socket.remotePort === sockets[1]?.localPort) await say(socket, `${HEAD}x`);
+  for (const socket of sockets)
+    socket.destroy(Object.assign(new Error("read ETIMEDOUT"), { code: "ETIMEDOUT" }));
+  expect(await Promise.all(calls.map(stateOf))).toEqual(["timeout", "idle"]);
 });
 
 test("short times are kept to within a moment", async () => {
