@@ -4,7 +4,7 @@ import { StoreError, type StoreFaultKind } from "#server/store/fault.ts";
 import { createDice } from "#test/dice.ts";
 import { createGroups } from "./groups.ts";
 import type { Batch, Operation, Outcome } from "./operations.ts";
-import type { Teller } from "./teller.ts";
+import type { Tell, Teller } from "./teller.ts";
 
 const call = (requestId: string, kind: "reserve" | "release" = "reserve"): Operation =>
   kind === "reserve"
@@ -17,10 +17,10 @@ const reserved = { kind: "reserve", verdict: "reserved" } as const;
 function scripted(answer: (batch: Batch, turn: number) => Promise<void> | undefined) {
   const batches: string[][] = [];
   const teller: Teller = {
-    async run(batch): Promise<readonly Outcome[]> {
+    async run(batch, tell) {
       batches.push(batch.operations.map((operation) => operation.requestId));
       await answer(batch, batches.length);
-      return batch.operations.map(() => reserved);
+      for (const index of batch.operations.keys()) tell(index, reserved);
     },
     renewLease: () => Promise.resolve(),
     dropLease: () => Promise.resolve(),
@@ -156,6 +156,37 @@ test.each(["busy", "lost"] as const)("tries the whole group again when it was %s
   ]);
 });
 
+test("who is told before the others goes on before them, and is not asked again when they fail", async () => {
+  const batches: string[][] = [];
+  const waits: (() => void)[] = [];
+  const teller = {
+    async run({ operations }: Batch, tell: Tell) {
+      batches.push(operations.map(({ requestId }) => requestId));
+      for (const [index, { kind }] of operations.entries()) if (kind === "reserve") tell(index, reserved);
+      await new Promise<void>((resolve) => waits.push(resolve));
+      if (batches.length === 1) throw new StoreError("lost", "lost");
+      for (const [index, { kind }] of operations.entries())
+        if (kind === "release") tell(index, { kind: "release" });
+      // Another place than those of the batch is nobody's.
+      tell(operations.length, reserved);
+    },
+  } as unknown as Teller;
+  const groups = createGroups({ teller, clock: fakeClock(), node: "n" });
+  const released = groups.submit(call("a", "release"), { isOwed: true });
+  const first = groups.submit(call("b"));
+  expect(await first).toEqual(reserved);
+  const second = groups.submit(call("c"));
+  expect(batches).toEqual([["a", "b"]]);
+  waits.shift()?.();
+  expect(await second).toEqual(reserved);
+  expect(batches).toEqual([
+    ["a", "b"],
+    ["a", "c"],
+  ]);
+  waits.shift()?.();
+  expect(await released).toEqual({ kind: "release" });
+});
+
 test("what failed goes before what came later", async () => {
   let fails = () => {};
   const { groups, batches } = scripted((_batch, turn) =>
@@ -274,7 +305,8 @@ test("one operation that cannot be stored does not stop the others", async () =>
 });
 
 test("an answer that lacks an outcome is an error for the one it lacks", async () => {
-  const teller = { run: () => Promise.resolve([reserved]) } as unknown as Teller;
+  const run = async (_: Batch, tell: Tell) => tell(0, reserved);
+  const teller = { run } as unknown as Teller;
   const groups = createGroups({ teller, clock: fakeClock(), node: "n" });
   const [first, second] = await Promise.allSettled([groups.submit(call("a")), groups.submit(call("b"))]);
   expect(first).toMatchObject({ status: "fulfilled" });

@@ -28,6 +28,7 @@ interface Waiting {
   /** Must be done some time, whoever still waits for it: the money of a call that took place. */
   readonly isOwed: boolean;
   tries: number;
+  isTold: boolean;
   readonly sinceMs: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
@@ -83,7 +84,8 @@ class Queue implements Groups {
       return Promise.reject(new StoreError("busy", "the database does not keep up"));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ operation, isOwed, tries: 0, sinceMs: this.#clock.now(), resolve, reject });
+      const sinceMs = this.#clock.now();
+      this.#queue.push({ operation, isOwed, tries: 0, isTold: false, sinceMs, resolve, reject });
       if (mayWait) this.#startSoon();
       else this.#startNow(isAlone);
     });
@@ -150,23 +152,27 @@ class Queue implements Groups {
     return new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 
-  /** Runs a group and answers its callers. Returns the error when the database is in trouble. */
+  /** Runs a group and answers its callers, each as soon as the teller tells. Returns the error when the database is in trouble. */
   async #run(group: readonly Waiting[]): Promise<unknown> {
+    const operations = group.map((waiting) => waiting.operation);
+    const batch = { operations, nowSec: this.#clock.seconds(), node: this.#node };
+    const tell = (index: number, outcome: Outcome) => {
+      const waiting = group[index];
+      if (waiting === undefined) return;
+      waiting.isTold = true;
+      waiting.resolve(outcome);
+    };
     try {
-      const outcomes = await this.#teller.run({
-        operations: group.map((waiting) => waiting.operation),
-        nowSec: this.#clock.seconds(),
-        node: this.#node,
-      });
-      group.forEach((waiting, index) => {
-        const outcome = outcomes[index];
-        if (outcome) waiting.resolve(outcome);
-        else waiting.reject(new StoreError("other", "the group has no outcome for an operation"));
-      });
+      await this.#teller.run(batch, tell);
+      for (const { isTold, reject } of group)
+        if (!isTold) reject(new StoreError("other", "the group has no outcome for an operation"));
       this.#size = Math.min(this.#size * 2, GROUP_SIZE);
       return undefined;
     } catch (error) {
-      return this.#recover(group, error);
+      return this.#recover(
+        group.filter(({ isTold }) => !isTold),
+        error,
+      );
     }
   }
 

@@ -109,7 +109,10 @@ export function createPostgresTeller(store: PostgresStore, node: string): Teller
   const life = createLife(store, node);
   const connection = new Connection(store, life);
   return {
-    run: (batch) => connection.run(batch),
+    async run(batch, tell) {
+      const outcomes = await connection.run(batch);
+      for (const [index, outcome] of outcomes.entries()) tell(index, outcome);
+    },
     async renewLease(_, leaseSec) {
       await connection.hold();
       await life.renewLease(leaseSec);

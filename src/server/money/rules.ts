@@ -64,6 +64,14 @@ export function isOfCall({ kind }: Operation): boolean {
   return kind !== "adjust" && kind !== "redeem" && kind !== "commission" && kind !== "signup";
 }
 
+/**
+ * What need not be on the disk when it is answered: it only sets amounts aside. It outlives the process, and whatever comes later takes
+ * it to the disk with itself; a power cut before that returns the amounts, as recovery would (docs/decisions/018).
+ */
+export function isSyncedByLater({ kind }: Operation): boolean {
+  return kind === "reserve" || kind === "extend";
+}
+
 /** Sets the amount aside, or says why not. Repeating an open reservation changes nothing (reliability F06). */
 function reserve(desk: Desk, order: Of<"reserve">): Outcome {
   if (desk.booked.has(order.requestId))

@@ -2,10 +2,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { smallDatabase } from "#test/small-database.ts";
+import { groupOn, smallDatabase } from "#test/small-database.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import { finish, run } from "./sqlite-group.ts";
-import { decodeOutcomes, encodeBatch } from "./wire.ts";
+import { finish } from "./sqlite-group.ts";
 
 let database: DatabaseSync;
 
@@ -23,7 +22,7 @@ function call(requestId: string, charge: bigint): readonly Outcome[] {
     { kind: "reserve", ...parties, amount: 1n, modelName: "m" },
     { kind: "settle", ...parties, channelId: 1, charge, usage, log: null },
   ];
-  return decodeOutcomes(run(database, encodeBatch({ operations, nowSec: 1, node: "n" })));
+  return groupOn(database, { operations, nowSec: 1, node: "n" });
 }
 
 const bookedNow = (charged: bigint) => [{ verdict: "reserved" }, { booking: { charged } }];

@@ -1,64 +1,22 @@
 // The program of the writer thread, run here: one transaction, all or nothing, noted at once and carried over before anybody looks.
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { smallDatabase } from "#test/small-database.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { grant, groupOn, reserve, settle, smallDatabase } from "#test/small-database.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import { finish, rest, run } from "./sqlite-group.ts";
-import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
+import { finish, run } from "./sqlite-group.ts";
+import { CARRY_OVER } from "./wire.ts";
 
 let database: DatabaseSync;
 
 beforeEach(() => {
   database = smallDatabase(100);
-  database.exec(`INSERT INTO tokens (id, user_id, key_hash, key_sealed, status, name, created_time, accessed_time,
-    expired_time, remain_quota, unlimited_quota, models, subnet) VALUES (2, 1, 'h', '', 1, 't', 0, 0, -1, 50, 0, '', '')`);
 });
 
 afterEach(() => database.close());
 
 function group(...operations: Operation[]): readonly Outcome[] {
-  try {
-    return decodeOutcomes(run(database, encodeBatch({ operations, nowSec: 7_199, node: "n" })));
-  } finally {
-    rest(database);
-  }
+  return groupOn(database, { operations, nowSec: 7_199, node: "n" });
 }
-
-const reserve = (requestId: string, amount: bigint, tokenId = 2): Operation => ({
-  kind: "reserve",
-  requestId,
-  userId: 1,
-  tokenId,
-  amount,
-  modelName: "m",
-});
-
-const settle = (requestId: string, charge: bigint): Operation => ({
-  kind: "settle",
-  requestId,
-  userId: 1,
-  tokenId: 2,
-  channelId: 3,
-  charge,
-  usage: { promptTokens: 5, completionTokens: 6, cachedTokens: 1 },
-  log: {
-    content: "c",
-    model_name: "m",
-    elapsed_time: 1,
-    first_byte_time: 1,
-    is_stream: 0,
-    estimated: 0,
-    trail: "",
-  },
-});
-
-const grant = (requestId: string): Operation => ({
-  kind: "adjust",
-  requestId,
-  userId: 1,
-  tokenId: 0,
-  adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
-});
 
 /** What stands in the tables as they are. */
 const stored = (sql: string) => database.prepare(sql).get();
@@ -302,7 +260,7 @@ test("what could not be carried over waits in the journal; groups go on until it
   expect(() => group(...many("more"))).toThrow("no");
   expect(group(...many("39"))).toHaveLength(100);
   expect(() => finish(database)).toThrow("no");
-  expect(() => run(database, CARRY_OVER)).toThrow("no");
+  expect(() => run(database, CARRY_OVER, { tell: vi.fn(), sync: vi.fn() })).toThrow("no");
   expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 0 });
   expect(stored("PRAGMA busy_timeout")).toEqual({ timeout: 0 });
   database.exec("DROP TRIGGER t");
@@ -323,24 +281,6 @@ test("a repetition is answered from the ledger", () => {
   expect(group(reserve("a", 1n))).toMatchObject([{ kind: "failed" }]);
   expect(group(reserve("x", 1n), reserve("x", 1n))).toHaveLength(2);
   expect(one("SELECT count(*) AS n FROM reservations")).toEqual({ n: 1 });
-});
-
-test("only what sets amounts aside may go without waiting for the disk, and nothing after it", () => {
-  const levels: unknown[] = [];
-  database.function("level", () => {
-    levels.push(stored("PRAGMA synchronous")?.["synchronous"]);
-    return 0;
-  });
-  database.exec("PRAGMA synchronous = FULL");
-  database.exec("CREATE TRIGGER t AFTER INSERT ON journal BEGIN SELECT level(); END");
-  const [normal, full] = [1, 2];
-  group(reserve("a", 1n), { kind: "extend", requestId: "a", userId: 1, tokenId: 2, target: 2n });
-  group(settle("a", 1n), reserve("b", 1n));
-  group(reserve("c", 1n));
-  expect(levels).toEqual([normal, full, normal]);
-  const bad = { ...reserve("bad", 1n), modelName: Symbol("no") } as unknown as Operation;
-  expect(() => group(bad)).toThrow();
-  expect(stored("PRAGMA synchronous")).toEqual({ synchronous: full });
 });
 
 test("unknown users and tokens are no rows", () => {

@@ -1,9 +1,11 @@
 // Runs in SQLite's writer thread: one group of operations, decided by the rules, in one transaction. What calls bring is noted in the
 // journal, as it came, and carried over to the tables when there is enough of it or before anybody else looks (docs/decisions/025).
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isSyncFault } from "#server/store/fault.ts";
+import type { Midway } from "#server/store/sqlite-session.ts";
 import type { Changes } from "./books.ts";
 import type { Batch } from "./operations.ts";
-import { applyOperations, isOfCall } from "./rules.ts";
+import { applyOperations, isOfCall, isSyncedByLater } from "./rules.ts";
 import { Shelf } from "./sqlite-books.ts";
 import { Gathered } from "./sqlite-tables.ts";
 import { CARRY_OVER, decodeBatch, encodeOutcomes, FORM } from "./wire.ts";
@@ -66,10 +68,10 @@ function isChange(changes: Changes): boolean {
 }
 
 /**
- * Runs an encoded Batch and returns its encoded Outcomes, or does what CARRY_OVER asks for. All or nothing. Throws: SQLite's error,
- * after undoing everything.
+ * Runs an encoded Batch and returns its encoded Outcomes, or does what CARRY_OVER asks for. All or nothing. What need not wait for the
+ * disk is told before the others are taken there (docs/decisions/027). Throws: SQLite's error, after undoing everything, or SyncFault.
  */
-export function run(database: DatabaseSync, input: unknown): string {
+export function run(database: DatabaseSync, input: unknown, midway: Midway): string {
   // Posted by sqlite-teller.ts alone.
   const text = input as string;
   if (text === CARRY_OVER) {
@@ -77,21 +79,21 @@ export function run(database: DatabaseSync, input: unknown): string {
     return "";
   }
   const batch = decodeBatch(text);
-  return transact(database, isSyncedByLater(batch) ? "NORMAL" : "FULL", (bank) => {
+  const { operations } = batch;
+  const outcomes = transact(database, (bank) => {
     const { outcomes, changes } = decide(bank, batch);
     // Nothing about calls can fail when it is stored, so that it can be stored later.
-    if (!batch.operations.every(isOfCall) || bank.gathered.entries >= TOO_MANY) carryOver(bank);
+    if (!operations.every(isOfCall) || bank.gathered.entries >= TOO_MANY) carryOver(bank);
     else if (isChange(changes)) note(bank, text);
-    return encodeOutcomes(outcomes);
+    return outcomes;
   });
-}
-
-/**
- * Whether a group need not wait for the disk: it only sets amounts aside. It outlives the process, and any later group takes it to
- * the disk with itself; a power cut before that returns the amounts, as recovery would (docs/decisions/018).
- */
-function isSyncedByLater({ operations }: Batch): boolean {
-  return operations.every(({ kind }) => kind === "reserve" || kind === "extend");
+  const waits = operations.map((operation) => !isSyncedByLater(operation));
+  if (!waits.includes(true)) return encodeOutcomes(outcomes);
+  const told = (isLate: boolean) =>
+    encodeOutcomes(outcomes.map((outcome, index) => (waits[index] === isLate ? outcome : undefined)));
+  if (waits.includes(false)) midway.tell(told(false));
+  midway.sync();
+  return told(true);
 }
 
 function note(bank: Bank, text: string): void {
@@ -110,8 +112,12 @@ function carryOver(bank: Bank): void {
  * the disk: journal and tables change together, whatever reaches the disk. Throws: SQLite's error.
  */
 export function finish(database: DatabaseSync): void {
-  if (banks.get(database)?.hasNotes ?? hasNotes(database)) transact(database, "NORMAL", carryOver);
-  banks.get(database)?.shelf.forget();
+  try {
+    if (banks.get(database)?.hasNotes ?? hasNotes(database)) transact(database, carryOver);
+    banks.get(database)?.shelf.forget();
+  } finally {
+    if (hasty.delete(database)) database.exec("PRAGMA synchronous = FULL");
+  }
 }
 
 function hasNotes(database: DatabaseSync): boolean {
@@ -136,7 +142,7 @@ const nextTries = new WeakMap<DatabaseSync, number>();
 
 /**
  * Carries over when there is enough of it, while those who were answered go on. The group before is stored, whatever happens here; who
- * asks next is told (sqlite-teller.ts does soon). Never throws.
+ * asks next is told (sqlite-teller.ts does soon). Throws: SyncFault's kind alone, which ends the thread.
  */
 export function rest(database: DatabaseSync): void {
   const entries = banks.get(database)?.gathered.entries ?? 0;
@@ -144,16 +150,21 @@ export function rest(database: DatabaseSync): void {
   try {
     finishSoon(database);
     nextTries.delete(database);
-  } catch {
+  } catch (error) {
+    if (isSyncFault(error)) throw error;
     nextTries.set(database, entries + ENOUGH);
   }
 }
 
-/** Runs `work` in a transaction of this level. Throws: what it threw, or SQLite's error; nothing is remembered then. */
-function transact<T>(database: DatabaseSync, level: "NORMAL" | "FULL", work: (bank: Bank) => T): T {
+/** Those whose commits do not wait for the disk. Statements that are not ours are told to (finish). */
+const hasty = new WeakSet<DatabaseSync>();
+
+/** Runs `work` in a transaction that does not wait for the disk. Throws: what it threw, or SQLite's error; nothing is remembered then. */
+function transact<T>(database: DatabaseSync, work: (bank: Bank) => T): T {
   if (database.isTransaction) throw new Error("a group needs a transaction of its own");
   const bank = bankOf(database);
-  if (level === "NORMAL") database.exec("PRAGMA synchronous = NORMAL");
+  if (!hasty.has(database)) database.exec("PRAGMA synchronous = NORMAL");
+  hasty.add(database);
   try {
     bank.statements.begin.get();
     const result = work(bank);
@@ -164,7 +175,5 @@ function transact<T>(database: DatabaseSync, level: "NORMAL" | "FULL", work: (ba
     banks.delete(database);
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
-  } finally {
-    if (level === "NORMAL") database.exec("PRAGMA synchronous = FULL");
   }
 }

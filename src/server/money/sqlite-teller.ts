@@ -29,12 +29,17 @@ export function createSqliteTeller(
   // What the last process left, perhaps.
   store.beforeNextUse(carryOver);
   return {
-    async run(batch) {
-      // The program answers with the outcomes of the batch as text.
-      const answer = (await store.runProgram(PROGRAM, encodeBatch(batch))) as string;
-      store.beforeNextUse(carryOver);
+    async run(batch, tell) {
+      // The program answers with outcomes of the batch as text, those that need no disk perhaps ahead of the others.
+      const hear = (answer: unknown) => {
+        // Whoever is told may look.
+        store.beforeNextUse(carryOver);
+        decodeOutcomes(answer as string).forEach((outcome, index) => {
+          if (outcome !== undefined) tell(index, outcome);
+        });
+      };
+      hear(await store.runProgram(PROGRAM, encodeBatch(batch), hear));
       carryOverSoon();
-      return decodeOutcomes(answer);
     },
     async renewLease(node, leaseSec) {
       const leaseUntil = clock.seconds() + leaseSec;

@@ -145,11 +145,14 @@ function decodeOutcome(wire: OutcomeWire): Outcome {
   return { kind: "settle", booking: { charged: BigInt(charged), shortfall: BigInt(shortfall) } };
 }
 
-export function encodeOutcomes(outcomes: readonly Outcome[]): string {
-  return JSON.stringify(outcomes.map(encodeOutcome));
+/** Undefined = the outcome in this place is told another time. */
+export function encodeOutcomes(outcomes: readonly (Outcome | undefined)[]): string {
+  return JSON.stringify(outcomes.map((outcome) => (outcome === undefined ? 0 : encodeOutcome(outcome))));
 }
 
-export function decodeOutcomes(text: string): readonly Outcome[] {
+export function decodeOutcomes(text: string): readonly (Outcome | undefined)[] {
   // What encodeOutcomes wrote.
-  return (JSON.parse(text) as readonly OutcomeWire[]).map(decodeOutcome);
+  return (JSON.parse(text) as readonly (OutcomeWire | 0)[]).map((wire) =>
+    wire === 0 ? undefined : decodeOutcome(wire),
+  );
 }

@@ -266,6 +266,51 @@ describe("SQLite", () => {
     await store.close();
   });
 
+  test("a program tells something ahead of its answer, and takes what it wrote to the disk", async () => {
+    const store = await database.open();
+    if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
+    const program = new URL(`data:text/javascript,
+      export function run(database, input, { tell, sync }) {
+        tell(input + 1);
+        database.exec("UPDATE users SET quota = 0");
+        tell(input + 2);
+        sync();
+        return input + 3;
+      }`);
+    const heard: unknown[] = [];
+    heard.push(await store.runProgram(program, 1, (value) => heard.push(value)));
+    // Somebody who does not listen misses nothing else.
+    heard.push(await store.runProgram(program, 5));
+    expect(heard).toEqual([2, 3, 4, 8]);
+    await store.close();
+  });
+
+  test.each([
+    ["SQLite", `throw Object.assign(new Error("disk I/O error"), { errcode: 1034 })`],
+    ["SQLite, of a directory", `throw Object.assign(new Error("disk I/O error"), { errcode: 1290 })`],
+    ["our own", "midway.sync()"],
+  ])("a disk that does not take what was written ends everything: %s", async (_, fault) => {
+    const fatal: StoreError[] = [];
+    const store = await database.open({ onFatal: (error) => fatal.push(error) });
+    if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
+    const program = new URL(`data:text/javascript,
+      import { rmSync } from "node:fs";
+      export function run(database, input, midway) {
+        if (input === "begin") return rmSync(database.location() + "-wal");
+        midway.tell("ahead");
+        ${fault};
+      }`);
+    await store.runProgram(program, "begin");
+    const heard: unknown[] = [];
+    // Nobody knows what is stored.
+    const answer = store.runProgram(program, "", (value) => heard.push(value));
+    await expect(answer).rejects.toMatchObject({ kind: "lost" });
+    expect(heard).toEqual(["ahead"]);
+    await expect.poll(() => fatal.map(({ kind }) => kind)).toEqual(["lost"]);
+    await expect(store.runProgram(program, "begin")).rejects.toMatchObject({ kind: "lost" });
+    await store.close();
+  });
+
   test("tells when the worker is gone for good", async () => {
     const fatal: StoreError[] = [];
     const store = await database.open({ onFatal: (error) => fatal.push(error) });

@@ -5,6 +5,7 @@ import type { StoreError } from "./fault.ts";
 import { migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
+import type { OnEarly } from "./sqlite-thread.ts";
 import type { Tables } from "./tables.ts";
 
 export type Db = Kysely<Tables>;
@@ -20,9 +21,10 @@ export interface SqliteStore extends CommonStore {
   readonly dialect: "sqlite";
   /**
    * Runs `run(database, input)` of a module in the writer thread, between two messages, with the connection to itself.
-   * For what must read, think and write in one go: the money groups. Throws: StoreError.
+   * For what must read, think and write in one go: the money groups. `onEarly` hears what the program tells before it answers. Throws:
+   * StoreError.
    */
-  runProgram(module: URL, input: unknown): Promise<unknown>;
+  runProgram(module: URL, input: unknown, onEarly?: OnEarly): Promise<unknown>;
   /**
    * Leaves work for later: it is done once, before the next statement that is not a program's. When it fails, the statement
    * is run all the same and the work tried again some seconds later.
@@ -71,11 +73,11 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   return {
     db,
     dialect: "sqlite",
-    async runProgram(module, input) {
+    async runProgram(module, input, onEarly) {
       const loading = loaded.get(module.href) ?? files.writer.load(module.href);
       loaded.set(module.href, loading);
       await loading;
-      return files.gate.pass(() => files.writer.program(module.href, input));
+      return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
     },
     beforeNextUse: (work) => files.chores.leave(work),
     ready: () => isWritable(db),

@@ -9,7 +9,7 @@ export type StoreFaultKind =
   | "full"
   /** The connection or the worker is gone: whether the last write happened is unknown. */
   | "lost"
-  /** The disk failed while writing: go no further with this process (reliability F04). */
+  /** The disk failed while reading or writing, or what is there is no database. */
   | "broken"
   /** A statement took longer than it may. */
   | "timeout"
@@ -23,6 +23,20 @@ export class StoreError extends Error {
     super(message, { cause });
     this.kind = kind;
   }
+}
+
+/** The disk did not take what it was to keep: from now on nothing may rely on it (reliability F04). */
+export class SyncFault extends Error {
+  override readonly name = "SyncFault";
+}
+
+/** SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC (sqlite.org/rescode.html). */
+const SYNC_CODES: readonly unknown[] = [1034, 1290];
+
+/** Whether an error, ours or SQLite's, says that what was written may not be on the disk. */
+export function isSyncFault(error: unknown): boolean {
+  if (error instanceof SyncFault) return true;
+  return error instanceof Error && "errcode" in error && SYNC_CODES.includes(error.errcode);
 }
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html) that mean more than "other". */

@@ -35,5 +35,7 @@ export interface WorkerFault {
 }
 
 export type WorkerReply =
+  /** Ahead of the answer with the same id. */
+  | { readonly id: number; readonly early: unknown }
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly fault: WorkerFault };

@@ -129,9 +129,9 @@ test("a place that cannot hold a database is an error", () => {
 test("runs a program that was loaded", async () => {
   const module =
     "data:text/javascript,export function run(db, input) { return db.prepare('SELECT ? AS n').get(input).n; }";
-  expect(faultOf(() => session.program(module, 5))).toMatchObject({
+  expect(faultOf(() => session.program(module, 5, () => undefined))).toMatchObject({
     message: expect.stringContaining("not loaded"),
   });
   await session.load(module);
-  expect(session.program(module, 5)).toBe(5);
+  expect(session.program(module, 5, () => undefined)).toBe(5);
 });

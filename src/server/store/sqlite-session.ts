@@ -3,6 +3,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError, sqliteKind } from "./fault.ts";
 import type { QueryAnswer, SqlValue, WorkerFault, WorkerOptions } from "./sqlite-messages.ts";
+import { WalFile } from "./wal-file.ts";
 
 /** Before 3.51.3 a WAL reset could corrupt the file (sqlite.org/wal.html#walresetbug, reliability F01). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
@@ -15,10 +16,18 @@ interface Prepared {
   readonly returnsRows: boolean;
 }
 
+/** What a program can do before it answers. */
+export interface Midway {
+  /** Tells whoever asked something ahead of the answer. */
+  tell(value: unknown): void;
+  /** Takes all that was committed to the disk. Throws: SyncFault, and the thread ends. */
+  sync(): void;
+}
+
 /** A module that the writer runs between two messages; see `SqliteStore.runProgram`. */
 export interface Program {
-  run(database: DatabaseSync, input: unknown): unknown;
-  /** What can wait until whoever asked has been answered: called after that. Never throws. */
+  run(database: DatabaseSync, input: unknown, midway: Midway): unknown;
+  /** What can wait until whoever asked has been answered: called after that. Throws: nothing but what ends the thread. */
   rest?(database: DatabaseSync): void;
   /** Writes what the program has put off and forgets what it has read: called before any statement that is not its own. */
   finish(database: DatabaseSync): void;
@@ -81,12 +90,14 @@ export function describe(error: unknown): WorkerFault {
 export class SqliteSession {
   readonly #lock: DatabaseSync | undefined;
   readonly #database: DatabaseSync;
+  readonly #wal: WalFile;
   readonly #statements = new Map<string, Prepared>();
   readonly #programs = new Map<string, Program>();
 
   constructor(options: WorkerOptions) {
     this.#lock = options.lockFile === undefined ? undefined : lockInstance(options.lockFile);
     this.#database = open(options);
+    this.#wal = new WalFile(this.#database.location() ?? options.file);
   }
 
   query(sql: string, values: readonly SqlValue[]): QueryAnswer {
@@ -104,10 +115,11 @@ export class SqliteSession {
     this.#programs.set(module, (await import(module)) as Program);
   }
 
-  program(module: string, input: unknown): unknown {
+  /** Runs a program; `tell` hears what it says ahead of its answer. */
+  program(module: string, input: unknown, tell: Midway["tell"]): unknown {
     const program = this.#programs.get(module);
     if (!program) throw new StoreError("other", `the program ${module} was not loaded`);
-    return program.run(this.#database, input);
+    return program.run(this.#database, input, { tell, sync: () => this.#wal.sync() });
   }
 
   /** What the program has left to do once its answer is on its way. */
@@ -118,6 +130,7 @@ export class SqliteSession {
   close(): void {
     this.#statements.clear();
     if (this.#lock) this.#tidy();
+    this.#wal.close();
     this.#database.close();
     this.#lock?.close();
   }

@@ -4,9 +4,13 @@ import { Worker } from "node:worker_threads";
 import { StoreError } from "./fault.ts";
 import type { QueryAnswer, SqlValue, WorkerOptions, WorkerReply, WorkerRequest } from "./sqlite-messages.ts";
 
+/** Hears what is told ahead of an answer. */
+export type OnEarly = (value: unknown) => void;
+
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: Error): void;
+  readonly onEarly?: OnEarly | undefined;
 }
 
 /** A request without its number. */
@@ -68,8 +72,8 @@ export class SqliteThread {
   }
 
   /** Runs a loaded program. Throws: StoreError. */
-  program(module: string, input: unknown): Promise<unknown> {
-    return this.#call({ kind: "program", module, input });
+  program(module: string, input: unknown, onEarly?: OnEarly): Promise<unknown> {
+    return this.#call({ kind: "program", module, input }, onEarly);
   }
 
   /** Lets the worker finish what was asked before, close its files and end. */
@@ -84,11 +88,11 @@ export class SqliteThread {
     await ended;
   }
 
-  #call(order: Order): Promise<unknown> {
+  #call(order: Order, onEarly?: OnEarly): Promise<unknown> {
     if (this.#gone) return Promise.reject(this.#gone);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { resolve, reject, onEarly });
       try {
         this.#worker.postMessage({ ...order, id });
       } catch (cause) {
@@ -101,6 +105,10 @@ export class SqliteThread {
 
   #settle(reply: WorkerReply): void {
     const waiting = this.#waiting.get(reply.id);
+    if ("early" in reply) {
+      waiting?.onEarly?.(reply.early);
+      return;
+    }
     this.#waiting.delete(reply.id);
     if (!waiting) return;
     if ("fault" in reply) waiting.reject(new StoreError(reply.fault.kind, reply.fault.message));

@@ -1,19 +1,24 @@
 // Worker thread: owns one SQLite connection and runs what it is told, one message after another. Nobody else in the
 // process touches the database, so no disk ever holds up the event loop.
 import { parentPort, workerData } from "node:worker_threads";
+import { isSyncFault } from "./fault.ts";
 import type { WorkerOptions, WorkerReply, WorkerRequest } from "./sqlite-messages.ts";
-import { describe, SqliteSession } from "./sqlite-session.ts";
+import { describe, type Midway, SqliteSession } from "./sqlite-session.ts";
 import { trimMemory } from "./trim.ts";
 
 /** By then the statements of a start have been run. */
 const STARTED_MS = 1_000;
 
-function answer(session: SqliteSession, request: Exclude<WorkerRequest, { kind: "load" }>): unknown {
+function answer(
+  session: SqliteSession,
+  request: Exclude<WorkerRequest, { kind: "load" }>,
+  tell: Midway["tell"],
+): unknown {
   switch (request.kind) {
     case "query":
       return session.query(request.sql, request.values);
     case "program":
-      return session.program(request.module, request.input);
+      return session.program(request.module, request.input, tell);
     case "close":
       return session.close();
   }
@@ -40,8 +45,11 @@ function serve(port: NonNullable<typeof parentPort>): void {
       return;
     }
     try {
-      succeed(answer(session, request));
+      const tell = (early: unknown) => port.postMessage({ id: request.id, early } satisfies WorkerReply);
+      succeed(answer(session, request, tell));
     } catch (error) {
+      // It ends this thread, and that the process: whatever came after it would rest on what may not be there (reliability F04).
+      if (isSyncFault(error)) throw error;
       fail(error);
     }
     if (request.kind === "program") session.rest(request.module);

@@ -1,0 +1,35 @@
+// The write-ahead log beside a SQLite database, taken to the disk when we say so: who commits with `synchronous = NORMAL` can do
+// something else in between (docs/decisions/027).
+import { closeSync, fdatasyncSync, openSync } from "node:fs";
+import { SyncFault } from "./fault.ts";
+
+export class WalFile {
+  readonly #file: string;
+  #handle: number | undefined;
+
+  /** `database` is the path of the database, with all its links resolved, as SQLite names the log. */
+  constructor(database: string) {
+    this.#file = `${database}-wal`;
+  }
+
+  /**
+   * Takes all that was committed to the disk. Throws: SyncFault. What it means then that a later try succeeds nobody knows: systems
+   * forget what they could not write.
+   */
+  sync(): void {
+    try {
+      // Not before a commit has made it; it stays the same file for as long as the database is open. SQLite takes no locks on it, which
+      // closing it would drop.
+      this.#handle ??= openSync(this.#file, "r+");
+      fdatasyncSync(this.#handle);
+    } catch (cause) {
+      throw new SyncFault("the disk does not take the database's log", { cause });
+    }
+  }
+
+  /** Before SQLite removes the file. */
+  close(): void {
+    if (this.#handle !== undefined) closeSync(this.#handle);
+    this.#handle = undefined;
+  }
+}
