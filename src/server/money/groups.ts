@@ -44,7 +44,7 @@ export interface SubmitOptions {
 }
 
 export interface Groups {
-  /** Queues an operation; answers when its group is durable. Throws: StoreError. */
+  /** Queues an operation; answers when it is as durable as it has to be (see teller.ts). Throws: StoreError. */
   submit(operation: Operation, options?: SubmitOptions): Promise<Outcome>;
   /** Runs what is queued and takes nothing more. */
   close(): Promise<void>;

@@ -1,5 +1,6 @@
-// The bank's counter: reserve, extend, checkpoint, settle, release, adjust, redeem, recover. Each is durable when it answers, and
-// each may be repeated: request ids and operation ids are natural keys. The rules are in rules.ts.
+// The bank's counter: reserve, extend, checkpoint, settle, release, adjust, redeem, recover. What it answered outlives the process, and
+// all but reserve and extend a power cut too (docs/decisions/018); each may be repeated: request ids and operation ids are natural keys.
+// The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
 import { createGroups, type Groups } from "./groups.ts";

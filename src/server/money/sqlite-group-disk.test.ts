@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SyncFault } from "#server/store/fault.ts";
 import { grant, groupOn, reserve, settle, smallDatabase } from "#test/small-database.ts";
 import type { Operation } from "./operations.ts";
-import { finish, run } from "./sqlite-group.ts";
+import { finish, rest, run } from "./sqlite-group.ts";
 import { decodeOutcomes, encodeBatch } from "./wire.ts";
 
 let database: DatabaseSync;
@@ -98,4 +98,26 @@ test("transactions of groups leave the disk to later, those of anybody else do n
   database.exec("CREATE TRIGGER u BEFORE INSERT ON ledger BEGIN SELECT RAISE(ABORT, 'no'); END");
   expect(() => finish(database)).toThrow("no");
   expect(level()).toBe(full);
+});
+
+test("carrying over that the disk does not take ends the thread; other troubles of it wait", () => {
+  const many = Array.from({ length: 1_100 }, (_, at) => settle(String(at), 0n));
+  const text = encodeBatch({ operations: many, nowSec: 1, node: "n" });
+  run(database, text, { tell: vi.fn(), sync: vi.fn() });
+  const fault = (errcode: number) =>
+    vi.spyOn(database, "exec").mockImplementationOnce(() => {
+      throw Object.assign(new Error("disk I/O error"), { errcode });
+    });
+  fault(10);
+  rest(database);
+  run(
+    database,
+    encodeBatch({ operations: many.map((it, at) => ({ ...it, requestId: `x${at}` })), nowSec: 1, node: "n" }),
+    {
+      tell: vi.fn(),
+      sync: vi.fn(),
+    },
+  );
+  fault(1034);
+  expect(() => rest(database)).toThrow("disk I/O error");
 });

@@ -116,7 +116,8 @@ export function finish(database: DatabaseSync): void {
     if (banks.get(database)?.hasNotes ?? hasNotes(database)) transact(database, carryOver);
     banks.get(database)?.shelf.forget();
   } finally {
-    if (hasty.delete(database)) database.exec("PRAGMA synchronous = FULL");
+    if (hasty.has(database)) database.exec("PRAGMA synchronous = FULL");
+    hasty.delete(database);
   }
 }
 

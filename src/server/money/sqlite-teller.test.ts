@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemClock } from "#server/clock.ts";
-import type { Store } from "#server/store/db.ts";
+import type { SqliteStore, Store } from "#server/store/db.ts";
 import { createTestDatabase, seedAccount, type TestDatabase } from "#test/stores.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
+import { createSqliteTeller } from "./sqlite-teller.ts";
+import { encodeOutcomes } from "./wire.ts";
 
 let database: TestDatabase;
 let store: Store;
@@ -64,6 +66,21 @@ test("whoever reads after a call was answered sees it, whatever transactions beg
   isOver = true;
   await Promise.all(busy);
 }, 30_000);
+
+test("work is left for whoever reads before anything is told, ahead of the answer too", () => {
+  const story: string[] = [];
+  const stub = {
+    beforeNextUse: () => story.push("left"),
+    runProgram(_: URL, __: unknown, onEarly: (value: unknown) => void) {
+      onEarly(encodeOutcomes([undefined, { kind: "reserve", verdict: "reserved" }]));
+      return new Promise(() => undefined);
+    },
+  } as unknown as SqliteStore;
+  const teller = createSqliteTeller(stub, systemClock);
+  story.length = 0;
+  void teller.run({ operations: [], nowSec: 1, node: "n" }, (index) => story.push(`told ${index}`));
+  expect(story).toEqual(["left", "told 1"]);
+});
 
 test("a transaction sees what was answered before it began, and reads on beside itself", async () => {
   await call(5n);

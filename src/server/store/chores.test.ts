@@ -32,6 +32,22 @@ test("work left while other work is done is done before a caller of that moment 
   expect(done).toEqual(["first", "second"]);
 });
 
+test("nobody waits for work that is left after he came, however much of it there is", async () => {
+  const chores = new Chores();
+  let done = 0;
+  const again = async () => {
+    chores.leave(again);
+    done += 1;
+    if (done === 50) throw new Error("it never ends");
+    await new Promise(setImmediate);
+  };
+  chores.leave(again);
+  const first = chores.finish();
+  await Promise.resolve();
+  await Promise.all([first, chores.finish()]);
+  expect(done).toBe(2);
+});
+
 test("work that fails hinders nobody, and is tried again after a while", async () => {
   vi.useFakeTimers();
   const chores = new Chores();

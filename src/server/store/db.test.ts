@@ -286,28 +286,39 @@ describe("SQLite", () => {
   });
 
   test.each([
-    ["SQLite", `throw Object.assign(new Error("disk I/O error"), { errcode: 1034 })`],
-    ["SQLite, of a directory", `throw Object.assign(new Error("disk I/O error"), { errcode: 1290 })`],
-    ["our own", "midway.sync()"],
-  ])("a disk that does not take what was written ends everything: %s", async (_, fault) => {
+    [
+      "told by SQLite",
+      `throw Object.assign(new Error("disk I/O error"), { errcode: 1034 })`,
+      "disk I/O error",
+    ],
+    [
+      "of a directory",
+      `throw Object.assign(new Error("disk I/O error"), { errcode: 1290 })`,
+      "disk I/O error",
+    ],
+    ["told to us", "midway.sync()", "the disk does not take the database's log: EIO"],
+  ])("a disk that does not take what was written ends everything: %s", async (_, fault, words) => {
     const fatal: StoreError[] = [];
     const store = await database.open({ onFatal: (error) => fatal.push(error) });
     if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
     const program = new URL(`data:text/javascript,
-      import { rmSync } from "node:fs";
-      export function run(database, input, midway) {
-        if (input === "begin") return rmSync(database.location() + "-wal");
+      import fs from "node:fs";
+      import { syncBuiltinESMExports } from "node:module";
+      export function run(_, __, midway) {
         midway.tell("ahead");
+        fs.fdatasyncSync = () => { throw new Error("EIO"); };
+        syncBuiltinESMExports();
         ${fault};
       }`);
-    await store.runProgram(program, "begin");
     const heard: unknown[] = [];
     // Nobody knows what is stored.
     const answer = store.runProgram(program, "", (value) => heard.push(value));
     await expect(answer).rejects.toMatchObject({ kind: "lost" });
     expect(heard).toEqual(["ahead"]);
-    await expect.poll(() => fatal.map(({ kind }) => kind)).toEqual(["lost"]);
-    await expect(store.runProgram(program, "begin")).rejects.toMatchObject({ kind: "lost" });
+    await expect
+      .poll(() => fatal.map(({ message }) => message))
+      .toEqual([`the database worker ended: ${words}`]);
+    await expect(store.runProgram(program, "")).rejects.toMatchObject({ kind: "lost" });
     await store.close();
   });
 

@@ -20,7 +20,7 @@ interface CommonStore {
 export interface SqliteStore extends CommonStore {
   readonly dialect: "sqlite";
   /**
-   * Runs `run(database, input)` of a module in the writer thread, between two messages, with the connection to itself.
+   * Runs `run(database, input, midway)` of a module in the writer thread, between two messages, with the connection to itself.
    * For what must read, think and write in one go: the money groups. `onEarly` hears what the program tells before it answers. Throws:
    * StoreError.
    */

@@ -1,7 +1,7 @@
 // One SQLite connection with what it needs to be trusted: version, settings, instance lock, prepared statements. Runs in a
 // worker thread (sqlite-worker.ts), since every call of it may wait for the disk.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { StoreError, sqliteKind } from "./fault.ts";
+import { isSyncFault, StoreError, sqliteKind } from "./fault.ts";
 import type { QueryAnswer, SqlValue, WorkerFault, WorkerOptions } from "./sqlite-messages.ts";
 import { WalFile } from "./wal-file.ts";
 
@@ -75,7 +75,21 @@ function open(options: WorkerOptions): DatabaseSync {
   database.exec("PRAGMA wal_autocheckpoint = 4000");
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   if (options.lockFile === undefined) database.exec("PRAGMA query_only = ON");
+  else beginLog(database);
   return database;
+}
+
+/**
+ * Writes the log that is there into the file and begins a new one. What the disk did not take from the last process may be in the system's
+ * memory alone: a power cut would end the log there, before all that we write behind it (reliability F04). When somebody else reads the
+ * file, or it is full, the log goes on.
+ */
+function beginLog(database: DatabaseSync): void {
+  try {
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch (error) {
+    if (isSyncFault(error)) throw error;
+  }
 }
 
 /** An error in the words that cross the border. */
@@ -90,14 +104,15 @@ export function describe(error: unknown): WorkerFault {
 export class SqliteSession {
   readonly #lock: DatabaseSync | undefined;
   readonly #database: DatabaseSync;
-  readonly #wal: WalFile;
+  /** Only the writer's. */
+  readonly #wal: WalFile | undefined;
   readonly #statements = new Map<string, Prepared>();
   readonly #programs = new Map<string, Program>();
 
   constructor(options: WorkerOptions) {
     this.#lock = options.lockFile === undefined ? undefined : lockInstance(options.lockFile);
     this.#database = open(options);
-    this.#wal = new WalFile(this.#database.location() ?? options.file);
+    if (options.lockFile !== undefined) this.#wal = new WalFile(this.#database.location() ?? options.file);
   }
 
   query(sql: string, values: readonly SqlValue[]): QueryAnswer {
@@ -119,7 +134,7 @@ export class SqliteSession {
   program(module: string, input: unknown, tell: Midway["tell"]): unknown {
     const program = this.#programs.get(module);
     if (!program) throw new StoreError("other", `the program ${module} was not loaded`);
-    return program.run(this.#database, input, { tell, sync: () => this.#wal.sync() });
+    return program.run(this.#database, input, { tell, sync: () => this.#wal?.sync() });
   }
 
   /** What the program has left to do once its answer is on its way. */
@@ -130,7 +145,7 @@ export class SqliteSession {
   close(): void {
     this.#statements.clear();
     if (this.#lock) this.#tidy();
-    this.#wal.close();
+    this.#wal?.close();
     this.#database.close();
     this.#lock?.close();
   }

@@ -29,6 +29,11 @@ function environment(): NodeJS.ProcessEnv {
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory };
 }
 
+/** The messages of an error and of what caused it. */
+function wordsOf(error: unknown): string[] {
+  return error instanceof Error ? [error.message, ...wordsOf(error.cause)] : [];
+}
+
 export class SqliteThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -39,10 +44,15 @@ export class SqliteThread {
   private constructor(worker: Worker, onDeath: (error: StoreError) => void) {
     this.#worker = worker;
     worker.on("message", (reply: WorkerReply) => this.#settle(reply));
-    worker.on("error", (cause) =>
-      this.#die(new StoreError("lost", "the database worker failed", cause), onDeath),
-    );
-    worker.on("exit", () => this.#die(new StoreError("lost", "the database worker ended"), onDeath));
+    // What it said before is heard before its exit, but not always before its error.
+    let cause: unknown;
+    worker.on("error", (error) => {
+      cause = error;
+    });
+    worker.on("exit", () => {
+      const words = ["the database worker ended", ...wordsOf(cause)].join(": ");
+      this.#die(new StoreError("lost", words, cause), onDeath);
+    });
   }
 
   /** Starts a worker and opens its database. Throws: StoreError with SQLite's words when that fails. */

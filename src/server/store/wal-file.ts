@@ -4,12 +4,15 @@ import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { SyncFault } from "./fault.ts";
 
 export class WalFile {
-  readonly #file: string;
   #handle: number | undefined;
 
-  /** `database` is the path of the database, with all its links resolved, as SQLite names the log. */
+  /**
+   * `database` is the path of an open database that was read, with all its links resolved, as SQLite names the log: it stays the same
+   * file for as long as the database is open. SQLite takes no locks on it, which closing it would drop. Opened before anything is written,
+   * since systems tell of a failed write only those who had the file open then. Throws: when there is no such file.
+   */
   constructor(database: string) {
-    this.#file = `${database}-wal`;
+    this.#handle = openSync(`${database}-wal`, "r+");
   }
 
   /**
@@ -18,10 +21,7 @@ export class WalFile {
    */
   sync(): void {
     try {
-      // Not before a commit has made it; it stays the same file for as long as the database is open. SQLite takes no locks on it, which
-      // closing it would drop.
-      this.#handle ??= openSync(this.#file, "r+");
-      fdatasyncSync(this.#handle);
+      fdatasyncSync(this.#handle ?? -1);
     } catch (cause) {
       throw new SyncFault("the disk does not take the database's log", { cause });
     }
