@@ -1,12 +1,14 @@
 // Turns what was measured into lines with a target and a mark. Knows the budget of design 1.5; measures nothing.
 import type { Book } from "./books.ts";
 import { type Outcome, overPairs, type Sample, typical } from "./cases.ts";
+import type { DiskTimes } from "./disk.ts";
 
 /** What is measured of the process as a whole. */
 export interface Vitals {
   readonly rssIdleMb: number;
   readonly rssLoadedMb: number;
   readonly readyMs: number;
+  readonly disk: DiskTimes;
 }
 
 export interface Line {
@@ -88,7 +90,7 @@ export function caseLines(outcomes: readonly Outcome[]): Line[] {
 }
 
 /** The lines of the process itself. */
-export function vitalLines({ rssIdleMb, rssLoadedMb, readyMs }: Vitals): Line[] {
+export function vitalLines({ rssIdleMb, rssLoadedMb, readyMs, disk }: Vitals): Line[] {
   const line = (measure: string, tollgate: number, limits: { atMost?: number }, unit: string): Line => ({
     case: "process",
     measure,
@@ -103,6 +105,8 @@ export function vitalLines({ rssIdleMb, rssLoadedMb, readyMs }: Vitals): Line[] 
     line("RSS idle MB", rssIdleMb, { atMost: 110 }, " MB"),
     line("RSS under load MB", rssLoadedMb, {}, ""),
     line("ready ms, existing database", readyMs, { atMost: 1000 }, " ms"),
+    { ...line("fdatasync p50 ms", disk.p50Ms, {}, ""), case: "the disk alone" },
+    { ...line("fdatasync p99 ms", disk.p99Ms, {}, ""), case: "the disk alone" },
   ];
 }
 

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type Book, checkBooks } from "./books.ts";
 import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
+import { measureDisk } from "./disk.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
 import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
@@ -91,8 +92,10 @@ async function measureTollgate(): Promise<Findings> {
   const served = outcomes.reduce((sum, outcome) => sum + outcome.served, 0);
   const books = checkBooks(home.dataDir, served);
   const readyMs = await measureStarts(home);
+  say("the disk …");
+  const disk = await measureDisk(home.dataDir);
   const more = flags.case === undefined ? await measureTranslation() : [];
-  return { outcomes, vitals: { rssIdleMb, rssLoadedMb, readyMs }, books, more };
+  return { outcomes, vitals: { rssIdleMb, rssLoadedMb, readyMs, disk }, books, more };
 }
 
 /** Starts on the database that the load left behind. Unit: ms; median. */
