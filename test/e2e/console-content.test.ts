@@ -207,7 +207,7 @@ describe("the log as a file", () => {
     const download = await coming;
     expect(download.suggestedFilename()).toMatch(/^使用明细-\d{4}-\d\d-\d\d\.csv$/);
     const all = await contentOf(download);
-    expect(all.startsWith("\ufeff时间,渠道 ID,渠道,用户,")).toBe(true);
+    expect(all.startsWith("\ufeff时间,渠道 ID,渠道,此前失败,用户,")).toBe(true);
     expect(all).toContain("lihua");
     expect(all).not.toMatch(/(^|,)"?[=+@]/m);
     await root.context.close();
