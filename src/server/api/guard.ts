@@ -29,6 +29,9 @@ export function refuseCrossSite(endpoint: Endpoint, headers: Headers, caller: Ca
   if (site !== null) {
     if (site !== "same-origin") throw faults.crossSite(`sec-fetch-site: ${site}`);
     if (headers.get("sec-fetch-mode") === "navigate") throw faults.crossSite("navigation");
+    // An image or frame in a text that somebody wrote is of our own origin too; our pages call by fetch alone.
+    const made = headers.get("sec-fetch-dest") ?? "empty";
+    if (made !== "empty") throw faults.crossSite(`sec-fetch-dest: ${made}`);
     return;
   }
   const source = headers.get("origin") ?? headers.get("referer");

@@ -25,6 +25,7 @@ const NEVER = [
   "ff00::/8",
   "fd00:ec2::254/128", // AWS metadata
   "64:ff9b:1::/48", // local NAT64
+  "::ffff:0:0:0/96", // SIIT
   "2001::/32", // Teredo
   "2002::/16", // 6to4
 ];
@@ -44,6 +45,8 @@ const PRIVATE = [
   "::1/128",
   "100::/64",
   "2001:db8::/32",
+  "3fff::/20", // documentation
+  "5f00::/16", // segment routing
   "fc00::/7",
   "fec0::/10",
 ];

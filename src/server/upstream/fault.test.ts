@@ -70,6 +70,35 @@ describe("statusFault", () => {
 });
 
 describe("redact", () => {
+  const secrets = ["Plain4Key9without", "api.secret.host"];
+
+  it("leaves nothing of a secret in any part of an error", () => {
+    const [key = ""] = secrets;
+    const error = {
+      message: `${"x".repeat(1_990)}${key}`,
+      type: key,
+      param: `messages.${key}`,
+      code: `bad_${key}`,
+      [key]: 1,
+      deep: [{ [`at ${key}`]: [key] }],
+    };
+    const fault = statusFault({ status: 400, body: { error }, text: "", retryAfterMs: 0, secrets });
+    const shown = JSON.stringify({ ...fault, signals: [], detail: "" });
+    expect(shown).not.toContain(key.slice(0, 6));
+    expect(fault).toMatchObject({ param: "messages.***", code: "bad_***", extra: { deep: [{ "at ***": ["***"] }] } });
+    expect(fault.publicMessage.length).toBeLessThanOrEqual(2_000);
+  });
+
+  it.each([
+    ["at ::1 or fe80::1", "at *** or ***"],
+    ["[2001:db8::7]:8080 refused", "[***]:8080 refused"],
+    ["via ::ffff:10.0.0.1, ok", "via ::ffff:***, ok"],
+    ["from 2606:4700:4700:0:0:0:0:1111.", "from ***."],
+    ["at 12:34:56 in std::vector<a::b>, a ratio of 16:9 :: done", "at 12:34:56 in std::vector<a::b>, a ratio of 16:9 :: done"],
+  ])("knows addresses of version 6: %s", (text, clean) => {
+    expect(redact(text, [])).toBe(clean);
+  });
+
   it("knows keys, accounts and addresses by their looks", () => {
     const text =
       "sk-proj-abcdef123456 gsk_x AIzaSyA1234567890 org-AbCdEf123 10.0.0.1:8080 see https://platform.openai.com/docs";

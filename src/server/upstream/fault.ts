@@ -1,5 +1,6 @@
 // What can go wrong between us and an upstream, born once with everything that later rooms ask of it: may another channel
 // try, whose fault is it, what may the caller be told. The upstream's own words never reach a caller unredacted.
+import { isIPv6 } from "node:net";
 import type { EgressFault } from "#server/egress/send.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 
@@ -187,8 +188,8 @@ function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<Re
   const { message: _, type, param, code, ...rest } = object;
   return {
     type: typeof type === "string" ? redact(type, secrets) : "upstream_error",
-    param: typeof param === "string" ? param : null,
-    code: typeof code === "string" || typeof code === "number" ? code : null,
+    param: typeof param === "string" ? redact(param, secrets) : null,
+    code: typeof code === "string" ? redact(code, secrets) : typeof code === "number" ? code : null,
     ...(Object.keys(rest).length > 0 && { extra: redactObject(rest, secrets) }),
   };
 }
@@ -307,29 +308,40 @@ function titleOf(text: string): string | undefined {
   return title === "" ? undefined : title;
 }
 
+const MAX_WORDS = 2_000;
+/** What an address of version 6 looks like, and a time or a name of C++ too. */
+const COLONS = /(?<![\w:.])[0-9a-f]{0,4}:[0-9a-f:]{1,37}(?![\w:])/gi;
+
 /** Takes keys, account ids, hosts and addresses out of a text (reliability R18, R19). Cut to 2,000 characters. */
 export function redact(text: string, secrets: readonly string[]): string {
-  let clean = text.slice(0, 2_000);
+  // What the cut would leave of a secret that lies across it is gone before it.
+  let clean = text.slice(0, MAX_WORDS + Math.max(0, ...secrets.map(({ length }) => length)));
   for (const secret of secrets) {
     if (secret.length >= 4) clean = clean.replaceAll(secret, "***");
   }
   return clean
+    .slice(0, MAX_WORDS)
     .replace(/\b(sk|ap|fk|sb|gsk|rk|pk|ak|key|fastgpt)-[-\w*.]{6,}/gi, "***")
     .replace(/\bAIza[-\w]{10,}/g, "***")
     .replace(/\b(org|proj|user)-[A-Za-z0-9]{6,}/g, "***")
-    .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "***");
+    .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "***")
+    .replace(COLONS, (found) => (isIPv6(found) && /\d/.test(found) ? "***" : found));
 }
 
-/** The same for every text in an object. */
-export function redactObject(
-  value: Record<string, unknown>,
-  secrets: readonly string[],
-): Record<string, unknown> {
-  // What JSON.stringify made of an object, JSON.parse makes an object again; the replacer keeps it JSON.
-  const text = JSON.stringify(value, (_, item: unknown) =>
-    typeof item === "string" ? redact(item, secrets) : item,
-  );
-  return asObject(JSON.parse(text)) ?? {};
+/** The same for every text in an object, the names of its properties among them. */
+export function redactObject(value: JsonRecord, secrets: readonly string[]): Record<string, unknown> {
+  const parts = Object.entries(value).map(([name, item]) => [
+    redact(name, secrets),
+    redactValue(item, secrets),
+  ]);
+  return Object.fromEntries(parts);
+}
+
+function redactValue(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === "string") return redact(value, secrets);
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets));
+  const object = asObject(value);
+  return object === undefined ? value : redactObject(object, secrets);
 }
 
 /** The unit of Retry-After is seconds; a date counts from now. 0 = absent or unreadable; at most an hour. */
