@@ -15,6 +15,8 @@ export interface GithubEmulator extends HttpEmulator {
   readonly clientSecret: string;
   /** The user opens the authorisation page and agrees; returns what GitHub sends back to the site. */
   agree(authorizeUrl: string, user: GithubUser): { code: string; state: string };
+  /** The next exchange meets a server in trouble. */
+  failOnce(): void;
 }
 
 interface Grant {
@@ -27,6 +29,7 @@ export async function startGithub(): Promise<GithubEmulator> {
   const clientSecret = "github-secret-canary";
   const grants = new Map<string, Grant>();
   const tokens = new Map<string, GithubUser>();
+  let isFailing = false;
 
   function exchange(body: string) {
     const asked = JSON.parse(body);
@@ -45,7 +48,11 @@ export async function startGithub(): Promise<GithubEmulator> {
   }
 
   const server = await startHttpEmulator(({ method, path, headers, body }) => {
-    if (method === "POST" && path === "/login/oauth/access_token") return { json: exchange(body) };
+    if (method === "POST" && path === "/login/oauth/access_token") {
+      const wasFailing = isFailing;
+      isFailing = false;
+      return wasFailing ? { status: 502, json: {} } : { json: exchange(body) };
+    }
     if (method === "GET" && path === "/user") {
       // The real one refuses calls without a name.
       if (!headers["user-agent"]) return { status: 403, json: { message: "user agent required" } };
@@ -59,6 +66,9 @@ export async function startGithub(): Promise<GithubEmulator> {
     ...server,
     clientId,
     clientSecret,
+    failOnce() {
+      isFailing = true;
+    },
     agree(authorizeUrl, user) {
       const url = new URL(authorizeUrl);
       if (url.pathname !== "/login/oauth/authorize")

@@ -29,15 +29,17 @@ export async function beginOAuth(
 ): Promise<{ state: string; url: string }> {
   const state = randomId();
   const verifier = randomId();
-  const { browserId, userId } = visitor;
-  await issueCode(tools, refOf(state), { text: browserId, userId, detail: verifier });
+  await keepState(tools, visitor, { state, verifier });
   const clientId = tools.options.get("GitHubClientId");
   if (clientId === "") return { state, url: "" };
   const challenge = sha256Url(verifier);
   return { state, url: githubAuthorizeUrl(tools.config.githubUrl, { clientId, state, challenge }) };
 }
 
-/** Ends it: takes the state and asks GitHub who it is. Throws: 403 for a state that is not this visitor's; refusals. */
+/**
+ * Ends it: takes the state and asks GitHub who it is. When GitHub is not to be had the state is given back, since the console comes
+ * again with it (spec §4). Throws: 403 for a state that is not this visitor's; refusals.
+ */
 export async function finishGithub(
   tools: GithubTools,
   visitor: Visitor,
@@ -55,6 +57,7 @@ export async function finishGithub(
   });
   if (result.kind === "problem") {
     tools.events.externalFailed({ service: "github", problem: result.problem });
+    if (result.isPassing) await keepState(tools, visitor, { state: answer.state, verifier });
     throw faults.refused("GitHub 登录失败，请重新发起", result.problem);
   }
   const { id, login, name, email } = result.profile;
@@ -67,6 +70,14 @@ export async function finishGithub(
     displayName: name,
     email: address.success ? address.data : "",
   };
+}
+
+function keepState(
+  tools: GithubTools,
+  { browserId = "", userId }: Visitor,
+  { state, verifier }: { state: string; verifier: string },
+): Promise<void> {
+  return issueCode(tools, refOf(state), { text: browserId, userId, detail: verifier });
 }
 
 /** Takes a state and returns the verifier that belongs to it. Throws: 403. */

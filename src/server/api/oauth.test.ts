@@ -329,6 +329,15 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       await set("GitHubClientSecret", github.clientSecret);
     });
 
+    test("when GitHub is not to be had, the same page may come again, and then no more", async () => {
+      const who = visit(app);
+      const back = await goToGithub(who, octocat());
+      github.failOnce();
+      expect(await comeBack(who, back)).toMatchObject({ status: 200, success: false });
+      expect((await comeBack(who, back)).success).toBe(true);
+      expect(await comeBack(who, back)).toMatchObject(STATE);
+    });
+
     test("an intercepted code is worth nothing without the verifier", async () => {
       const victim = visit(app);
       const { code } = await goToGithub(victim, octocat());

@@ -27,7 +27,8 @@ export interface GithubExchange {
 /** `problem` is short and typed, for the logger. */
 export type GithubResult =
   | { readonly kind: "profile"; readonly profile: GithubProfile }
-  | { readonly kind: "problem"; readonly problem: string };
+  /** `isPassing` = GitHub has not judged the code, which is as good as before. */
+  | { readonly kind: "problem"; readonly problem: string; readonly isPassing: boolean };
 
 /** Where a login begins; everything in the query is for GitHub alone. */
 export function githubAuthorizeUrl(
@@ -63,7 +64,7 @@ export async function readGithubProfile(
   });
   const token = textOf(answer, "access_token");
   if (!/^[\x21-\x7e]{1,512}$/.test(token))
-    return { kind: "problem", problem: `no token: ${problemOf(answer)}` };
+    return { kind: "problem", problem: `no token: ${problemOf(answer)}`, isPassing: isPassing(answer) };
   const user = await fetchJson(egress, {
     ...SMALL_CALL,
     url: `${exchange.apiUrl}/user`,
@@ -71,7 +72,7 @@ export async function readGithubProfile(
   });
   const profile = profileOf(user);
   return profile === undefined
-    ? { kind: "problem", problem: `no profile: ${problemOf(user)}` }
+    ? { kind: "problem", problem: `no profile: ${problemOf(user)}`, isPassing: false }
     : { kind: "profile", profile };
 }
 
@@ -86,6 +87,10 @@ function profileOf(result: JsonResult): GithubProfile | undefined {
   const id: unknown = typeof body === "object" && body !== null && "id" in body ? body.id : undefined;
   if (typeof id !== "number" || !Number.isSafeInteger(id) || id <= 0) return undefined;
   return { id: String(id), login, name: textField(body, "name"), email: textField(body, "email") };
+}
+
+function isPassing(result: JsonResult): boolean {
+  return result.kind === "fault" || result.status >= 500;
 }
 
 function problemOf(result: JsonResult): string {
