@@ -60,17 +60,19 @@ export function isRepository(text: string): boolean {
   return /^[A-Za-z0-9][\w-]{0,38}\/(?!\.{1,2}$)[\w.-]{1,100}$/.test(text);
 }
 
+function partsOf(value: string): string[] {
+  return value.trim() === "" ? [] : value.split(",").map((part) => part.trim().toLowerCase());
+}
+
 /** Comma list without empty and repeated entries (spec §5). */
 const domains = z.codec(
   z.string().refine((value) => {
-    const parts = value.split(",").map((part) => part.trim());
-    return (
-      value.trim() === "" || (parts.every((part) => part !== "") && new Set(parts).size === parts.length)
-    );
+    const parts = partsOf(value);
+    return parts.every((part) => part !== "") && new Set(parts).size === parts.length;
   }, "邮箱域名白名单不能有空项或重复项"),
   z.array(z.string()),
   {
-    decode: (value) => (value.trim() === "" ? [] : value.split(",").map((part) => part.trim().toLowerCase())),
+    decode: partsOf,
     encode: (list) => list.join(","),
   },
 );

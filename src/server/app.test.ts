@@ -7,7 +7,7 @@ let app: TestApp;
 let port = 0;
 
 beforeAll(async () => {
-  app = await createTestApp();
+  app = await createTestApp({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
   port = Number(new URL(await app.listen()).port);
 });
 
@@ -51,6 +51,27 @@ it("answers probes at once, and knows the relay's paths from the console's", asy
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: "{}" });
     expect([path, answer.status]).toEqual([path, 401]);
     expect(await answer.json()).toMatchObject({ error: { type: "one_api_error" } });
+  }
+});
+
+it("lets pages show what the operator named by plain http, and nothing else that is not TLS", async () => {
+  const policyOf = async () =>
+    (await fetch(`http://127.0.0.1:${port}/`)).headers.get("content-security-policy");
+  expect(await policyOf()).toMatch(/img-src 'self' https: data:;.* frame-src 'self' https:;/);
+  await app.ctx.options.set("Logo", "http://pictures.example/logo.png");
+  await app.ctx.options.set("DocsLink", "http://docs.example:8080/a");
+  expect(await policyOf()).toMatch(
+    /img-src 'self' https: data: http:\/\/pictures.example;.* frame-src 'self' https: http:\/\/docs.example:8080;/,
+  );
+});
+
+it("asks browsers that came by TLS to come by TLS again, on pages and calls", async () => {
+  const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9" };
+  for (const path of ["/", "/assets/none.js", "/api/status"]) {
+    const kept = (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).headers;
+    expect([path, kept.get("strict-transport-security")]).toEqual([path, "max-age=31536000"]);
+    const plain = (await fetch(`http://127.0.0.1:${port}${path}`)).headers;
+    expect([path, plain.get("strict-transport-security")]).toEqual([path, null]);
   }
 });
 

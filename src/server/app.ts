@@ -12,7 +12,7 @@ import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
-import { BASE_HEADERS, createApi } from "#server/api/mount.ts";
+import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles } from "#server/app/console-files.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
@@ -158,7 +158,12 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
   site.get("*", async (http) => {
     const headers = new Headers(consoleHeaders(ctx));
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "127.0.0.1";
-    const { address } = identifyCaller(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
+    const { address, isHttps } = identifyCaller(
+      peer,
+      (name) => http.req.header(name),
+      ctx.config.trustedProxies,
+    );
+    if (isHttps) headers.set("Strict-Transport-Security", STRICT_TRANSPORT);
     try {
       await limitRate(ctx, "web", ctx.config.rateLimits.web, address);
     } catch (thrown) {
@@ -169,8 +174,8 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
       acceptEncoding: http.req.header("accept-encoding") ?? "",
       ifNoneMatch: http.req.header("if-none-match") ?? "",
     });
-    if (!file) return new Response(NOT_BUILT, { status: 200, headers: { ...NOT_BUILT_HEADERS } });
-    for (const [name, value] of Object.entries(file.headers)) headers.set(name, value);
+    for (const [name, value] of Object.entries(file?.headers ?? NOT_BUILT_HEADERS)) headers.set(name, value);
+    if (!file) return new Response(NOT_BUILT, { status: 200, headers });
     return new Response(file.body, { status: file.status, headers });
   });
   site.onError((error, http) => {
@@ -207,10 +212,10 @@ function consoleHeaders(ctx: Context): Record<string, string> {
     "default-src 'self'",
     `script-src 'self'${turnstile}`,
     "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' https: data:",
+    `img-src 'self' https: data:${plainOrigins(ctx, IMAGES)}`,
     "font-src 'self' data:",
     `connect-src 'self'${releases}`,
-    `frame-src 'self' https:${framedOrigins(ctx)}`,
+    `frame-src 'self' https:${plainOrigins(ctx, FRAMES)}`,
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
@@ -225,9 +230,15 @@ function consoleHeaders(ctx: Context): Record<string, string> {
   };
 }
 
-/** Plain http pages that the operator linked to as chat, pricing, docs, cheap plans, about or home page. */
-function framedOrigins({ options }: Context): string {
-  const keys = ["ChatLink", "PricingLink", "DocsLink", "CheapLink", "About", "HomePageContent"] as const;
+/** Pages and pictures that the operator may name by an address. */
+const FRAMES = ["ChatLink", "PricingLink", "DocsLink", "CheapLink", "About", "HomePageContent"] as const;
+const IMAGES = ["Logo", "WeChatAccountQRCodeImageURL"] as const;
+
+/** The plain http addresses among what the operator named; https is allowed without. */
+function plainOrigins(
+  { options }: Context,
+  keys: readonly (typeof FRAMES | typeof IMAGES)[number][],
+): string {
   const links = keys.map((key) => options.get(key));
   const origins = links
     .filter((link) => /^http:\/\/\S+$/.test(link) && URL.canParse(link))

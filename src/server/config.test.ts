@@ -41,6 +41,11 @@ test("a MySQL DSN is refused with a sentence that says what to do, and without t
   expect(read).not.toThrow(/hunter2/);
 });
 
+test("certificates cannot be switched off for the whole process", () => {
+  expect(() => readConfig({ NODE_TLS_REJECT_UNAUTHORIZED: "0" })).toThrow(/NODE_EXTRA_CA_CERTS/);
+  expect(readConfig({ NODE_TLS_REJECT_UNAUTHORIZED: "1" }).port).toBe(3000);
+});
+
 test.each([
   ["PORT", "70000"],
   ["PORT", "abc"],

@@ -194,6 +194,11 @@ export function readConfig(environment: Record<string, string | undefined> = pro
       read.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("\n"),
     );
   }
+  // Node itself would trust any certificate from then on, the database's among them (reliability R22).
+  if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] === "0")
+    throw new ConfigError(
+      "NODE_TLS_REJECT_UNAUTHORIZED must not be 0: name your own authority in NODE_EXTRA_CA_CERTS instead",
+    );
   const env = read.data;
   const database = env.DATABASE_URL ?? env.SQL_DSN;
   if (env.WORKERS > 1 && database === undefined) {

@@ -111,6 +111,14 @@ export async function createContext(config: Config, parts: ContextParts = {}): P
   }
 }
 
+/** What listens on this machine for us alone: no channel may lead there (reliability S04). */
+function ownPorts({ port, databaseUrl = "" }: Config): number[] {
+  const database = URL.canParse(databaseUrl) ? [Number(new URL(databaseUrl).port || POSTGRES_PORT)] : [];
+  return [port, ...database];
+}
+
+const POSTGRES_PORT = 5432;
+
 async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Promise<Context> {
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger({ ...config, pretty: process.stdout.isTTY, now: clock.now });
@@ -127,7 +135,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
   const prices = livePrices({ options, clock, events });
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
-  const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: [config.port] }), (it) =>
+  const egress = cleanup.keep(createEgress({ allow: config.egressAllow, ownPorts: ownPorts(config) }), (it) =>
     it.close(),
   );
   const credentials = createTokenCache({ egress, now: clock.now });

@@ -78,11 +78,11 @@ export function useSystemName(): string {
   return status?.system_name || readStored("system_name") || DEFAULT_NAME;
 }
 
-/** Address of the logo, or undefined for the built-in mark. The spec's default path stands for "none set". */
+/** Address of the logo, or undefined for the built-in mark, which also lies at the spec's default path. */
 export function useLogo(): string | undefined {
   const logo = useStatus()?.logo ?? readStored("logo") ?? "";
   // Only addresses an image may have here; stored text is untrusted (reliability H06).
-  return /^(https?:\/\/|\/(?!\/))/.test(logo) && logo !== "/fakelogo.png" ? logo : undefined;
+  return /^(https?:\/\/|\/(?![/\\]))/.test(logo) && logo !== "/fakelogo.png" ? logo : undefined;
 }
 
 /** Base address of the relay for clients, e.g. `https://api.example.com`. */

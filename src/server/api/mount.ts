@@ -27,6 +27,9 @@ export const BASE_HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",
 } as const;
 
+/** Whoever came by TLS once comes by TLS for a year (reliability H09). */
+export const STRICT_TRANSPORT = "max-age=31536000";
+
 /** What the node listener hands over; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
@@ -111,7 +114,7 @@ function introduce(ctx: Context, http: Http): void {
   http.header("X-Oneapi-Request-Id", requestId);
   http.header("Cache-Control", "no-store");
   for (const [name, value] of Object.entries(BASE_HEADERS)) http.header(name, value);
-  if (caller.isHttps) http.header("Strict-Transport-Security", "max-age=31536000");
+  if (caller.isHttps) http.header("Strict-Transport-Security", STRICT_TRANSPORT);
 }
 
 async function serve(ctx: Context, http: Http, route: Route): Promise<Response> {

@@ -81,6 +81,7 @@ describe.each(databases)("options on $name", (database) => {
     ["Logo", "//evil.example/x.png", "链接须以 http(s):// 或 / 开头"],
     ["Theme", "neon", "无效的主题"],
     ["EmailDomainWhitelist", "a.com,,b.com", "邮箱域名白名单不能有空项或重复项"],
+    ["EmailDomainWhitelist", "a.com,A.com ", "邮箱域名白名单不能有空项或重复项"],
     ["EmailDomainWhitelist", "a.com,a.com", "邮箱域名白名单不能有空项或重复项"],
     ["GitHubOAuthEnabled", "true", "请先填写“GitHub Client ID”"],
     ["WeChatAuthEnabled", "true", "请先填写“WeChat Server 服务器地址”"],

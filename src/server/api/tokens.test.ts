@@ -103,6 +103,8 @@ describe.each(databases)("tokens on $name", (database) => {
   test("an expired token is enabled only after its date is changed, and then by itself", async () => {
     const { data } = await create({ name: "expiring", expired_time: clock.seconds() + 60 });
     clock.advance(61_000);
+    // Nobody has used it since: it is shown as what it has become all the same.
+    expect((await app.call(alice.who, "GET", `/api/token/${data.id}`)).data.status).toBe(3);
     await app.ctx.db.updateTable("tokens").set({ status: 3 }).where("id", "=", data.id).execute();
     expect((await toggle(data.id, 1)).message).toBe("令牌已到期，请先修改有效期");
     expect((await update({ id: data.id, name: "still expired" })).data.status).toBe(3);

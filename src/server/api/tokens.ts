@@ -114,12 +114,15 @@ function newRow(ctx: Context, actor: Actor, draft: TokenDraft, key: string): New
   };
 }
 
-/** The row as its owner sees it, with the key opened for "copy". */
+/** The row as its owner sees it, with the key opened for "copy". Time alone may have ended it since it was written. */
 function present(ctx: Context, row: TokenRow): Token {
+  const unlimited_quota = row.unlimited_quota === 1;
+  const isEnded = row.status !== TokenStatus.disabled && isExpired(ctx, { ...row, unlimited_quota });
   return {
     ...row,
+    status: isEnded ? TokenStatus.expired : row.status,
     key: openKey(ctx.secrets, row, "tokens.key"),
-    unlimited_quota: row.unlimited_quota === 1,
+    unlimited_quota,
     models: row.models === "" ? null : row.models,
   };
 }

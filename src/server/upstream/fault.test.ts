@@ -85,7 +85,11 @@ describe("redact", () => {
     const fault = statusFault({ status: 400, body: { error }, text: "", retryAfterMs: 0, secrets });
     const shown = JSON.stringify({ ...fault, signals: [], detail: "" });
     expect(shown).not.toContain(key.slice(0, 6));
-    expect(fault).toMatchObject({ param: "messages.***", code: "bad_***", extra: { deep: [{ "at ***": ["***"] }] } });
+    expect(fault).toMatchObject({
+      param: "messages.***",
+      code: "bad_***",
+      extra: { deep: [{ "at ***": ["***"] }] },
+    });
     expect(fault.publicMessage.length).toBeLessThanOrEqual(2_000);
   });
 
@@ -94,7 +98,10 @@ describe("redact", () => {
     ["[2001:db8::7]:8080 refused", "[***]:8080 refused"],
     ["via ::ffff:10.0.0.1, ok", "via ::ffff:***, ok"],
     ["from 2606:4700:4700:0:0:0:0:1111.", "from ***."],
-    ["at 12:34:56 in std::vector<a::b>, a ratio of 16:9 :: done", "at 12:34:56 in std::vector<a::b>, a ratio of 16:9 :: done"],
+    [
+      "at 12:34:56 in std::vector<a::b>, a ratio of 16:9 :: done",
+      "at 12:34:56 in std::vector<a::b>, a ratio of 16:9 :: done",
+    ],
   ])("knows addresses of version 6: %s", (text, clean) => {
     expect(redact(text, [])).toBe(clean);
   });
