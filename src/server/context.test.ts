@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createTestApp } from "#test/app.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
 import { createLogger } from "./log.ts";
 
 test("a model that only the fallback prices is named in the log, once an hour", async () => {
@@ -27,4 +28,17 @@ test("a model that only the fallback prices is named in the log, once an hour", 
   find("nobody-knows");
   expect(named()).toEqual([["warn", "nobody-knows"]]);
   await close();
+});
+
+test("no channel may lead to our own port or the database's, whatever else on this machine is allowed", async () => {
+  const { url, drop } = await createPostgresDatabase();
+  const { ctx, close } = await createTestApp({
+    databaseUrl: url,
+    env: { EGRESS_ALLOW: "127.0.0.0/8", PORT: "3456" },
+  });
+  const judged = (port: number | string) => ctx.egress.judge(`http://127.0.0.1:${port}`);
+  for (const port of [3456, new URL(url).port]) expect(judged(port)).toEqual({ refusal: "不允许访问该地址" });
+  expect(judged(6379)).toHaveProperty("url");
+  await close();
+  await drop();
 });
