@@ -48,7 +48,8 @@ export const refusals = {
     ...localFault(429, "concurrency_limit_exceeded", "同时进行的请求过多，请等待其他请求完成后再试"),
     retryAfterMs: 1_000,
   }),
-  bodyTooLarge: () => localFault(413, "request_too_large", "请求体过大，最大为 32 MiB"),
+  /** Unit: MiB. */
+  bodyTooLarge: (limit: number) => localFault(413, "request_too_large", `请求体过大，最大为 ${limit} MiB`),
   bodyTooSlow: () => localFault(408, "request_timeout", "接收请求体超时"),
   bodyBroken: () => localFault(400, "incomplete_body", "请求体不完整"),
   bodyCoded: () =>

@@ -232,8 +232,9 @@ export function addressOf(req: RelayRequest, trustedProxies: readonly string[]):
   return identifyCaller(peer, header, trustedProxies).address;
 }
 
-/** Source: reliability R04. */
-export const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
+/** Source: reliability R04. Files come in forms. Unit: MiB. */
+const BODY_LIMIT = { form: 64, other: 32 } as const;
+const MIB = 1024 * 1024;
 /** Between two looks this much must have come, else the client is too slow (reliability R02). */
 const LEAST_BYTES = 16 * 1024;
 const LOOK_MS = 30_000;
@@ -267,9 +268,10 @@ export function createBodyReader(): ReadBody {
     const coding = req.headers["content-encoding"];
     if (coding !== undefined && coding !== "identity") throw new Refusal(refusals.bodyCoded());
     const announced = Number(req.headers["content-length"] ?? 0);
-    if (announced > BODY_LIMIT_BYTES) throw new Refusal(refusals.bodyTooLarge());
+    const limit = req.headers["content-type"]?.startsWith("multipart/") ? BODY_LIMIT.form : BODY_LIMIT.other;
+    if (announced > limit * MIB) throw new Refusal(refusals.bodyTooLarge(limit));
     const arrived = gone.isCancelled ? undefined : arrivedBody(req, announced);
-    return arrived ?? collect(req, gone, readings);
+    return arrived ?? collect(req, gone, { readings, limit });
   };
 }
 
@@ -283,7 +285,11 @@ function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
   return Buffer.isBuffer(body) ? body : undefined;
 }
 
-function collect(req: RelayRequest, gone: Cancellation, readings: Roster<Reading>): Promise<Buffer> {
+function collect(
+  req: RelayRequest,
+  gone: Cancellation,
+  { readings, limit }: { readings: Roster<Reading>; limit: number },
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const stop = (refusal: Refusal) => {
@@ -301,7 +307,7 @@ function collect(req: RelayRequest, gone: Cancellation, readings: Roster<Reading
     req.on("data", (chunk: Buffer) => {
       reading.bytes += chunk.length;
       chunks.push(chunk);
-      if (reading.bytes > BODY_LIMIT_BYTES) stop(new Refusal(refusals.bodyTooLarge()));
+      if (reading.bytes > limit * MIB) stop(new Refusal(refusals.bodyTooLarge(limit)));
     });
     req.on("end", () => {
       readings.remove(seat);
