@@ -16,6 +16,7 @@ import {
   usageChunk,
 } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld, errorOf, QUESTION } from "#test/relay-world.ts";
+import { pauseAfter } from "./try.ts";
 
 const world = createRelayWorld();
 
@@ -163,6 +164,35 @@ describe("upstreams that fail", () => {
       json(chatReply("ok")),
     );
     expect((await world.ask(QUESTION)).status).toBe(200);
+  });
+
+  it("waits longer before each further try, within bounds", () => {
+    const bounds = [1, 2, 3, 4, 7].map((calls) => [pauseAfter(calls, 0), pauseAfter(calls, 1)]);
+    expect(bounds).toEqual([
+      [50, 100],
+      [100, 200],
+      [200, 400],
+      [400, 800],
+      [2_500, 5_000],
+    ]);
+  });
+
+  it("pauses before another channel is called, unless the client leaves", async () => {
+    await world.setOption("RetryTimes", "5");
+    for (let index = 0; index < 5; index += 1) await world.addChannel();
+    const calledMs: number[] = [];
+    const leave = new AbortController();
+    world.upstream.script((res) => {
+      calledMs.push(performance.now());
+      res.writeHead(500).end();
+      if (calledMs.length === 3) setTimeout(() => leave.abort(), 20);
+    });
+    await expect(world.ask(QUESTION, { signal: leave.signal })).rejects.toThrow("abort");
+    await sleep(500);
+    const [first = 0, second = 0, third = 0] = calledMs;
+    expect(calledMs).toHaveLength(3);
+    expect(second - first).toBeGreaterThanOrEqual(49);
+    expect(third - second).toBeGreaterThanOrEqual(99);
   });
 
   it("tries each channel once and no more than RetryTimes says", async () => {

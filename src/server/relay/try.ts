@@ -30,6 +30,28 @@ const MAX_UNCALLED = 10;
 /** After this long no other channel is tried: the client has waited enough. */
 const RETRY_BUDGET_MS = 120_000;
 
+/** Pauses between calls: twice as long each time, and never the same for two requests (reliability R09). */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** The pause after so many calls that failed. Unit: ms; `random` from 0 to 1. */
+export function pauseAfter(calls: number, random: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** (calls - 1), LONGEST_PAUSE_MS) * (0.5 + random / 2);
+}
+
+/** Waits, unless the client leaves. */
+function pause(ms: number, cancellation: Cancellation): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, ms);
+    function end() {
+      clearTimeout(timer);
+      cancellation.watch(undefined);
+      resolve();
+    }
+    cancellation.watch(end);
+  });
+}
+
 /** The channels that may serve a request: those of the group and model, or the one an admin named. Throws: Refusal. */
 export function findCandidates(
   { ctx }: Pick<TryTools, "ctx">,
@@ -121,6 +143,10 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     const isCooling = health.cooling(model);
     const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
     if (channel === undefined) throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, model)));
+    if (fault !== undefined && !wasUncalled(fault)) {
+      await pause(pauseAfter(spent, Math.random()), cancellation);
+      if (cancellation.isCancelled) throw new Refusal(lastWord(fault));
+    }
     progress.channel = channel;
     progress.attempts += 1;
     const ticket = health.calling(channel.id, model);
