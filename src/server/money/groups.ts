@@ -50,7 +50,15 @@ export interface Groups {
   close(): Promise<void>;
 }
 
-export function createGroups(deps: { teller: Teller; clock: Clock; node: string }): Groups {
+interface GroupsDeps {
+  readonly teller: Teller;
+  readonly clock: Clock;
+  readonly node: string;
+  /** Told of what is not tried any more, as soon as nothing of it is queued: one of the tries may have been stored. */
+  readonly onGivenUp?: (operation: Operation) => void;
+}
+
+export function createGroups(deps: GroupsDeps): Groups {
   return new Queue(deps);
 }
 
@@ -58,6 +66,7 @@ class Queue implements Groups {
   readonly #teller: Teller;
   readonly #clock: Clock;
   readonly #node: string;
+  readonly #onGivenUp: GroupsDeps["onGivenUp"];
   #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
   #startedMs = 0;
@@ -69,10 +78,11 @@ class Queue implements Groups {
   #isUrgent = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(deps: { teller: Teller; clock: Clock; node: string }) {
-    this.#teller = deps.teller;
-    this.#clock = deps.clock;
-    this.#node = deps.node;
+  constructor({ teller, clock, node, onGivenUp }: GroupsDeps) {
+    this.#teller = teller;
+    this.#clock = clock;
+    this.#node = node;
+    this.#onGivenUp = onGivenUp;
   }
 
   submit(
@@ -164,8 +174,9 @@ class Queue implements Groups {
     };
     try {
       await this.#teller.run(batch, tell);
-      for (const { isTold, reject } of group)
-        if (!isTold) reject(new StoreError("other", "the group has no outcome for an operation"));
+      for (const waiting of group)
+        if (!waiting.isTold)
+          this.#giveUp(waiting, new StoreError("other", "the group has no outcome for an operation"));
       this.#size = Math.min(this.#size * 2, GROUP_SIZE);
       return undefined;
     } catch (error) {
@@ -185,7 +196,7 @@ class Queue implements Groups {
     }
     // One of them cannot be stored. Alone it is told so; else half of the group is tried, until the others are through.
     const [first] = group;
-    if (first && group.length === 1) first.reject(error);
+    if (first && group.length === 1) this.#giveUp(first, error);
     else this.#putBack(group);
     this.#size = Math.max(1, group.length >> 1);
     return undefined;
@@ -198,13 +209,21 @@ class Queue implements Groups {
       waiting.tries += 1;
       const isLate = this.#clock.now() - waiting.sinceMs >= PATIENCE_MS;
       const isTired = !mayPass || waiting.tries >= TRIES || isLate;
+      if (isTired && (this.#isClosed || !waiting.isOwed)) {
+        this.#giveUp(waiting, error);
+        continue;
+      }
+      again.push(waiting);
       // Rejecting what was rejected before does nothing: an owed operation goes on without its caller. A settlement's caller is
       // not told that it failed while it may still be booked, or may have been: he would pay for what he was refused.
-      const isUndecided = waiting.operation.kind === "settle" && !this.#isClosed;
-      if (isTired && !isUndecided) waiting.reject(error);
-      if (!isTired || (waiting.isOwed && !this.#isClosed)) again.push(waiting);
+      if (isTired && waiting.operation.kind !== "settle") waiting.reject(error);
     }
     this.#putBack(again);
+  }
+
+  #giveUp({ operation, reject }: Waiting, error: unknown): void {
+    reject(error);
+    this.#onGivenUp?.(operation);
   }
 
   #putBack(group: readonly Waiting[]): void {

@@ -5,18 +5,19 @@ import type { SqliteStore } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
 import { createTestDatabase } from "#test/stores.ts";
 import { createLedger } from "./ledger.ts";
-import type { Outcome } from "./operations.ts";
-import { CARRY_OVER, encodeOutcomes } from "./wire.ts";
+import type { Operation, Outcome } from "./operations.ts";
+import { CARRY_OVER, decodeBatch, encodeOutcomes } from "./wire.ts";
 
 /** A real database for the leases, and a script for the groups. */
-async function scripted(answer: () => Promise<readonly Outcome[]>) {
+async function scripted(answer: (asked: readonly Operation[]) => Promise<readonly Outcome[]>) {
   const database = await createTestDatabase("sqlite");
   const store = await database.open();
   const errors: unknown[] = [];
   if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
   const fake: SqliteStore = {
     ...store,
-    runProgram: async (_, input) => (input === CARRY_OVER ? "" : encodeOutcomes(await answer())),
+    runProgram: async (_, input) =>
+      input === CARRY_OVER ? "" : encodeOutcomes(await answer(decodeBatch(String(input)).operations)),
   };
   const ledger = createLedger({
     store: fake,
@@ -34,6 +35,14 @@ async function scripted(answer: () => Promise<readonly Outcome[]>) {
 
 const order = { requestId: "r", userId: 1, tokenId: 0, amount: 1n, modelName: "m" };
 const seen = { charge: 1n, promptTokens: 1, completionTokens: 1, channelId: 1 };
+const gifts = {
+  userId: 1,
+  inviterId: 0,
+  forNewUser: 1n,
+  forInvitee: 0n,
+  forInviter: 0n,
+  display: { quotaPerUnit: 1, inCurrency: false },
+};
 const reserved: Outcome = { kind: "reserve", verdict: "reserved" };
 
 test("an answer that does not fit the question is an error", async () => {
@@ -59,6 +68,33 @@ test("a checkpoint that is lost is told, and the next one is tried", async () =>
   await vi.waitFor(() => expect(answers).toHaveLength(1));
   await ledger.release("r");
   await end();
+});
+
+test.each(["timeout", "broken", "other"] as const)(
+  "a reservation that is given up (%s) may stand, and is taken back",
+  async (kind) => {
+    const asked: unknown[] = [];
+    const { ledger, errors, end } = await scripted(async (operations) => {
+      asked.push(...operations);
+      if (asked.length === 1) throw new StoreError(kind, "nobody knows");
+      return [{ kind: "release" }];
+    });
+    await expect(ledger.reserve(order)).rejects.toMatchObject({ kind });
+    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    expect(asked[1]).toEqual({ kind: "release", requestId: "r", userId: 1, tokenId: 0 });
+    await end();
+    expect(errors).toEqual([]);
+  },
+);
+
+test("what cannot be taken back is told", async () => {
+  const { ledger, errors, end } = await scripted(() => Promise.reject(new StoreError("other", "no")));
+  await expect(ledger.reserve(order)).rejects.toThrow("no");
+  await vi.waitFor(() => expect(errors).toMatchObject([{ kind: "other" }]));
+  // Nothing else that is given up is taken back.
+  await expect(ledger.grantSignup(gifts)).rejects.toThrow("no");
+  await end();
+  expect(errors).toHaveLength(1);
 });
 
 test("an extension that another one overtook does not shrink what is known", async () => {

@@ -106,7 +106,9 @@ class Counter implements Ledger {
   constructor(deps: LedgerDeps, teller: Teller) {
     this.#deps = deps;
     this.#teller = teller;
-    this.#groups = createGroups({ teller, clock: deps.clock, node: deps.node });
+    const { clock, node } = deps;
+    const onGivenUp = (operation: Operation) => this.#takeBack(operation);
+    this.#groups = createGroups({ teller, clock, node, onGivenUp });
     this.#timer = setInterval(() => void this.#keepAlive(), RENEW_MS).unref();
   }
 
@@ -225,6 +227,18 @@ class Counter implements Ledger {
       await this.#teller.dropLease(this.#deps.node).catch((error: unknown) => this.#deps.onError?.(error));
     }
     await this.#teller.close();
+  }
+
+  /**
+   * Nobody knows whether a reservation that was given up stands: its caller is refused and never closes it, and this process
+   * lives, so that recovery does not either (reliability M12, F06). Where there is none, a release does nothing.
+   */
+  #takeBack(operation: Operation): void {
+    if (operation.kind !== "reserve") return;
+    const { requestId, userId, tokenId } = operation;
+    this.#groups
+      .submit({ kind: "release", requestId, userId, tokenId }, { isOwed: true })
+      .catch((error: unknown) => this.#deps.onError?.(error));
   }
 
   /** Takes the lease once; a failure is told to whoever asked and tried again by the next. */

@@ -19,6 +19,9 @@ class CuttingProxy {
   readonly #target: { host: string; port: number };
   readonly #sockets = new Set<Socket>();
   armed: Cut | undefined;
+  /** The next cut lets nobody in again, until it is opened. */
+  shutsWithCut = false;
+  isShut = false;
   cuts = 0;
 
   constructor(target: { host: string; port: number }) {
@@ -38,6 +41,10 @@ class CuttingProxy {
   }
 
   #serve(client: Socket): void {
+    if (this.isShut) {
+      client.destroy();
+      return;
+    }
     const server = connect(this.#target);
     let isDoomed = false;
     const end = () => {
@@ -54,6 +61,7 @@ class CuttingProxy {
         const cut = this.armed;
         this.armed = undefined;
         this.cuts += 1;
+        this.isShut = this.shutsWithCut;
         if (cut === "before") {
           end();
           return;
@@ -154,6 +162,27 @@ test.each(["before", "after"] as const)(
     });
   },
 );
+
+test("a reservation that is stored and given up does not stay open", { timeout: 30_000 }, async () => {
+  const account = await seedAccount(direct.db, ledger, { quota: 1_000n, remain: 1_000n });
+  const held = order(account, 400n);
+  proxy.armed = "after";
+  proxy.shutsWithCut = true;
+  // All its tries take less than the time that the database is away.
+  setTimeout(() => {
+    proxy.shutsWithCut = false;
+    proxy.isShut = false;
+  }, 5_000);
+  await expect(ledger.reserve(held)).rejects.toThrow();
+  expect(proxy.isShut).toBe(true);
+  expect((await getUser(direct.db, account.userId)).quota).toBe(600);
+  await vi.waitFor(async () => expect((await getUser(direct.db, account.userId)).quota).toBe(1_000), {
+    timeout: 8_000,
+    interval: 100,
+  });
+  const open = await direct.db.selectFrom("reservations").select("request_id").execute();
+  expect(open).toEqual([]);
+});
 
 test("connections killed under load lose and double nothing", { timeout: 30_000 }, async () => {
   const accounts = await Promise.all(

@@ -1,6 +1,7 @@
 // Promises about credentials that are made for a call, on the whole way: exchanged once under load, renewed in silence when the
 // provider refuses them, and a key of the wrong form asks nobody.
 import { generateKeyPairSync } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { json, type Step } from "#test/fake-upstream.ts";
 import { createRelayWorld, errorOf } from "#test/relay-world.ts";
@@ -107,4 +108,43 @@ test("a key of the wrong form asks nobody, and another channel serves", async ()
   await world.setOption("RetryTimes", "1");
   await world.addChannel({ type: VERTEX, key: serviceAccount(), models: MODEL });
   expect((await world.ask(QUESTION)).status).toBe(200);
+});
+
+/** The token comes when its client is gone. */
+function leaveFirst(leaving: AbortController): Step {
+  return async (res, asked) => {
+    leaving.abort();
+    await sleep(200);
+    await google(res, asked);
+  };
+}
+
+test("a client that leaves while a credential is fetched pays nothing for the call before that failed", async () => {
+  await world.setOption("RetryTimes", "1");
+  const first = await world.addChannel({ priority: 9, models: MODEL });
+  await world.addChannel({ type: VERTEX, key: serviceAccount(), models: MODEL });
+  const leaving = new AbortController();
+  world.upstream.script(json({ error: { message: "oops" } }, 500), leaveFirst(leaving));
+  const { charged, open, entries } = await world.costOf(async () => {
+    await expect(world.ask(QUESTION, { signal: leaving.signal })).rejects.toThrow("abort");
+  });
+  expect({ charged, open, entries }).toEqual({ charged: 0, open: 0, entries: 0 });
+  expect(world.upstream.journal.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/token"]);
+  const used = await world.ctx.db
+    .selectFrom("channels")
+    .select("used_quota")
+    .where("id", ">=", first)
+    .execute();
+  expect(used).toEqual([{ used_quota: 0 }, { used_quota: 0 }]);
+});
+
+test("a client that leaves while a refused credential is renewed pays nothing", async () => {
+  await world.addChannel({ type: VERTEX, key: serviceAccount(), models: MODEL });
+  const leaving = new AbortController();
+  const unauthorized = json({ error: { code: 401, status: "UNAUTHENTICATED", message: "stale" } }, 401);
+  world.upstream.script(google, unauthorized, leaveFirst(leaving));
+  const { charged, open, entries } = await world.costOf(async () => {
+    await expect(world.ask(QUESTION, { signal: leaving.signal })).rejects.toThrow("abort");
+  });
+  expect({ charged, open, entries }).toEqual({ charged: 0, open: 0, entries: 0 });
 });

@@ -148,6 +148,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
   const { course, dropped } = prepared;
   const made = signed.secrets ?? NO_SECRETS;
   return new Promise((resolve) => {
+    let isOver = false;
     const receiver = new Receiver({
       course,
       dropped,
@@ -160,11 +161,16 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
       totalMs,
       now: tools.now,
       trace,
-      settle: resolve,
+      settle(result) {
+        isOver = true;
+        resolve(result);
+      },
     });
     const flow = tools.egress.send(requestOf(tools.limits, isStream, parcel), receiver);
     receiver.attach(flow);
     cancellation.watch(() => {
+      // A client that leaves while the next channel is made ready leaves nothing that was sent: this call was in vain (M13).
+      if (isOver) return;
       trace.isSent = flow.isSent;
       receiver.abort();
       resolve(aborted());
