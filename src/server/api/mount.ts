@@ -146,7 +146,8 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
 async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   const { caller } = http.var;
   await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
-  refuseCrossSite(endpoint, http.req.raw.headers, caller);
+  const hasSession = sessionHandle(http).id !== undefined;
+  refuseCrossSite(endpoint, http.req.raw.headers, { host: caller.host, hasSession });
   if (endpoint.limit)
     await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
   const actor = await admit(ctx, http, endpoint);
