@@ -141,6 +141,14 @@ describe.each(databases)("permissions on $name", (database) => {
     ["Origin of another site", { origin: "https://evil.example" }],
     ["Origin null", { origin: "null" }],
     ["Referer of another site", { referer: "https://evil.example/page" }],
+    ["an image in a notice", { "sec-fetch-site": "same-origin", "sec-fetch-dest": "image" }],
+    // A browser adds it by itself where a proxy in front asks for a password.
+    ["Authorization beside the cookie", { authorization: "Basic dTpw", "sec-fetch-site": "cross-site" }],
+    // Over plain http a browser sends no Sec-Fetch headers, and a page may have it send no Referer.
+    ["a silent image", { accept: "image/avif,image/webp,*/*;q=0.8", "accept-language": "zh-CN" }],
+    ["a silent script", { accept: "*/*", "accept-language": "zh-CN,zh;q=0.9" }],
+    ["a silent style sheet", { accept: "text/css,*/*;q=0.1" }],
+    ["a silent link", { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" }],
   ];
   const crossings = writes.flatMap((endpoint) =>
     foreign.map(([how, headers]) => ({
@@ -157,14 +165,32 @@ describe.each(databases)("permissions on $name", (database) => {
     expect(answer).toMatchObject({ status: 403, success: false });
   });
 
+  test.each(
+    writes
+      .filter(({ level }) => level === "public")
+      .map((endpoint) => ({ endpoint, route: `${endpoint.method} ${endpoint.path}` })),
+  )("another site cannot sign anybody in by $route, whatever a browser adds", async ({ endpoint }) => {
+    const { path, body } = probe(endpoint);
+    const headers = { authorization: "Basic dTpw", "sec-fetch-site": "cross-site" };
+    expect((await app.call(headers, endpoint.method, path, body)).status).toBe(403);
+  });
+
   test.each(writes.map((endpoint) => ({ endpoint, route: `${endpoint.method} ${endpoint.path}` })))(
-    "our own pages get through to $route",
+    "our own pages and programs get through to $route",
     async ({ endpoint }) => {
       const { path, body } = probe(endpoint);
       const own: readonly Who[] = [
         { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
         { origin: "http://localhost" },
+        { referer: "http://localhost/channel", "accept-language": "zh-CN" },
         {},
+        // curl, axios, and Node's fetch with what it adds by itself.
+        { cookie: "session=whatever", accept: "*/*" },
+        { cookie: "session=whatever", accept: "application/json, text/plain, */*" },
+        { cookie: "session=whatever", accept: "*/*", "accept-language": "*", "sec-fetch-mode": "cors" },
+        ...(endpoint.level === "public"
+          ? []
+          : [{ authorization: "a-token", origin: "https://other.example" }]),
       ];
       for (const headers of own) {
         const answer = await app.call(headers, endpoint.method, path, body);

@@ -45,6 +45,8 @@ export const faults = {
   accessTokenUnknown: () => failure("access_token_unknown", 200, "访问凭证无效"),
   accountDisabled: () => failure("account_disabled", 200, "该账户已停用，请联系管理员"),
   roleTooLow: () => failure("role_too_low", 200, "权限不够，无法执行该操作"),
+  /** Somebody may not do this, or not to that; the trail of acts is told, with what it was `about` (reliability P05). */
+  denied: (publicMessage: string, about: string) => failure("denied", 200, publicMessage, about),
   /** A browser on another site caused the call (reliability Q2, Z09). */
   crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),
   /** The state of a third-party login is missing, used, too old, or another browser's (contract 4.5). */

@@ -1,7 +1,7 @@
 // The checks before a call is understood: where it comes from, how often, how large. No resource knowledge.
 import { authApi } from "#contract/auth.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
-import { type Caller, limitKey } from "#server/accounts/address.ts";
+import { limitKey } from "#server/accounts/address.ts";
 import type { RateLimit } from "#server/config.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
@@ -19,27 +19,43 @@ function hostOf(url: string): string | undefined {
 }
 
 /**
- * Refuses calls that another site made a browser send (reliability Q2, Z09). A call with an Authorization header is no
- * browser's ambient authority; a call without any of the browser's own headers is no browser at all.
- * Throws: 403.
+ * Refuses calls that another site made a browser send (reliability Q2, A18, Z09). Only an Authorization header that signs
+ * the call in by itself is no browser's ambient authority: beside a session cookie, or where nobody need sign in, a browser
+ * may have added it for a proxy that asks for a password. Throws: 403.
  */
-export function refuseCrossSite(endpoint: Endpoint, headers: Headers, caller: Caller): void {
-  if (!changesState(endpoint) || headers.has("authorization")) return;
+export function refuseCrossSite(
+  endpoint: Endpoint,
+  headers: Headers,
+  { host, hasSession }: { readonly host: string; readonly hasSession: boolean },
+): void {
+  if (!changesState(endpoint)) return;
+  if (headers.has("authorization") && !hasSession && endpoint.level !== "public") return;
   const site = headers.get("sec-fetch-site");
   if (site !== null) {
     if (site !== "same-origin") throw faults.crossSite(`sec-fetch-site: ${site}`);
     if (headers.get("sec-fetch-mode") === "navigate") throw faults.crossSite("navigation");
-    // An image or frame in a text that somebody wrote is of our own origin too; our pages call by fetch alone.
-    const made = headers.get("sec-fetch-dest") ?? "empty";
-    if (made !== "empty") throw faults.crossSite(`sec-fetch-dest: ${made}`);
+    // Our scripts fetch; an image or a frame is in what somebody wrote, e.g. in a notice.
+    const dest = headers.get("sec-fetch-dest") ?? "empty";
+    if (dest !== "empty") throw faults.crossSite(`sec-fetch-dest: ${dest}`);
     return;
   }
   const source = headers.get("origin") ?? headers.get("referer");
-  if (source !== null && hostOf(source) !== caller.host)
-    throw faults.crossSite("origin or referer of another host");
-  // An old browser that follows a link says nothing of where from, but asks for a page.
-  if (source === null && (headers.get("accept") ?? "").includes("text/html"))
-    throw faults.crossSite("navigation");
+  if (source === null) refuseSilentBrowser(headers, hasSession);
+  else if (hostOf(source) !== host) throw faults.crossSite("origin or referer of another host");
+}
+
+/**
+ * A browser may say nothing of where a call comes from: over plain http it sends no Sec-Fetch headers, and the page decides
+ * about the Referer. What it asks for gives it away: a page, and with a session anything that programs do not ask for; and
+ * it names its user's languages (Node's fetch says `*`). Throws: 403.
+ */
+function refuseSilentBrowser(headers: Headers, hasSession: boolean): void {
+  const accept = headers.get("accept") ?? "*/*";
+  if (accept.includes("text/html")) throw faults.crossSite("navigation");
+  if (!hasSession) return;
+  const isProgram = accept === "*/*" || accept.includes("application/json");
+  if (!isProgram || (headers.get("accept-language") ?? "*") !== "*")
+    throw faults.crossSite("a browser that does not say where the call comes from");
 }
 
 /** Registration is closed before anything of the call is read (contract 3.3: the order of checks). Throws: a refusal. */

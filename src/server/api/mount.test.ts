@@ -3,8 +3,10 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { api } from "#contract/index.ts";
 import { asGuest, asRoot, createTestApp, type TestApp } from "#test/app.ts";
 import { seedUser } from "#test/seed.ts";
+import { createApi } from "./mount.ts";
 
 describe("every answer", () => {
   let app: TestApp;
@@ -70,9 +72,18 @@ describe("every answer", () => {
     }
   });
 
+  test.each([undefined, "", "staff", "toString"])(
+    "is of an endpoint that says who may call it: level %s stops the start",
+    (level) => {
+      const probe = { ...api.option, list: { ...api.option.list, level } };
+      // A table as a careless build could have it.
+      const table = { ...api, option: probe } as unknown as typeof api;
+      expect(() => createApi(app.ctx, table)).toThrow(/option\.list does not say who may call it/);
+    },
+  );
+
   test("a handler that fails unexpectedly is a 500 without internals", async () => {
     const broken = { ...app.ctx, options: undefined };
-    const { createApi } = await import("./mount.ts");
     // A context without options stands for any fault inside a handler.
     const response = await createApi(broken as never).request("/api/notice");
     expect(response.status).toBe(500);

@@ -18,7 +18,7 @@ import type { SessionHandle } from "./call.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
 import { failureOf } from "./failure.ts";
 import { limitRate, readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
-import { handlers } from "./handlers.ts";
+import { type EndpointTable, type Route, routes } from "./routes.ts";
 
 /** Set on every answer of the server, API or not (contract 1.4, reliability H09). */
 export const BASE_HEADERS = {
@@ -41,22 +41,17 @@ type Http = HonoContext<Env>;
 const BROWSER_SEC = 3600;
 const DENIAL_MS = 3_600_000;
 
-/** A handler as the mount sees it; its types were checked against the endpoint in handlers.ts. */
-type AnyHandler = (ctx: Context, call: unknown) => unknown;
-
-interface Route {
-  readonly endpoint: Endpoint;
-  readonly handler: AnyHandler;
-}
-
-/** Builds the management API as an app of its own; it answers everything below /api. */
-export function createApi(ctx: Context): Hono<Env> {
+/**
+ * Builds the management API as an app of its own; it answers everything below /api. Throws: when an endpoint of the table
+ * does not say who may call it (reliability Z01).
+ */
+export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
   const app = new Hono<Env>();
   app.use("*", async (http, next) => {
     introduce(ctx, http);
     await next();
   });
-  for (const route of routes()) {
+  for (const route of routes(table)) {
     const path = route.endpoint.path.replace(/\/$/, "");
     app.on(route.endpoint.method, [path, `${path}/`], (http) => serve(ctx, http, route));
   }
@@ -89,21 +84,6 @@ async function serveDocs(ctx: Context, http: Http, path: string): Promise<Respon
   });
 }
 
-/** Every endpoint with its handler; fixed paths before those with parameters. */
-function routes(): Route[] {
-  const found = Object.entries(api).flatMap(([resource, endpoints]) =>
-    Object.entries(endpoints).map(([verb, endpoint]: [string, Endpoint]) => {
-      // `handlers` satisfies Handlers<typeof api>: the same keys lead to the endpoint's own handler.
-      const table = handlers as unknown as Record<string, Record<string, AnyHandler>>;
-      const handler = table[resource]?.[verb];
-      if (!handler) throw new Error(`no handler for ${resource}.${verb}`);
-      return { endpoint, handler };
-    }),
-  );
-  const parameters = (route: Route) => route.endpoint.path.split(":").length;
-  return found.sort((a, b) => parameters(a) - parameters(b));
-}
-
 /** Names the request and its caller, and sets the headers that every answer has. */
 function introduce(ctx: Context, http: Http): void {
   const requestId = newRequestId(ctx.clock.now());
@@ -125,7 +105,13 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
   try {
     const actor = await enter(ctx, http, route.endpoint);
     actorId = actor?.id ?? 0;
-    response = await answer(ctx, http, route, actor);
+    response = await answer(ctx, http, route, actor).catch(async (thrown: unknown) => {
+      // Here, where the transaction of the act is undone and what is written stays.
+      const { code, detail } = asAppError(thrown);
+      if (code === "denied" && actor)
+        await auditDenial(ctx, http, { endpoint: route.endpoint, actor, about: detail });
+      throw thrown;
+    });
   } catch (thrown) {
     const error = failureOf(thrown);
     code = error.code;
@@ -149,7 +135,8 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
 async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   const { caller } = http.var;
   await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
-  refuseCrossSite(endpoint, http.req.raw.headers, caller);
+  const hasSession = sessionHandle(http).id !== undefined;
+  refuseCrossSite(endpoint, http.req.raw.headers, { host: caller.host, hasSession });
   if (endpoint.limit)
     await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
   const actor = await admit(ctx, http, endpoint);
@@ -171,19 +158,26 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     sessionHandle(http).clear();
     throw faults.accountDisabled();
   }
-  if (actor.role < LEVEL_ROLE[endpoint.level]) {
-    await auditDenial(ctx, http, endpoint, actor);
+  // The other way round an unknown level would let everybody in.
+  if (!(actor.role >= LEVEL_ROLE[endpoint.level])) {
+    await auditDenial(ctx, http, { endpoint, actor, about: "" });
     throw faults.roleTooLow();
   }
   return actor;
 }
 
-/** Somebody tried what is not theirs to do: once an hour per account and endpoint in the trail (reliability P05). */
-async function auditDenial(ctx: Context, http: Http, endpoint: Endpoint, actor: Actor): Promise<void> {
+/** Somebody tried what is not theirs to do: once an hour per account, endpoint and what it was about (reliability P05). */
+async function auditDenial(
+  ctx: Context,
+  http: Http,
+  { endpoint, actor, about }: { endpoint: Endpoint; actor: Actor; about: string },
+): Promise<void> {
   const target = `${endpoint.method} ${endpoint.path}`;
-  if (!(await ctx.coord.remember(`denied:${actor.id}:${target}`, DENIAL_MS))) return;
+  if (!(await ctx.coord.remember(`denied:${actor.id}:${target}:${about}`, DENIAL_MS))) return;
   const { caller, requestId } = http.var;
-  await audit(ctx, ctx.db, { actor, address: caller.address, requestId }, { action: "auth.denied", target });
+  const call = { actor, address: caller.address, requestId };
+  const act = { action: "auth.denied", target, ...(about === "" ? {} : { detail: { about } }) };
+  await audit(ctx, ctx.db, call, act);
 }
 
 /** A guest is nobody; anything else that goes wrong goes on. */

@@ -26,7 +26,7 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
     if (!isOptionKey(key)) throw faults.refused("没有这个选项", key);
     const text = String(body.value);
     const row: OptionRow = optionTable[key];
-    if (row.root && actor.role < Role.root) throw faults.refused("只有超级管理员可以修改这个选项");
+    if (row.root && actor.role < Role.root) throw faults.denied("只有超级管理员可以修改这个选项", key);
     // A secret is only written when something was typed (spec §5).
     if (row.secret && text.trim() === "") return null;
     guard(ctx.options, key, text);

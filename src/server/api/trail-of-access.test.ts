@@ -157,6 +157,36 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect(await rows("auth.denied")).toHaveLength(2);
   });
 
+  test("so is what a rank may not do: whom or what it was about, once an hour, though nothing else stays of it", async () => {
+    const admin = await seedUser(app.ctx, "climber", { role: 10 });
+    const tries: readonly [string, string, object | undefined, string][] = [
+      ["GET", "/api/user/1", undefined, "user 1"],
+      ["PUT", "/api/user/", { id: 1, display_name: "mine" }, "user 1"],
+      ["PUT", "/api/user/", { id: alice.id, role: 10 }, `user ${alice.id}`],
+      ["POST", "/api/user/", { username: "twin", password: seedPassword, role: 10 }, "role"],
+      ["POST", "/api/user/manage", { username: "root", action: "disable" }, "user 1"],
+      ["POST", "/api/user/manage", { username: "alice", action: "promote" }, `user ${alice.id}`],
+      ["DELETE", "/api/user/1", undefined, "user 1"],
+      ["POST", "/api/topup", { user_id: 1, quota: 5, remark: "x" }, "user 1"],
+      ["PUT", "/api/option/", { key: "SMTPServer", value: "mail.evil.example" }, "SMTPServer"],
+    ];
+    const before = (await rows("auth.denied")).length;
+    for (let round = 0; round < 2; round += 1)
+      for (const [method, path, body] of tries) {
+        const answer = await app.call(admin.who, method, path, body);
+        expect(answer, `${method} ${path}`).toMatchObject({ status: 200, success: false });
+      }
+    const found = (await rows("auth.denied")).slice(0, -before).reverse();
+    expect(found.map(({ actor_name, target, detail }) => [actor_name, target, detail])).toEqual(
+      tries.map(([method, path, , about]) => [
+        "climber",
+        `${method} ${path.replace("/1", "/:id")}`,
+        JSON.stringify({ about }),
+      ]),
+    );
+    expect((await rows("option.update")).some(({ target }) => target === "SMTPServer")).toBe(false);
+  });
+
   test("the chain holds with all of it in", async () => {
     const { chain, total } = await app.call(asRoot, "GET", "/api/audit/?verify=true");
     expect(chain).toEqual({ checked: total, broken_id: 0 });

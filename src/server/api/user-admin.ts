@@ -24,7 +24,7 @@ import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
 import { amountChanges, describeEdit, pay } from "./user-amounts.ts";
-import { profileChange } from "./user-change.ts";
+import { aboutUser, profileChange } from "./user-change.ts";
 import { blankUser, presentUser } from "./users.ts";
 
 export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"] = {
@@ -39,7 +39,7 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
   async create(ctx, call) {
     const { actor, body } = call;
     const role = body.role ?? Role.user;
-    if (!mayGrant(actor, role)) throw faults.refused("不能创建同级或更高级别的用户");
+    if (!mayGrant(actor, role)) throw faults.denied("不能创建同级或更高级别的用户", "role");
     refuseCommon(ctx, body.password, body.username);
     const password = await hashPassword(body.password);
     const promise = await ctx.db.transaction().execute(async (tx) => {
@@ -117,10 +117,10 @@ async function listPage(ctx: Context, page: SortedPage, keyword: string) {
   return { data: rows.map(presentUser), total: await countUsers(ctx.db, filter) };
 }
 
-/** The user an actor wants to act on. Throws: when there is none, or none of lower rank. */
+/** The user an actor wants to act on. Throws: when there is none; denied, when it is none of lower rank. */
 export function subject(actor: Actor, row: UserRow | undefined): UserRow {
   if (!row || row.status === UserStatus.deleted) throw faults.notFound("找不到该用户");
-  if (!outranks(actor, row)) throw faults.refused("不能操作同级或更高级别的用户");
+  if (!outranks(actor, row)) throw faults.denied("不能操作同级或更高级别的用户", aboutUser(row));
   return row;
 }
 
@@ -165,7 +165,8 @@ function actionResult(
   action: UserAction["action"],
 ): { role: number; status: number } {
   const { role, status } = target;
-  if (role >= Role.root && action !== "enable") throw faults.refused("不能对超级管理员执行该操作");
+  if (role >= Role.root && action !== "enable")
+    throw faults.denied("不能对超级管理员执行该操作", aboutUser(target));
   switch (action) {
     case "disable":
       return { role, status: UserStatus.disabled };
@@ -174,7 +175,7 @@ function actionResult(
     case "delete":
       return { role, status: UserStatus.deleted };
     case "promote":
-      if (!mayGrant(actor, Role.admin)) throw faults.refused("只有超级管理员可以提升用户");
+      if (!mayGrant(actor, Role.admin)) throw faults.denied("只有超级管理员可以提升用户", aboutUser(target));
       if (role >= Role.admin) throw faults.refused("该用户已经是管理员");
       return { role: Role.admin, status };
     case "demote":

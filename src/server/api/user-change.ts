@@ -47,11 +47,16 @@ function groupChange(ctx: Context, target: UserRow, body: UserUpdate): UserChang
   return { group };
 }
 
+/** What the trail says of somebody whom an actor may not do this to. */
+export function aboutUser({ id }: Pick<UserRow, "id">): string {
+  return `user ${id}`;
+}
+
 function roleChange(actor: Actor, target: UserRow, { role }: UserUpdate): UserChange {
   if (role === undefined || role === target.role) return {};
-  if (actor.role < Role.root) throw faults.refused("只有超级管理员可以修改角色");
+  if (actor.role < Role.root) throw faults.denied("只有超级管理员可以修改角色", aboutUser(target));
   // Never 100: no sequence of calls makes another super administrator (reliability Z06).
-  if (!mayGrant(actor, role)) throw faults.refused("不能授予该角色");
+  if (!mayGrant(actor, role)) throw faults.denied("不能授予该角色", aboutUser(target));
   return { role };
 }
 
