@@ -239,7 +239,7 @@ function livePrices({
   const said = new Marks();
   const onFallback = (model: string) => {
     const nowMs = clock.now();
-    if (said.get(model, nowMs) !== undefined) return;
+    if (said.get(model, { nowMs, longestMs: FALLBACK_AGAIN_MS }) !== undefined) return;
     said.set(model, nowMs + FALLBACK_AGAIN_MS, nowMs);
     events.pricedByFallback({ model });
   };

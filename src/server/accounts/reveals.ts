@@ -43,7 +43,7 @@ export function createReveals(deps: { db: Db; clock: Clock; coord: Coord; events
       }
       const nowMs = clock.now();
       const keyOf = (id: number) => `${actor.id} ${address} ${kind} ${id}`;
-      const fresh = ids.filter((id) => known.get(keyOf(id), nowMs) === undefined);
+      const fresh = ids.filter((id) => known.get(keyOf(id), { nowMs, longestMs: KNOWN_MS }) === undefined);
       if (fresh.length === 0) return;
       await appendAudit(db, {
         created_at: clock.seconds(),

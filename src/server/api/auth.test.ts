@@ -121,6 +121,15 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await app.call(session, "GET", "/api/user/self")).status).toBe(401);
   });
 
+  test("a ban is felt though the clock was set back by an hour just before", async () => {
+    const carla = await seedUser(app.ctx, "carla");
+    expect((await app.call(carla.who, "GET", "/api/user/self")).success).toBe(true);
+    await setUserStatus(app.ctx.db, carla.id, 1, 2);
+    clock.advance(-3_600_000);
+    expect((await app.call(carla.who, "GET", "/api/user/self")).success).toBe(false);
+    clock.advance(3_600_000);
+  });
+
   test("a demotion is felt at once when it is announced", async () => {
     const dave = await seedUser(app.ctx, "dave", { role: 10 });
     expect((await app.call(dave.who, "GET", "/api/option/")).success).toBe(true);

@@ -8,6 +8,8 @@ import type { Coord } from "./coord.ts";
 import { openCoord } from "./open.ts";
 import { LEASE_MS, Places } from "./places.ts";
 
+const HOUR_MS = 3_600_000;
+
 // SQLite has the engine for one process: both nodes are the same one then.
 describe.each(engines)("coord for %s", (engine) => {
   let database: TestDatabase;
@@ -89,6 +91,38 @@ describe.each(engines)("coord for %s", (engine) => {
     expect((await there.count("quick", 100, 1)).allowed).toBe(false);
     await sleep(120);
     expect((await there.count("quick", 100, 1)).allowed).toBe(true);
+  });
+
+  test("takes back what it counted, and never more than was counted", async () => {
+    const count = async () => (await here.count("undone", 300_000, 3)).allowed;
+    await there.uncount("undone", 300_000, 3);
+    expect([await count(), await count(), await count(), await count()]).toEqual([true, true, true, false]);
+    await there.uncount("undone", 300_000, 3);
+    expect([await count(), await count()]).toEqual([true, false]);
+    await here.uncount("undone", 300_000, 0);
+    expect(await count()).toBe(false);
+  });
+
+  test("nobody waits longer because the clock was set, by an hour back or forth", async () => {
+    const clock = fakeClock();
+    const node = await openCoord({ store, clock, node: "steps", onError: (error) => errors.push(error) });
+    const count = () => node.count("steps", 300_000, 3);
+    for (let time = 0; time < 3; time += 1) await count();
+    expect((await count()).allowed).toBe(false);
+    expect(await node.remember("steps", 60_000)).toBe(true);
+    clock.advance(-HOUR_MS);
+    const refused = await count();
+    expect(refused.allowed).toBe(false);
+    expect(refused.retryAfterMs).toBeLessThanOrEqual(100_000);
+    expect(await node.remember("steps", 60_000)).toBe(false);
+    clock.advance(60_001);
+    expect(await node.remember("steps", 60_000)).toBe(true);
+    clock.advance(40_000);
+    expect([(await count()).allowed, (await count()).allowed]).toEqual([true, false]);
+    clock.advance(HOUR_MS);
+    expect((await count()).allowed).toBe(true);
+    expect(await node.remember("steps", 60_000)).toBe(true);
+    await node.close();
   });
 
   test("a limit of 0 is none", async () => {

@@ -1,4 +1,4 @@
-// What several processes must agree on, in six verbs. Implementations: memory.ts (one process), postgres.ts (several).
+// What several processes must agree on, in seven verbs. Implementations: memory.ts (one process), postgres.ts (several).
 
 /** What can change for everybody. */
 export type Topic = "options" | "channels" | "tokens" | "users";
@@ -18,6 +18,8 @@ export interface Coord {
    * Refused events do not count.
    */
   count(key: string, windowMs: number, limit: number): Promise<Counted>;
+  /** Takes back one event that `count` allowed, as if it had not been. */
+  uncount(key: string, windowMs: number, limit: number): Promise<void>;
   /**
    * Takes one of `limit` places of a key, which is given back by calling what is returned; undefined = all are taken. Places of a
    * process that died are free within half a minute. 0 = no limit.

@@ -9,10 +9,17 @@ export const GCRA_SLACK_MS = 0.001;
 export class Marks {
   readonly #untilMs = new Map<string, number>();
 
-  /** The time of a key if it is still to come. */
-  get(key: string, nowMs: number): number | undefined {
+  /**
+   * The time of a key if it is still to come. Marks are set at most `longestMs` ahead: one that is further away is older than a
+   * step back of the clock, and is brought nearer (reliability F08).
+   */
+  get(key: string, { nowMs, longestMs }: { nowMs: number; longestMs: number }): number | undefined {
     const untilMs = this.#untilMs.get(key);
-    return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
+    if (untilMs === undefined || untilMs <= nowMs) return undefined;
+    const latestMs = nowMs + longestMs + GCRA_SLACK_MS;
+    if (untilMs <= latestMs) return untilMs;
+    this.#untilMs.set(key, latestMs);
+    return latestMs;
   }
 
   set(key: string, untilMs: number, nowMs: number): void {
@@ -42,9 +49,19 @@ export function takeTurn(
 ): number {
   const stepMs = windowMs / limit;
   // The time at which the bucket is full again; each event moves it by one step.
-  const fullMs = marks.get(key, nowMs) ?? nowMs;
+  const fullMs = marks.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
   const waitMs = fullMs - nowMs - (windowMs - stepMs) - GCRA_SLACK_MS;
   if (waitMs > 0) return Math.ceil(waitMs);
   marks.set(key, fullMs + stepMs, nowMs);
   return 0;
+}
+
+/** Gives back what `takeTurn` allowed. Unit: ms. */
+export function returnTurn(
+  marks: Marks,
+  key: string,
+  { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
+): void {
+  const fullMs = marks.get(key, { nowMs, longestMs: windowMs });
+  if (fullMs !== undefined) marks.set(key, fullMs - windowMs / limit, nowMs);
 }

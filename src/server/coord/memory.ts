@@ -1,7 +1,7 @@
 // Coordination inside one process: the engine for SQLite.
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "./coord.ts";
-import { Marks, takeTurn } from "./marks.ts";
+import { Marks, returnTurn, takeTurn } from "./marks.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknown) => void }): Coord {
@@ -31,6 +31,10 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
       const waitMs = takeTurn(limits, key, { windowMs, limit, nowMs: clock.now() });
       return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs });
     },
+    uncount(key, windowMs, limit) {
+      if (limit > 0) returnTurn(limits, key, { windowMs, limit, nowMs: clock.now() });
+      return Promise.resolve();
+    },
     hold(key, limit) {
       const taken = held.get(key) ?? 0;
       if (limit > 0 && taken >= limit) return Promise.resolve(undefined);
@@ -46,7 +50,7 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
     },
     remember(key, ttlMs) {
       const nowMs = clock.now();
-      if (seen.get(key, nowMs) !== undefined) return Promise.resolve(false);
+      if (seen.get(key, { nowMs, longestMs: ttlMs }) !== undefined) return Promise.resolve(false);
       seen.set(key, nowMs + ttlMs, nowMs);
       return Promise.resolve(true);
     },

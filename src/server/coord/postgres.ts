@@ -61,6 +61,8 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
       limit <= 0
         ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
         : count(deps, key, { windowMs, limit }),
+    uncount: (key, windowMs, limit) =>
+      limit <= 0 ? Promise.resolve() : uncount(deps, key, { windowMs, limit }),
     hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : places.take(key, limit)),
     remember: (key, ttlMs) => remember(deps, key, ttlMs),
     async close() {
@@ -106,20 +108,44 @@ async function count(
       WHERE mark.until_ms - ${nowMs} <= ${roomMs}
     RETURNING until_ms`.execute(store.db);
   if (counted.rows.length === 1) return { allowed: true, retryAfterMs: 0 };
-  const mark = await sql<{ until_ms: number }>`SELECT until_ms FROM coord_marks WHERE key = ${name}`.execute(
+  const untilMs = (await nearMark(store, name, nowMs + windowMs + GCRA_SLACK_MS)) ?? nowMs;
+  return { allowed: false, retryAfterMs: Math.max(1, Math.ceil(untilMs - nowMs - roomMs)) };
+}
+
+/**
+ * The time of a mark. One beyond the latest that could have been set is older than a step back of the clock, and is brought nearer
+ * (reliability F08).
+ */
+async function nearMark(store: PostgresStore, name: string, latestMs: number): Promise<number | undefined> {
+  const { rows } = await sql<{ until_ms: number }>`
+    SELECT until_ms FROM coord_marks WHERE key = ${name}`.execute(store.db);
+  const untilMs = rows[0]?.until_ms;
+  if (untilMs === undefined || untilMs <= latestMs) return untilMs;
+  await sql`UPDATE coord_marks SET until_ms = ${latestMs} WHERE key = ${name} AND until_ms > ${latestMs}`.execute(
     store.db,
   );
-  const waitMs = (mark.rows[0]?.until_ms ?? nowMs) - nowMs - roomMs;
-  return { allowed: false, retryAfterMs: Math.max(1, Math.ceil(waitMs)) };
+  return latestMs;
+}
+
+async function uncount(
+  { store, clock }: PostgresCoordDeps,
+  key: string,
+  { windowMs, limit }: { windowMs: number; limit: number },
+): Promise<void> {
+  await sql`UPDATE coord_marks SET until_ms = until_ms - ${windowMs / limit}
+    WHERE key = ${`count:${key}`} AND until_ms > ${clock.now()}`.execute(store.db);
 }
 
 async function remember({ store, clock }: PostgresCoordDeps, key: string, ttlMs: number): Promise<boolean> {
   const nowMs = clock.now();
+  const name = `seen:${key}`;
   const { rows } = await sql`
-    INSERT INTO coord_marks AS mark (key, until_ms) VALUES (${`seen:${key}`}, ${nowMs + ttlMs})
+    INSERT INTO coord_marks AS mark (key, until_ms) VALUES (${name}, ${nowMs + ttlMs})
     ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${nowMs}
     RETURNING key`.execute(store.db);
-  return rows.length === 1;
+  if (rows.length === 1) return true;
+  await nearMark(store, name, nowMs + ttlMs);
+  return false;
 }
 
 async function sweep({ store, clock }: PostgresCoordDeps): Promise<void> {

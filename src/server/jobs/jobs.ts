@@ -23,6 +23,8 @@ export function startJobs(ctx: Context, table: readonly Job[] = jobs, tickMs = T
   const timer = setInterval(() => {
     const nowMs = ctx.clock.now();
     for (const entry of due) {
+      // After a step back of the clock nobody waits for the time to be what it was (reliability F08).
+      entry.atMs = Math.min(entry.atMs, nowMs + Math.max(entry.periodMs, entry.job.firstMs ?? 0));
       if (entry.atMs > nowMs) continue;
       entry.atMs = nowMs + entry.periodMs;
       runOnce(ctx, entry.job, entry.periodMs).catch((error: unknown) => {

@@ -176,7 +176,9 @@ function createGuessLimit(clock: Clock) {
     /** Unit: ms; 0 = not at all. */
     waitMs(address: string): number {
       const nowMs = clock.now();
-      return (waiting.get(limitKey(address), nowMs) ?? nowMs) - nowMs;
+      return (
+        (waiting.get(limitKey(address), { nowMs, longestMs: GUESS_WINDOW_MS / GUESSES }) ?? nowMs) - nowMs
+      );
     },
     count(address: string): void {
       const nowMs = clock.now();
