@@ -135,7 +135,6 @@ describe.each(databases)("permissions on $name", (database) => {
     ["Sec-Fetch-Site: cross-site", { "sec-fetch-site": "cross-site" }],
     ["Sec-Fetch-Site: same-site", { "sec-fetch-site": "same-site" }],
     ["a navigation", { "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" }],
-    ["an image of our own page", { "sec-fetch-site": "same-origin", "sec-fetch-dest": "image" }],
     ["a frame of our own page", { "sec-fetch-site": "same-origin", "sec-fetch-dest": "iframe" }],
     ["a typed address", { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" }],
     ["Origin of another site", { origin: "https://evil.example" }],
