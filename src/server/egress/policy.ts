@@ -173,6 +173,11 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" || url.protocol === "wss:" ? 443 : 80;
 }
 
+/** Whether a text is an IPv6 address. */
+export function isAddress6(text: string): boolean {
+  return isIP(text) === 6;
+}
+
 /** Whether a name or address always means this machine. */
 export function isLoopbackHost(host: string): boolean {
   if (host === "localhost" || host.endsWith(".localhost")) return true;

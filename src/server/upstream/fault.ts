@@ -1,6 +1,6 @@
 // What can go wrong between us and an upstream, born once with everything that later rooms ask of it: may another channel
 // try, whose fault is it, what may the caller be told. The upstream's own words never reach a caller unredacted.
-import { isIPv6 } from "node:net";
+import { isAddress6 } from "#server/egress/policy.ts";
 import type { EgressFault } from "#server/egress/send.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 
@@ -325,7 +325,7 @@ export function redact(text: string, secrets: readonly string[]): string {
     .replace(/\bAIza[-\w]{10,}/g, "***")
     .replace(/\b(org|proj|user)-[A-Za-z0-9]{6,}/g, "***")
     .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "***")
-    .replace(COLONS, (found) => (isIPv6(found) && /\d/.test(found) ? "***" : found));
+    .replace(COLONS, (found) => (isAddress6(found) && /\d/.test(found) ? "***" : found));
 }
 
 /** The same for every text in an object, the names of its properties among them. */
