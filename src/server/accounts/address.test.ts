@@ -47,6 +47,28 @@ test("takes the right-most hop that is no trusted proxy", () => {
   });
 });
 
+test.each([
+  // What the proxy wrote has a port: it is read, and what the client wrote before it is not.
+  ["6.6.6.6, 1.2.3.4:5678", "1.2.3.4"],
+  ["6.6.6.6, [2001:db8::5]:443", "2001:db8::5"],
+  ["6.6.6.6, [2001:db8::5]", "2001:db8::5"],
+  ["6.6.6.6, 1.2.3.4:5678, 10.0.0.7:80", "1.2.3.4"],
+  ["6.6.6.6,2001:db8::5", "2001:db8::5"],
+  // What cannot be read tells nothing, and neither does what stands before it.
+  ["6.6.6.6, unknown", "10.0.0.1"],
+  ["6.6.6.6, 1.2.3.4:5678:9, 10.0.0.7", "10.0.0.1"],
+  ["6.6.6.6, ", "10.0.0.1"],
+  ["6.6.6.6, 1.2.3.4:", "10.0.0.1"],
+  ["6.6.6.6, [1.2.3.4", "10.0.0.1"],
+  ["6.6.6.6, 1.2.3.4 5.5.5.5", "10.0.0.1"],
+  ["", "10.0.0.1"],
+  // Everybody is a proxy: the one that is furthest away.
+  ["10.0.0.9:1234, 10.0.0.7", "10.0.0.9"],
+])("a trusted proxy that says %j means %s", (forwarded, address) => {
+  const header = headers({ "x-forwarded-for": forwarded, host: "h" });
+  expect(identifyCaller("10.0.0.1", header, ["10.0.0.0/8"]).address).toBe(address);
+});
+
 test("counts a whole IPv6 /64 as one caller", () => {
   expect(limitKey("2001:db8:1:2::1")).toBe(limitKey("2001:db8:1:2:ffff::9"));
   expect(limitKey("2001:db8:1:2::1")).not.toBe(limitKey("2001:db8:1:3::1"));

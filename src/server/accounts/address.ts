@@ -95,7 +95,7 @@ export interface Caller {
 
 /**
  * Finds out who calls. Forwarding headers count only when the peer is a trusted proxy; then the right-most hop that is
- * not trusted itself is the client (reliability L02).
+ * not trusted itself is the client, or the peer when that hop is no address (reliability L02).
  */
 export function identifyCaller(
   peer: string,
@@ -105,14 +105,19 @@ export function identifyCaller(
   const host = header("host") ?? "";
   const direct = { address: plain(peer), isHttps: false, host };
   if (!isInRanges(peer, trustedProxies)) return direct;
-  const hops = (header("x-forwarded-for") ?? "")
-    .split(",")
-    .map((hop) => hop.trim())
-    .filter((hop) => parseAddress(hop) !== undefined);
-  const client = hops.findLast((hop) => !isInRanges(hop, trustedProxies)) ?? hops[0] ?? peer;
+  // No hop is skipped because it cannot be read: the one before it is what the client claims.
+  const hops = (header("x-forwarded-for") ?? "").split(",").map(addressOf);
+  const hop = hops.findLast((each) => !isInRanges(each, trustedProxies)) ?? hops[0] ?? "";
+  const client = parseAddress(hop) === undefined ? peer : hop;
   const proto = (header("x-forwarded-proto") ?? "").split(",").at(-1)?.trim().toLowerCase();
   const forwardedHost = (header("x-forwarded-host") ?? "").split(",").at(-1)?.trim();
   return { address: plain(client), isHttps: proto === "https", host: forwardedHost || host };
+}
+
+/** A hop without the port that some proxies add: `1.2.3.4:5678`, `[::1]:5678`. */
+function addressOf(hop: string): string {
+  const text = hop.trim();
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }
 
 /** Drops the `::ffff:` of IPv4 in IPv6 and the zone of a link-local address. */

@@ -3,10 +3,10 @@
 
 import {
   type CodeQuery,
-  countWrongTry,
   deleteCode,
   deleteExpiredCodes,
   type FoundCode,
+  guessCode,
   hasCode,
   saveCode,
   spendCode,
@@ -73,7 +73,15 @@ export async function redeemCode(
   return { ...found, detail: tools.secrets.open(found.detail, "codes.detail") };
 }
 
-/** Whether a code would be taken now. */
+/**
+ * Whether few digits that anybody may guess at are the code: ask this before taking it. A wrong guess costs a try, at once and
+ * outside any transaction that may be undone (reliability A15).
+ */
+export function tryCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
+  return guessCode(tools.db, queryOf(tools, ref, text));
+}
+
+/** Whether a code that nobody can guess would be taken now. */
 export function isCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
   return hasCode(tools.db, queryOf(tools, ref, text));
 }
@@ -81,11 +89,6 @@ export function isCode(tools: CodeTools, ref: CodeRef, text: string): Promise<bo
 /** Uses a code that may be used a few times. Returns whether it may. */
 export function spendUse(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
   return spendCode(tools.db, queryOf(tools, ref, text));
-}
-
-/** Counts a wrong try against the code of a subject, outside any transaction that may be undone. */
-export function countWrong(tools: CodeTools, ref: CodeRef): Promise<void> {
-  return countWrongTry(tools.db, keyOf(tools, ref));
 }
 
 /** Takes the code of a subject away, whatever it is. */

@@ -1,20 +1,18 @@
 // Password login: one answer for every failure, slowed down per account and per address (reliability A11, L03).
 import { UserStatus } from "#contract/user.ts";
-import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
-import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
 import { hashPassword, isOutdatedHash, type Secrets, verifyPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findPasswordByUserId, findUserByLogin, replacePassword, type UserRow } from "#server/store/users.ts";
 import { limitKey } from "./address.ts";
+import { type Budget, createTurns } from "./turns.ts";
 
-// The budget refills evenly while it is used, and the failure that finds it empty is evaluated too: 4 in 20 minutes come
-// to at most 9 failures in any 15 minutes per account, 20 to at most 49 per address (reliability L03: 10 and 50).
+// 5 at once and one every 4 minutes: at most 8 wrong passwords in any 15 minutes per account; 25 and one every 48 seconds, at most
+// 43, per address (reliability L03: 10 and 50).
 const WINDOW_MS = 20 * 60_000;
-const FAILURES_PER_ACCOUNT = 4;
-const FAILURES_PER_ADDRESS = 20;
-const LOCKS = 10_000;
+const FAILURES_PER_ACCOUNT = 5;
+const FAILURES_PER_ADDRESS = 25;
 
 export interface Logins {
   /**
@@ -22,10 +20,11 @@ export interface Logins {
    * banned. Throws: 429 when there were too many failures.
    */
   verify(login: { username: string; password: string; address: string }): Promise<Verified>;
-  /** Throws: 429 while the account or the address is over its limit. */
-  refuseLocked(account: string, address: string): void;
-  /** Counts a wrong password given elsewhere, e.g. when changing it. */
-  countFailure(account: string, address: string): Promise<void>;
+  /**
+   * Whether a password is the stored one, for somebody who is signed in; a wrong one counts as at a login (reliability A09).
+   * Throws: 429 when there were too many failures.
+   */
+  confirm(asked: { userId: number; password: string; stored: string; address: string }): Promise<boolean>;
 }
 
 /** Who came in, or why not; `known` is the account that somebody tried to come in as. */
@@ -37,67 +36,55 @@ export type Verified =
       readonly known: UserRow | undefined;
     };
 
-/** Builds the verifier. Failures are counted through coord; who is over the limit is remembered here until it passes. */
-export function createLogins(deps: {
-  db: Db;
-  clock: Clock;
-  secrets: Secrets;
-  coord: Coord;
-  events: Events;
-}): Logins {
-  const { db, clock, coord, events } = deps;
-  const lockedUntilMs = new Map<string, number>();
+/** Builds the verifier. */
+export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; events: Events }): Logins {
+  const { db, secrets, events } = deps;
+  const turns = createTurns(deps.coord);
 
-  function refuseLocked(account: string, address: string): void {
-    for (const key of keysOf(account, address)) {
-      const leftMs = (lockedUntilMs.get(key) ?? 0) - clock.now();
-      if (leftMs <= 0) {
-        lockedUntilMs.delete(key);
-        continue;
-      }
-      events.loginFailed({ reason: "limited", address });
-      throw faults.tooMany(leftMs);
+  /** The budgets of an account and of an address, and what is told when one is used up. */
+  function limits(account: string, address: string) {
+    const budgets: Budget[] = [
+      { key: `login:account:${account}`, limit: FAILURES_PER_ACCOUNT, windowMs: WINDOW_MS },
+      { key: `login:address:${limitKey(address)}`, limit: FAILURES_PER_ADDRESS, windowMs: WINDOW_MS },
+    ];
+    return { budgets, onRefused: () => events.loginFailed({ reason: "limited", address }) };
+  }
+
+  /** An account has one budget, whichever of its names is typed. A hash keeps what is no name, perhaps a password, out of tables. */
+  function accountOf(user: UserRow | undefined, typed: string): string {
+    if (user) return String(user.id);
+    // As names are looked up, so that nothing is learnt from who shares a budget.
+    return secrets.hash(typed.includes("@") ? typed.toLowerCase() : typed);
+  }
+
+  async function judge(user: UserRow | undefined, password: string): Promise<Verified> {
+    const stored = user ? await findPasswordByUserId(db, user.id) : "";
+    const isRight = await verifyPassword(password, stored ?? "");
+    if (!user) return { isIn: false, reason: "unknown", known: undefined };
+    if (!isRight) return { isIn: false, reason: "password", known: user };
+    if (user.status !== UserStatus.enabled) return { isIn: false, reason: "disabled", known: user };
+    if (stored && isOutdatedHash(stored)) {
+      await replacePassword(db, user.id, { before: stored, after: await hashPassword(password) });
     }
-  }
-
-  async function count(key: string, limit: number): Promise<void> {
-    const counted = await coord.count(key, WINDOW_MS, limit);
-    if (counted.allowed) return;
-    if (lockedUntilMs.size >= LOCKS) lockedUntilMs.clear();
-    lockedUntilMs.set(key, clock.now() + counted.retryAfterMs);
-  }
-
-  /** The hash keeps what was typed, perhaps a password in the wrong field, out of shared tables. */
-  const keysOf = (account: string, address: string) =>
-    [
-      `login:account:${deps.secrets.hash(account.toLowerCase())}`,
-      `login:address:${limitKey(address)}`,
-    ] as const;
-
-  async function countFailure(account: string, address: string): Promise<void> {
-    const [accountKey, addressKey] = keysOf(account, address);
-    await count(accountKey, FAILURES_PER_ACCOUNT);
-    await count(addressKey, FAILURES_PER_ADDRESS);
+    return { isIn: true, user };
   }
 
   return {
-    refuseLocked,
-    countFailure,
     async verify({ username, password, address }) {
-      refuseLocked(username, address);
       const user = await findUserByLogin(db, username);
-      const stored = user ? await findPasswordByUserId(db, user.id) : "";
-      const isRight = await verifyPassword(password, stored ?? "");
-      if (user && isRight && user.status === UserStatus.enabled) {
-        if (stored && isOutdatedHash(stored)) {
-          await replacePassword(db, user.id, { before: stored, after: await hashPassword(password) });
-        }
-        return { isIn: true, user };
-      }
-      await countFailure(username, address);
-      const reason = user ? (isRight ? "disabled" : "password") : "unknown";
-      events.loginFailed({ reason, address });
-      return { isIn: false, reason, known: user };
+      const verified = await turns.guess({
+        ...limits(accountOf(user, username), address),
+        evaluate: () => judge(user, password),
+        isWrong: ({ isIn }) => !isIn,
+      });
+      if (!verified.isIn) events.loginFailed({ reason: verified.reason, address });
+      return verified;
     },
+    confirm: ({ userId, password, stored, address }) =>
+      turns.guess({
+        ...limits(String(userId), address),
+        evaluate: () => verifyPassword(password, stored),
+        isWrong: (isRight) => !isRight,
+      }),
   };
 }

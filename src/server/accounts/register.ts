@@ -6,10 +6,10 @@ import { hashPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import { findUserByName } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import { isCode, redeemCode } from "./codes.ts";
+import { redeemCode, tryCode } from "./codes.ts";
 import { type AccountTools, createAccount } from "./new-account.ts";
 import { isTooCommon } from "./password.ts";
-import { codeRef, refuseCode, type VerificationTools } from "./verification.ts";
+import { codeRef, codeWrong, type VerificationTools } from "./verification.ts";
 
 export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "options">;
 
@@ -21,7 +21,7 @@ export async function register(tools: RegisterTools, draft: Registration): Promi
   const email = tools.options.get("EmailVerificationEnabled") ? provenAddress(draft) : "";
   const ref = codeRef(email, 0);
   // Looked at before the hash is made, which costs; taken only together with the insert.
-  if (email !== "" && !(await isCode(tools, ref, code))) await refuseCode(tools, ref);
+  if (email !== "" && !(await tryCode(tools, ref, code))) throw codeWrong();
   const account = {
     username,
     displayName: username,
@@ -38,7 +38,8 @@ export async function register(tools: RegisterTools, draft: Registration): Promi
     const isNameTaken = (await findUserByName(tools.db, username)) !== undefined;
     throw faults.refused(isNameTaken ? "用户名已被使用" : "该邮箱已被其他账户绑定");
   });
-  return userId ?? refuseCode(tools, ref);
+  if (userId === undefined) throw codeWrong();
+  return userId;
 }
 
 /** The address of a draft. Throws: a refusal when it or its code is missing or no address. */

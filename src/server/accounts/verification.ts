@@ -5,7 +5,7 @@ import { randomDigits } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import { findUserByIdentity, updateUserProfile } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import { type CodeRef, countWrong, issueCode, redeemCode } from "./codes.ts";
+import { type CodeRef, issueCode, redeemCode, tryCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
 import { limitMail } from "./mail-limits.ts";
 import type { Mailer } from "./mailer.ts";
@@ -15,7 +15,9 @@ export type VerificationTools = Pick<Tools, "db" | "clock" | "secrets" | "option
 };
 
 const ADDRESS_TAKEN = "该邮箱已被其他账户绑定";
-const CODE_WRONG = "验证码不正确或已失效";
+
+/** For a code that is wrong, used, too old or out of tries. */
+export const codeWrong = () => faults.refused("验证码不正确或已失效");
 
 /** What a code for an address is for: an account that exists, or one that is to be made. */
 export function codeRef(email: string, userId: number): CodeRef {
@@ -51,12 +53,6 @@ function refuseDomain({ options }: VerificationTools, email: string): void {
   if (!isAllowed) throw faults.refused("该邮箱域名不在允许范围内");
 }
 
-/** Counts a wrong code and refuses it. Throws: always. */
-export async function refuseCode(tools: VerificationTools, ref: CodeRef): Promise<never> {
-  await countWrong(tools, ref);
-  throw faults.refused(CODE_WRONG);
-}
-
 /** Gives an account the address that a code proves. Throws: refusals for a wrong code and an address of somebody else. */
 export async function bindEmail(
   tools: VerificationTools,
@@ -64,13 +60,14 @@ export async function bindEmail(
 ): Promise<void> {
   const { userId, email, code } = request;
   const ref = codeRef(email, userId);
+  if (!(await tryCode(tools, ref, code))) throw codeWrong();
   try {
-    const isRight = await tools.db.transaction().execute(async (tx) => {
+    const isBound = await tools.db.transaction().execute(async (tx) => {
       const found = await redeemCode(tools, tx, ref, code);
       if (found) await updateUserProfile(tx, userId, { email });
       return found !== undefined;
     });
-    if (!isRight) await refuseCode(tools, ref);
+    if (!isBound) throw codeWrong();
   } catch (error) {
     throw isTaken(error) ? faults.refused(ADDRESS_TAKEN) : error;
   }

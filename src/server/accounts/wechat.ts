@@ -5,13 +5,14 @@ import { readWeChatPerson } from "#server/egress/wechat.ts";
 import { faults } from "#server/errors.ts";
 import type { Tools } from "#server/tools.ts";
 import type { Person } from "./external.ts";
+import { createTurns } from "./turns.ts";
 
 export interface WeChat {
   /** Who a code belongs to. Throws: refusals; 429 when too many were wrong. */
   identify(code: string, address: string): Promise<Person>;
 }
 
-export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "clock" | "events">;
+export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "events">;
 
 /** At most so many wrong codes a minute, whoever types them. */
 const WRONG_CODES = 30;
@@ -20,43 +21,39 @@ const WINDOW_MS = 60_000;
 const CODE_LIFE_MS = 180_000;
 
 export function createWeChat(tools: WeChatTools): WeChat {
-  let lockedUntilMs = 0;
+  const turns = createTurns(tools.coord);
+  const budgets = [{ key: "wechat:wrong", limit: WRONG_CODES, windowMs: WINDOW_MS }];
 
-  function refuseLocked(address: string): void {
-    const leftMs = lockedUntilMs - tools.clock.now();
-    if (leftMs <= 0) return;
-    tools.events.rateLimited({ limit: "wechat", address });
-    throw faults.tooMany(leftMs);
-  }
-
-  /** Counts a wrong code. Throws: always. */
-  async function refuseWrong(address: string): Promise<never> {
-    const counted = await tools.coord.count("wechat:wrong", WINDOW_MS, WRONG_CODES);
-    if (!counted.allowed) lockedUntilMs = tools.clock.now() + counted.retryAfterMs;
-    refuseLocked(address);
-    throw faults.refused("验证码无效或已过期");
+  /** The WeChat id of a code; undefined = wrong, or used before. Throws: a refusal when the WeChat server cannot be asked. */
+  async function ask(code: string): Promise<string | undefined> {
+    const { options, secrets } = tools;
+    const result = await readWeChatPerson(tools.egress, {
+      url: options.get("WeChatServerAddress"),
+      token: options.get("WeChatServerToken"),
+      code,
+    });
+    if (result.kind === "problem") {
+      tools.events.externalFailed({ service: "wechat", problem: result.problem });
+      throw faults.refused("微信服务暂时不可用，请稍后再试", result.problem);
+    }
+    if (result.kind === "none") return undefined;
+    // The same digits for somebody else are another code.
+    const used = `wechat:used:${secrets.hash(`wechat ${code} ${result.id}`)}`;
+    return (await tools.coord.remember(used, CODE_LIFE_MS)) ? result.id : undefined;
   }
 
   return {
     async identify(code, address) {
-      const { options, secrets } = tools;
-      if (!options.get("WeChatAuthEnabled")) throw faults.refused("管理员未启用该登录方式");
+      if (!tools.options.get("WeChatAuthEnabled")) throw faults.refused("管理员未启用该登录方式");
       if (code === "") throw faults.refused("请输入验证码");
-      refuseLocked(address);
-      const result = await readWeChatPerson(tools.egress, {
-        url: options.get("WeChatServerAddress"),
-        token: options.get("WeChatServerToken"),
-        code,
+      const id = await turns.guess({
+        budgets,
+        evaluate: () => ask(code),
+        isWrong: (found) => found === undefined,
+        onRefused: () => tools.events.rateLimited({ limit: "wechat", address }),
       });
-      if (result.kind === "problem") {
-        tools.events.externalFailed({ service: "wechat", problem: result.problem });
-        throw faults.refused("微信服务暂时不可用，请稍后再试", result.problem);
-      }
-      if (result.kind === "none") return refuseWrong(address);
-      // The same digits for somebody else are another code.
-      const used = `wechat:used:${secrets.hash(`wechat ${code} ${result.id}`)}`;
-      if (!(await tools.coord.remember(used, CODE_LIFE_MS))) return refuseWrong(address);
-      return { identity: "wechat_id", id: result.id, importedId: "", displayName: "", email: "" };
+      if (id === undefined) throw faults.refused("验证码无效或已过期");
+      return { identity: "wechat_id", id, importedId: "", displayName: "", email: "" };
     },
   };
 }

@@ -3,6 +3,7 @@ import { fakeClock } from "#server/clock.ts";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { seedPassword, seedPeople, seedUser } from "#test/seed.ts";
+import { visit } from "#test/visitor.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -15,7 +16,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
   beforeAll(async () => {
     const made = await database.create();
     drop = made.drop;
-    app = await createTestApp({ databaseUrl: made.url, clock });
+    app = await createTestApp({ databaseUrl: made.url, clock, env: { TRUSTED_PROXIES: "127.0.0.1" } });
     people = await seedPeople(app.ctx);
   });
   afterAll(async () => {
@@ -157,6 +158,53 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await logIn("erin", seedPassword)).status).toBe(429);
     clock.advance(20 * 60_000);
     expect((await logIn("erin", seedPassword)).success).toBe(true);
+  });
+
+  test("200 passwords at once from 200 addresses, by name and by e-mail: five are looked at, the right one last is not", async () => {
+    await seedUser(app.ctx, "frank");
+    const before = clock.now();
+    const tries = Array.from({ length: 200 }, (_, index) =>
+      visit(app).call("POST", "/api/user/login", {
+        username: index % 2 ? "frank" : "Frank@example.com",
+        password: index === 199 ? seedPassword : `guess ${index}`,
+      }),
+    );
+    const answers = await Promise.all(tries);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(195);
+    expect(answers.some(({ success }) => success)).toBe(false);
+    // Budgets of others are untouched, and this one comes back with time.
+    expect((await logIn("alice", seedPassword)).success).toBe(true);
+    clock.advance(4 * 60_000);
+    expect((await logIn("frank", seedPassword)).success).toBe(true);
+    expect(clock.now() - before).toBe(4 * 60_000);
+  });
+
+  test("12 logins at once with the right password all come in, though there is one failure left", async () => {
+    await seedUser(app.ctx, "grace");
+    for (let index = 0; index < 4; index += 1) await logIn("grace", `guess ${index}`);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => logIn("grace", seedPassword)));
+    expect(answers.every(({ success }) => success)).toBe(true);
+    expect((await logIn("grace", "guess 5")).status).toBe(200);
+    expect((await logIn("grace", "guess 6")).status).toBe(429);
+  });
+
+  test("nobody can tell by shared budgets whether a name is one", async () => {
+    const spend = async (username: string) => {
+      for (let index = 0; index < 6; index += 1)
+        await visit(app).call("POST", "/api/user/login", { username, password: "some password" });
+    };
+    const status = async (username: string) =>
+      (await visit(app).call("POST", "/api/user/login", { username, password: "some password" })).status;
+    await seedUser(app.ctx, "heidi");
+    for (const name of ["heidi", "nobody"]) {
+      await spend(name);
+      expect([await status(name), await status(name.toUpperCase())]).toEqual([429, 200]);
+    }
+    for (const email of ["heidi@example.com", "nobody@example.com"]) {
+      await spend(email);
+      expect([await status(email), await status(email.toUpperCase())]).toEqual([429, 429]);
+    }
   });
 
   test("closing password login closes it", async () => {

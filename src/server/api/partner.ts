@@ -16,20 +16,20 @@ import { refuseUnbooked, withRemark } from "./user-amounts.ts";
 
 export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
   async topUp(ctx, { actor, body, address, idempotencyKey }) {
-    ctx.guesses.refuseLocked(actor.id, address);
-    const redeemed = await redeem(ctx, {
+    const order = {
       userId: actor.id,
       key: body.key,
       giftCode: body.gift_code ?? "",
       display: quotaDisplay(ctx.options),
       operationId: idempotencyKey && `redeem-${idempotencyKey}`,
-    });
-    if (redeemed.outcome === "done") {
-      return { data: Number(redeemed.quota + redeemed.bonus), bonus: Number(redeemed.bonus) };
-    }
-    const refusal = REFUSALS[redeemed.outcome];
-    if (refusal.isGuess) await ctx.guesses.countFailure(actor.id, address);
-    throw refusal.fault();
+    };
+    const redeemed = await ctx.guesses.limit(
+      { userId: actor.id, address },
+      () => redeem(ctx, order),
+      ({ outcome }) => outcome !== "done" && REFUSALS[outcome].isGuess,
+    );
+    if (redeemed.outcome !== "done") throw REFUSALS[redeemed.outcome].fault();
+    return { data: Number(redeemed.quota + redeemed.bonus), bonus: Number(redeemed.bonus) };
   },
 
   async adminTopUp(ctx, call) {

@@ -166,6 +166,19 @@ describe.each(databases)("registration on $name", (database) => {
       expect((await register(who, draft("codes@example.com", second, "codes3"))).success).toBe(false);
     });
 
+    test("of 50 codes at once five wrong ones are looked at: the right one last is worth nothing", async () => {
+      await setOptions({ EmailVerificationEnabled: "true" });
+      const who = visit(app);
+      const code = await codeFor(who, "burst@example.com");
+      const guesses = [...Array.from({ length: 49 }, (_, index) => String(index).padStart(6, "x")), code];
+      const answers = await Promise.all(
+        guesses.map((guess) => register(visit(app), draft("burst@example.com", guess, "burst"))),
+      );
+      expect(answers.some(({ success }) => success)).toBe(false);
+      const kept = await app.ctx.db.selectFrom("codes").select("tries").execute();
+      expect(Math.max(...kept.map(({ tries }) => tries))).toBe(5);
+    });
+
     test("the right code after five wrong ones is worth nothing", async () => {
       await setOptions({ EmailVerificationEnabled: "true" });
       const who = visit(app);

@@ -94,6 +94,22 @@ describe.each(databases)("the own account on $name", (database) => {
     expect((await change({ password: "", display_name: "c" })).success).toBe(true);
   });
 
+  test("60 guesses at the current password at once: five are looked at, the right one last is not", async () => {
+    const oscar = await seedUser(app.ctx, "oscar");
+    const tries = Array.from({ length: 60 }, (_, index) =>
+      app.call(oscar.who, "PUT", "/api/user/self", {
+        password: "harbour-lamp-9",
+        original_password: index === 59 ? seedPassword : `guess ${index}`,
+      }),
+    );
+    const answers = await Promise.all(tries);
+    expect(answers.filter(({ message }) => message === "当前密码不正确")).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(55);
+    // A login is a guess at the same password.
+    await expect(app.login("oscar", seedPassword)).rejects.toThrow("login of oscar: ");
+    expect((await app.call(oscar.who, "GET", "/api/user/self")).success).toBe(true);
+  });
+
   test("a new password ends the other sessions and the access token, and keeps this session", async () => {
     const dave = await seedUser(app.ctx, "dave");
     const [mine, other] = [await app.login("dave", seedPassword), await app.login("dave", seedPassword)];

@@ -5,7 +5,7 @@ import { yuanText } from "#contract/yuan.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
-import { hashPassword, verifyPassword } from "#server/secrets.ts";
+import { hashPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
   findPasswordByUserId,
@@ -90,12 +90,11 @@ async function newPassword(
 
 async function confirmPassword(
   ctx: Context,
-  { actor, body, address }: { actor: { username: string }; body: SelfUpdate; address: string },
+  { actor, body, address }: { actor: { id: number }; body: SelfUpdate; address: string },
   stored: string,
 ): Promise<void> {
-  if (!body.original_password) throw faults.refused("修改密码需要填写当前密码");
-  ctx.logins.refuseLocked(actor.username, address);
-  if (await verifyPassword(body.original_password, stored)) return;
-  await ctx.logins.countFailure(actor.username, address);
-  throw faults.refused("当前密码不正确");
+  const password = body.original_password;
+  if (!password) throw faults.refused("修改密码需要填写当前密码");
+  const isRight = await ctx.logins.confirm({ userId: actor.id, password, stored, address });
+  if (!isRight) throw faults.refused("当前密码不正确");
 }

@@ -97,6 +97,19 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
     expect((await login(visit(app), wechat.tell("wx-later"))).success).toBe(true);
   });
 
+  test("300 wrong codes at once: 30 reach the WeChat server; 60 right ones all come in", async () => {
+    const before = wechat.heard.length;
+    const guesses = Array.from({ length: 300 }, (_, index) => login(visit(app), `8${index}`));
+    const answers = await Promise.all(guesses);
+    expect(wechat.heard.length - before).toBe(30);
+    expect(answers.filter(({ message }) => message === WRONG.message)).toHaveLength(30);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(270);
+    clock.advance(60_000);
+    const codes = Array.from({ length: 60 }, () => wechat.tell("wx-crowd"));
+    const crowd = await Promise.all(codes.map((code) => login(visit(app), code)));
+    expect(crowd.every(({ success }) => success)).toBe(true);
+  });
+
   test("obeys its switches", async () => {
     await set("RegisterEnabled", "false");
     expect((await login(visit(app), wechat.tell("wx-new"))).message).toBe("当前未开放注册");

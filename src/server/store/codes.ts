@@ -66,13 +66,27 @@ export async function spendCode(db: Db, query: CodeQuery): Promise<boolean> {
   return result.numUpdatedRows === 1n;
 }
 
-/** Counts a wrong try, whatever was typed. */
-export async function countWrongTry(db: Db, key: string): Promise<void> {
-  await db
+/**
+ * Whether a living code is the one that was typed; a wrong one costs a try in the same statement, so that of many guesses at once no
+ * more are looked at than there are tries.
+ */
+export async function guessCode(db: Db, query: CodeQuery): Promise<boolean> {
+  const row = await db
     .updateTable("codes")
-    .set((update) => ({ tries: update("tries", "+", 1) }))
-    .where("key", "=", key)
-    .execute();
+    .set((update) => ({
+      tries: update
+        .case()
+        .when("code_hash", "=", query.codeHash)
+        .then(update.ref("tries"))
+        .else(update("tries", "+", 1))
+        .end(),
+    }))
+    .where("key", "=", query.key)
+    .where("expires_at", ">", query.now)
+    .where("tries", "<", query.maxTries)
+    .returning("code_hash")
+    .executeTakeFirst();
+  return row?.code_hash === query.codeHash;
 }
 
 export async function deleteCode(db: Db, key: string): Promise<void> {
