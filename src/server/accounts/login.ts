@@ -28,9 +28,9 @@ export interface Logins {
   countFailure(account: string, address: string): Promise<void>;
 }
 
-/** Who came in, or why not; `known` is the account that somebody tried to come in as. */
+/** Who came in by which hash, or why not; `known` is the account that somebody tried to come in as. */
 export type Verified =
-  | { readonly isIn: true; readonly user: UserRow }
+  | { readonly isIn: true; readonly user: UserRow; readonly hash: string }
   | {
       readonly isIn: false;
       readonly reason: "unknown" | "password" | "disabled";
@@ -80,7 +80,14 @@ export function createLogins(deps: {
     await count(addressKey, FAILURES_PER_ADDRESS);
   }
 
-  return {
+  /** The hash that a right password is kept as from now on; undefined when it was changed meanwhile. */
+  async function renewed(userId: number, stored: string, password: string): Promise<string | undefined> {
+    if (!isOutdatedHash(stored)) return stored;
+    const after = await hashPassword(password);
+    return (await replacePassword(db, userId, { before: stored, after })) ? after : undefined;
+  }
+
+  const logins: Logins = {
     refuseLocked,
     countFailure,
     async verify({ username, password, address }) {
@@ -88,11 +95,12 @@ export function createLogins(deps: {
       const user = await findUserByLogin(db, username);
       const stored = user ? await findPasswordByUserId(db, user.id) : "";
       const isRight = await verifyPassword(password, stored ?? "");
-      if (user && isRight && user.status === UserStatus.enabled) {
-        if (stored && isOutdatedHash(stored)) {
-          await replacePassword(db, user.id, { before: stored, after: await hashPassword(password) });
-        }
-        return { isIn: true, user };
+      if (user && stored && isRight && user.status === UserStatus.enabled) {
+        const hash = await renewed(user.id, stored, password);
+        // Somebody changed it meanwhile: perhaps another login of the same owner, to another hash of the same password.
+        return hash === undefined
+          ? logins.verify({ username, password, address })
+          : { isIn: true, user, hash };
       }
       await countFailure(username, address);
       const reason = user ? (isRight ? "disabled" : "password") : "unknown";
@@ -100,4 +108,5 @@ export function createLogins(deps: {
       return { isIn: false, reason, known: user };
     },
   };
+  return logins;
 }

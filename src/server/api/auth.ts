@@ -16,8 +16,14 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
       throw faults.refused("当前未开放密码登录");
     }
     const verified = await ctx.logins.verify({ ...body, address });
-    if (verified.isIn) return signIn(ctx, call, "password", verified.user);
-    await auditRefusal(ctx, call, { ...verified, via: "password" });
+    if (verified.isIn) {
+      const { user, hash } = verified;
+      const signedIn = await signIn(ctx, call, { via: "password", user, proven: { password: hash } });
+      if (signedIn) return signedIn;
+      ctx.events.loginFailed({ reason: "changed", address });
+    }
+    const refusal = verified.isIn ? { reason: "changed", known: verified.user } : verified;
+    await auditRefusal(ctx, call, { ...refusal, via: "password" });
     throw faults.refused("账号或密码不正确，或账户已停用");
   },
 
