@@ -217,6 +217,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     actor,
     requestId: http.var.requestId,
     address: http.var.caller.address,
+    isLocal: http.var.caller.isLocal,
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),
