@@ -1,7 +1,7 @@
 // Handlers: coming in and going out, registration, e-mail codes, password reset (contract 3.3, 4).
 import type { authApi } from "#contract/auth.ts";
 import { isShippedFromAfar } from "#server/accounts/default-password.ts";
-import { endCredit, grantCredit } from "#server/accounts/human.ts";
+import { grantCredit, takeCredit } from "#server/accounts/human.ts";
 import { register } from "#server/accounts/register.ts";
 import { sendCode } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
@@ -42,9 +42,10 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
   },
 
   async register(ctx, call) {
-    const { body, address, session } = call;
-    const userId = await register(ctx, body);
-    await endCredit(ctx, session.browserId);
+    const { body, address, session, onCredit } = call;
+    const userId = await register(ctx, body, async (tx) => {
+      if (onCredit) await takeCredit(ctx, tx, session.browserId);
+    });
     ctx.events.accountCreated({ userId, via: "password", address });
     const actor = { id: userId, username: body.username };
     await audit(ctx, ctx.db, { ...call, actor }, { action: "auth.register", target: userId });

@@ -30,7 +30,7 @@ export const BASE_HEADERS = {
 /** What the node listener hands over; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
-  Variables: { requestId: string; caller: Caller };
+  Variables: { requestId: string; caller: Caller; onCredit: boolean };
 }
 type Http = HonoContext<Env>;
 
@@ -151,7 +151,7 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
   const actor = await admit(ctx, http, endpoint);
   refuseClosed(ctx, endpoint);
-  if (endpoint.turnstile) await confirmHuman(ctx, visitOf(http, endpoint));
+  http.set("onCredit", endpoint.turnstile === true && (await confirmHuman(ctx, visitOf(http, endpoint))));
   return actor;
 }
 
@@ -218,6 +218,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     requestId: http.var.requestId,
     address: http.var.caller.address,
     isLocal: http.var.caller.isLocal,
+    onCredit: http.var.onCredit,
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),

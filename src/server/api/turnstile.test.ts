@@ -129,6 +129,26 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await register(clumsy, "", third.draft)).success).toBe(true);
   });
 
+  test("of 8 registrations at once on the proof of one code, one makes an account", async () => {
+    const who = visit(app);
+    const path = `/api/verification?email=eight@example.com&turnstile=${turnstile.solve()}`;
+    expect((await who.call("GET", path)).success).toBe(true);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => register(who, "")));
+    expect(answers.filter(({ success }) => success)).toHaveLength(1);
+    expect(new Set(answers.filter(({ success }) => !success).map(({ message }) => message))).toEqual(
+      new Set([MISSING]),
+    );
+  });
+
+  test("a registration that is refused costs a try of the credit, not the credit", async () => {
+    const who = visit(app);
+    const path = `/api/verification?email=again@example.com&turnstile=${turnstile.solve()}`;
+    expect((await who.call("GET", path)).success).toBe(true);
+    expect((await register(who, "", { username: "root" })).message).toBe("用户名已被使用");
+    expect((await register(who, "")).success).toBe(true);
+    expect((await register(who, "")).message).toBe(MISSING);
+  });
+
   test("a code is never sent on the proof of another", async () => {
     const who = visit(app);
     const proof = turnstile.solve();
