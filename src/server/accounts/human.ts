@@ -14,8 +14,6 @@ export interface Visit {
   /** The `turnstile` of the query; "" = none. */
   readonly proof: string;
   readonly address: string;
-  /** The host the browser asked for. */
-  readonly host: string;
   readonly browserId: string | undefined;
 }
 
@@ -34,6 +32,10 @@ export async function confirmHuman(tools: HumanTools, visit: Visit): Promise<boo
   if (!tools.options.get("TurnstileCheckEnabled")) return false;
   if (visit.path === authApi.register.path && (await hasCredit(tools, visit.browserId))) return true;
   if (visit.proof === "") throw faults.refused(MISSING);
+  if (isSiteUnnamed(tools)) {
+    tools.events.humanRefused({ reason: "ServerAddress is empty", address: visit.address });
+    throw faults.refused("人机验证暂不可用：请管理员先填写“服务器地址”");
+  }
   const reason = visit.proof.length > MAX_PROOF ? "too long" : await findFlaw(tools, visit);
   if (reason === undefined) return false;
   tools.events.humanRefused({ reason, address: visit.address });
@@ -72,18 +74,20 @@ async function findFlaw(tools: HumanTools, visit: Visit): Promise<string | undef
     address: visit.address,
   });
   if (!answer.isGood) return answer.reason;
-  if (answer.hostname !== "" && answer.hostname !== hostNameOf(tools, visit))
+  if (answer.hostname !== new URL(tools.options.get("ServerAddress")).hostname)
     return "solved for another host";
+  // Consoles of the family name no action.
   if (answer.action !== "" && !actionsOf(visit.path).includes(answer.action))
     return "solved for another action";
   return undefined;
 }
 
-/** The site's own name: that of ServerAddress, or the one asked for while none is set. */
-function hostNameOf({ options }: HumanTools, visit: Visit): string {
-  const address = options.get("ServerAddress");
-  const url = address === "" ? `http://${visit.host}` : address;
-  return URL.canParse(url) ? new URL(url).hostname : "";
+/**
+ * The check is on, but nothing says whose proofs are ours: the name that a caller asks for is the caller's to choose
+ * (reliability Z12). Options refuse it; an older database may hold it. Until it has a name nobody passes.
+ */
+export function isSiteUnnamed({ options }: Pick<HumanTools, "options">): boolean {
+  return options.get("TurnstileCheckEnabled") && options.get("ServerAddress") === "";
 }
 
 /** A widget names its action after the call it is for; the one of the registration page serves both of its calls. */

@@ -190,9 +190,9 @@ function onlyUnexpected(error: unknown): undefined {
 
 /** What the human check needs to know of a call. */
 function visitOf(http: Http, endpoint: Endpoint): Visit {
-  const { address, host } = http.var.caller;
+  const { address } = http.var.caller;
   const proof = http.req.query("turnstile") ?? "";
-  return { path: endpoint.path, proof, address, host, browserId: sessionHandle(http).browserId };
+  return { path: endpoint.path, proof, address, browserId: sessionHandle(http).browserId };
 }
 
 /** Session first, then access token (contract 2.5). Throws: 401 without either, 200 for an unknown access token. */
