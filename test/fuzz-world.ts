@@ -144,7 +144,7 @@ export async function newPeople({ app: { ctx, call } }: FuzzWorld, serial: numbe
   const banned = await seedUser(ctx, `x${serial}`, { status: 2 });
   const [aliceKey, bobKey] = [await seedToken(ctx, alice.id), await seedToken(ctx, bob.id)];
   // Not through the login, which after many wrong passwords is closed to this address.
-  const session = { cookie: `session=${await ctx.sessions.start(alice.id)}` };
+  const session = { cookie: `session=${await ctx.sessions.start(alice.id, {})}` };
   const code = await call(asRoot, "POST", "/api/redemption/", { name: `r${serial}`, quota: 1_000, count: 1 });
   const codes: string[] = Array.isArray(code.data) ? code.data : [];
   const ids = [1, 2, 3, alice.id, bob.id, aliceKey.id, bobKey.id];

@@ -51,7 +51,7 @@ export interface Events {
   }): void;
   loginDone(event: { userId: number; address: string }): void;
   loginFailed(event: {
-    reason: "unknown" | "password" | "disabled" | "limited" | "closed";
+    reason: "unknown" | "password" | "disabled" | "changed" | "shipped" | "limited" | "closed";
     address: string;
   }): void;
   /** A call was charged; hears only of charges above 0, from `onCharged`. */

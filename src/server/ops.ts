@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Hono } from "hono";
 import { Role, UserStatus } from "#contract/user.ts";
 import { accessTokenOf } from "#server/accounts/actors.ts";
+import { isLocal } from "#server/accounts/address.ts";
 import type { Context } from "#server/context.ts";
 import { renderSamples, type Sample } from "#server/events/counters.ts";
 import { families } from "#server/events/families.ts";
@@ -10,10 +11,6 @@ import { families } from "#server/events/families.ts";
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 }
-
-const LOCAL_PEERS = new Set(["127.0.0.1", "::1", "::ffff:127.0.0.1"]);
-const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
-const FORWARDING_HEADERS = ["x-forwarded-for", "x-real-ip", "forwarded", "via"];
 
 /** Builds /healthz, /readyz and /metrics. */
 export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
@@ -28,7 +25,8 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
   app.get("/metrics", async (http) => {
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "";
     const isAllowed =
-      isLocal(peer, http.req.raw.headers) || (await isAdmin(ctx, http.req.header("authorization")));
+      isLocal(peer, (name) => http.req.header(name)) ||
+      (await isAdmin(ctx, http.req.header("authorization")));
     if (!isAllowed)
       return http.text("metrics are for this machine, or with an administrator's access token\n", 403);
     const samples = [...processSamples(ctx, delay.percentile(99)), ...ctx.events.samples()];
@@ -37,15 +35,6 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
     return http.text(text, 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   return app;
-}
-
-/** Somebody on this machine, not a proxy on it: those add a forwarding header or ask for a public name. */
-function isLocal(peer: string, headers: Headers): boolean {
-  return (
-    LOCAL_PEERS.has(peer) &&
-    LOCAL_HOST.test(headers.get("host") ?? "") &&
-    !FORWARDING_HEADERS.some((name) => headers.has(name))
-  );
 }
 
 async function isAdmin(ctx: Context, authorization: string | undefined): Promise<boolean> {

@@ -277,6 +277,7 @@ describe("the content policy behind it", () => {
   it("leaves Trusted Types to Cloudflare's script while the human check is on", async () => {
     const policy = async () => (await fetch(world.server.url)).headers.get("content-security-policy") ?? "";
     expect(await policy()).toContain("trusted-types default dompurify");
+    await world.setOption("ServerAddress", world.server.url);
     await world.setOption("TurnstileSiteKey", "site-key");
     await world.setOption("TurnstileSecretKey", "secret-key");
     await world.setOption("TurnstileCheckEnabled", "true");

@@ -31,6 +31,7 @@ test("does not believe forwarding headers of an untrusted peer", () => {
   expect(identifyCaller("9.9.9.9", header, ["10.0.0.0/8"])).toEqual({
     address: "9.9.9.9",
     isHttps: false,
+    isLocal: false,
     host: "a.example",
   });
 });
@@ -44,6 +45,7 @@ test("takes the right-most hop that is no trusted proxy", () => {
   expect(identifyCaller("::ffff:10.0.0.1", header, ["10.0.0.0/8"])).toMatchObject({
     address: "1.1.1.1",
     isHttps: true,
+    isLocal: false,
   });
 });
 

@@ -91,6 +91,24 @@ export interface Caller {
   readonly isHttps: boolean;
   /** The host name the client asked for. */
   readonly host: string;
+  /** Somebody on this machine, as far as can be told. */
+  readonly isLocal: boolean;
+}
+
+const LOCAL_PEERS = new Set(["127.0.0.1", "::1", "::ffff:127.0.0.1"]);
+const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
+const FORWARDING_HEADERS = ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via"];
+
+/**
+ * Somebody on this machine, neither a proxy on it, which adds a forwarding header or asks for a public name, nor a browser on
+ * it that a page of another name was rebound to it.
+ */
+export function isLocal(peer: string, header: (name: string) => string | undefined): boolean {
+  return (
+    LOCAL_PEERS.has(peer) &&
+    LOCAL_HOST.test(header("host") ?? "") &&
+    FORWARDING_HEADERS.every((name) => header(name) === undefined)
+  );
 }
 
 /**
@@ -103,7 +121,7 @@ export function identifyCaller(
   trustedProxies: readonly string[],
 ): Caller {
   const host = header("host") ?? "";
-  const direct = { address: plain(peer), isHttps: false, host };
+  const direct = { address: plain(peer), isHttps: false, host, isLocal: isLocal(peer, header) };
   if (!isInRanges(peer, trustedProxies)) return direct;
   // No hop is skipped because it cannot be read: the one before it is what the client claims.
   const hops = (header("x-forwarded-for") ?? "").split(",").map(addressOf);
@@ -111,7 +129,7 @@ export function identifyCaller(
   const client = parseAddress(hop) === undefined ? peer : hop;
   const proto = (header("x-forwarded-proto") ?? "").split(",").at(-1)?.trim().toLowerCase();
   const forwardedHost = (header("x-forwarded-host") ?? "").split(",").at(-1)?.trim();
-  return { address: plain(client), isHttps: proto === "https", host: forwardedHost || host };
+  return { ...direct, address: plain(client), isHttps: proto === "https", host: forwardedHost || host };
 }
 
 /** A hop without the port that some proxies add: `1.2.3.4:5678`, `[::1]:5678`. */

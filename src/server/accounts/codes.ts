@@ -91,7 +91,7 @@ export function spendUse(tools: CodeTools, ref: CodeRef, text: string): Promise<
   return spendCode(tools.db, queryOf(tools, ref, text));
 }
 
-/** Takes the code of a subject away, whatever it is. */
-export function dropCode(tools: CodeTools, ref: CodeRef): Promise<void> {
-  return deleteCode(tools.db, keyOf(tools, ref));
+/** Takes the code of a subject away, in the caller's transaction. Returns false when there is none, or another took it. */
+export function dropCode(tools: CodeTools, tx: Db, ref: CodeRef): Promise<boolean> {
+  return deleteCode(tx, keyOf(tools, ref));
 }

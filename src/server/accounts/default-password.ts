@@ -6,6 +6,15 @@ import type { Db } from "#server/store/db.ts";
 import { findRootPassword } from "#server/store/users.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 
+/**
+ * The password that ships lets a super administrator in from the server's own machine alone: an address that only this machine
+ * listens on is reached from elsewhere too, through a proxy or a page that was rebound to it (reliability A10, contract 2.2).
+ * Asked of a login whose password was right.
+ */
+export function isShippedFromAfar(login: { password: string; role: number; isLocal: boolean }): boolean {
+  return login.password === DEFAULT_PASSWORD && login.role >= Role.root && !login.isLocal;
+}
+
 export interface DefaultPassword {
   /** As of the last check. */
   isInUse(): boolean;

@@ -3,6 +3,7 @@
 import { authApi } from "#contract/auth.ts";
 import { verifyTurnstile } from "#server/egress/turnstile.ts";
 import { faults } from "#server/errors.ts";
+import type { Db } from "#server/store/db.ts";
 import type { Tools } from "#server/tools.ts";
 import { type CodeTools, dropCode, issueCode, spendUse } from "./codes.ts";
 
@@ -13,8 +14,6 @@ export interface Visit {
   /** The `turnstile` of the query; "" = none. */
   readonly proof: string;
   readonly address: string;
-  /** The host the browser asked for. */
-  readonly host: string;
   readonly browserId: string | undefined;
 }
 
@@ -23,29 +22,43 @@ type HumanTools = CodeTools & Pick<Tools, "options" | "egress" | "config" | "eve
 /** Longer ones are not Turnstile's. */
 const MAX_PROOF = 2048;
 
-/** Lets a call pass when the check is off or its proof is good. Throws: a refusal. */
-export async function confirmHuman(tools: HumanTools, visit: Visit): Promise<void> {
-  if (!tools.options.get("TurnstileCheckEnabled")) return;
-  if (visit.path === authApi.register.path && (await hasCredit(tools, visit.browserId))) return;
-  if (visit.proof === "") throw faults.refused("请先完成人机验证");
+const MISSING = "请先完成人机验证";
+
+/**
+ * Lets a call pass when the check is off or its proof is good. Returns whether it lives on a credit instead, which the call
+ * has to take together with what it does. Throws: a refusal.
+ */
+export async function confirmHuman(tools: HumanTools, visit: Visit): Promise<boolean> {
+  if (!tools.options.get("TurnstileCheckEnabled")) return false;
+  if (visit.path === authApi.register.path && (await hasCredit(tools, visit.browserId))) return true;
+  if (visit.proof === "") throw faults.refused(MISSING);
+  if (isSiteUnnamed(tools)) {
+    tools.events.humanRefused({ reason: "ServerAddress is empty", address: visit.address });
+    throw faults.refused("人机验证暂不可用：请管理员先填写“服务器地址”");
+  }
   const reason = visit.proof.length > MAX_PROOF ? "too long" : await findFlaw(tools, visit);
-  if (reason === undefined) return;
+  if (reason === undefined) return false;
   tools.events.humanRefused({ reason, address: visit.address });
   throw faults.refused("人机验证未通过，请重试", reason);
 }
 
 /**
  * Remembers that the browser was found human when an e-mail code was sent to it: a proof counts once, and the registration
- * that follows has none left. Ten minutes, a few tries, ended by `endCredit`.
+ * that follows has none left. Ten minutes, a few tries, ended by `takeCredit`.
  */
 export async function grantCredit(tools: HumanTools, browserId: string): Promise<void> {
   if (!tools.options.get("TurnstileCheckEnabled")) return;
   await issueCode(tools, { purpose: "human", subject: browserId }, { text: browserId });
 }
 
-/** One registration per credit. */
-export async function endCredit(tools: CodeTools, browserId: string | undefined): Promise<void> {
-  if (browserId !== undefined) await dropCode(tools, { purpose: "human", subject: browserId });
+/**
+ * Takes the credit that a registration lives on, in the transaction of the account: of several that began on one credit, one
+ * makes an account (reliability A21). Throws: a refusal when it is taken.
+ */
+export async function takeCredit(tools: CodeTools, tx: Db, browserId: string | undefined): Promise<void> {
+  const isTaken =
+    browserId !== undefined && (await dropCode(tools, tx, { purpose: "human", subject: browserId }));
+  if (!isTaken) throw faults.refused(MISSING);
 }
 
 async function hasCredit(tools: HumanTools, browserId: string | undefined): Promise<boolean> {
@@ -61,18 +74,20 @@ async function findFlaw(tools: HumanTools, visit: Visit): Promise<string | undef
     address: visit.address,
   });
   if (!answer.isGood) return answer.reason;
-  if (answer.hostname !== "" && answer.hostname !== hostNameOf(tools, visit))
+  if (answer.hostname !== new URL(tools.options.get("ServerAddress")).hostname)
     return "solved for another host";
+  // Consoles of the family name no action.
   if (answer.action !== "" && !actionsOf(visit.path).includes(answer.action))
     return "solved for another action";
   return undefined;
 }
 
-/** The site's own name: that of ServerAddress, or the one asked for while none is set. */
-function hostNameOf({ options }: HumanTools, visit: Visit): string {
-  const address = options.get("ServerAddress");
-  const url = address === "" ? `http://${visit.host}` : address;
-  return URL.canParse(url) ? new URL(url).hostname : "";
+/**
+ * The check is on, but nothing says whose proofs are ours: the name that a caller asks for is the caller's to choose
+ * (reliability Z12). Options refuse it; an older database may hold it. Until it has a name nobody passes.
+ */
+export function isSiteUnnamed({ options }: Pick<HumanTools, "options">): boolean {
+  return options.get("TurnstileCheckEnabled") && options.get("ServerAddress") === "";
 }
 
 /** A widget names its action after the call it is for; the one of the registration page serves both of its calls. */

@@ -27,9 +27,9 @@ export interface Logins {
   confirm(asked: { userId: number; password: string; stored: string; address: string }): Promise<boolean>;
 }
 
-/** Who came in, or why not; `known` is the account that somebody tried to come in as. */
+/** Who came in by which hash, or why not; `known` is the account that somebody tried to come in as. */
 export type Verified =
-  | { readonly isIn: true; readonly user: UserRow }
+  | { readonly isIn: true; readonly user: UserRow; readonly hash: string }
   | {
       readonly isIn: false;
       readonly reason: "unknown" | "password" | "disabled";
@@ -63,10 +63,16 @@ export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; eve
     if (!user) return { isIn: false, reason: "unknown", known: undefined };
     if (!isRight) return { isIn: false, reason: "password", known: user };
     if (user.status !== UserStatus.enabled) return { isIn: false, reason: "disabled", known: user };
-    if (stored && isOutdatedHash(stored)) {
-      await replacePassword(db, user.id, { before: stored, after: await hashPassword(password) });
-    }
-    return { isIn: true, user };
+    const hash = await renewed(user.id, stored ?? "", password);
+    // Somebody changed it meanwhile: perhaps another login of the same owner, to another hash of the same password.
+    return hash === undefined ? judge(user, password) : { isIn: true, user, hash };
+  }
+
+  /** The hash that a right password is kept as from now on; undefined when it was changed meanwhile. */
+  async function renewed(userId: number, stored: string, password: string): Promise<string | undefined> {
+    if (!isOutdatedHash(stored)) return stored;
+    const after = await hashPassword(password);
+    return (await replacePassword(db, userId, { before: stored, after })) ? after : undefined;
   }
 
   return {

@@ -13,8 +13,15 @@ import { codeRef, codeWrong, type VerificationTools } from "./verification.ts";
 
 export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "options">;
 
-/** Makes an account and returns its id. Throws: one refusal per rule. */
-export async function register(tools: RegisterTools, draft: Registration): Promise<number> {
+/**
+ * Makes an account and returns its id. `beside` is done in the transaction of the insert, and undoes it by throwing.
+ * Throws: one refusal per rule.
+ */
+export async function register(
+  tools: RegisterTools,
+  draft: Registration,
+  beside: (tx: Tools["db"]) => Promise<void>,
+): Promise<number> {
   const { username, password, verification_code: code } = draft;
   if (isTooCommon(password, [username, tools.options.get("SystemName")]))
     throw faults.refused("这个密码太容易被猜到，请换一个");
@@ -31,9 +38,12 @@ export async function register(tools: RegisterTools, draft: Registration): Promi
     wechatId: "",
     affCode: draft.aff_code,
   };
-  const takeCode = async (tx: Tools["db"]) =>
-    email === "" || (await redeemCode(tools, tx, ref, code)) !== undefined;
-  const userId = await createAccount(tools, account, takeCode).catch(async (error) => {
+  const takeProofs = async (tx: Tools["db"]) => {
+    if (email !== "" && (await redeemCode(tools, tx, ref, code)) === undefined) return false;
+    await beside(tx);
+    return true;
+  };
+  const userId = await createAccount(tools, account, takeProofs).catch(async (error) => {
     if (!isTaken(error)) throw error;
     const isNameTaken = (await findUserByName(tools.db, username)) !== undefined;
     throw faults.refused(isNameTaken ? "用户名已被使用" : "该邮箱已被其他账户绑定");

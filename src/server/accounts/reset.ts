@@ -67,8 +67,10 @@ export function createResets(tools: ResetTools): Resets {
       const hash = await hashPassword(password);
       const isDone = await tools.db.transaction().execute(async (tx) => {
         if (!(await redeemCode(tools, tx, refOf(user.id), token))) return false;
+        // The row first: a login that holds it has its session by then, and none can follow (reliability A06).
+        const isThere = await updateUserProfile(tx, user.id, { password: hash, access_token_hash: null });
         await deleteSessionsOfUser(tx, user.id);
-        return updateUserProfile(tx, user.id, { password: hash, access_token_hash: null });
+        return isThere;
       });
       if (!isDone) throw faults.refused(REFUSAL);
       await tools.coord.publish("users", String(user.id));

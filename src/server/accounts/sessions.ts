@@ -1,15 +1,16 @@
 // Console sessions: opaque ids whose hash alone is stored; idle and absolute lifetimes (reliability A01–A06).
+import { UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import { randomId, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import {
   deleteExpiredSessions,
   deleteSession,
-  deleteSessionsOfUser,
   findSession,
   insertSession,
   touchSession,
 } from "#server/store/sessions.ts";
+import { holdUser, type SeenColumns } from "#server/store/users.ts";
 
 /** Absolute lifetime: 30 days (reliability A05). */
 export const SESSION_MAX_SEC = 30 * 24 * 3600;
@@ -18,34 +19,36 @@ const IDLE_SEC = 7 * 24 * 3600;
 const TOUCH_SEC = 60;
 
 export interface Sessions {
-  /** Opens a session and returns its id, the cookie's value. */
-  start(userId: number): Promise<string>;
+  /**
+   * Opens a session and returns its id, the cookie's value; undefined when the account is not enabled or no longer as it was
+   * when somebody proved to be its owner: who changes it ends the sessions there are, and none may come after (reliability
+   * A06). `beside` is written in the same transaction.
+   */
+  start(userId: number, proven: SeenColumns, beside?: (tx: Db) => Promise<void>): Promise<string | undefined>;
   /** The user of a living session. */
   find(id: string): Promise<number | undefined>;
   /** When a living session of this user began, in seconds. */
   startOf(id: string, userId: number): Promise<number | undefined>;
   end(id: string): Promise<void>;
-  /** Ends every session of a user, except one when given. */
-  endAll(userId: number, exceptId?: string): Promise<void>;
 }
 
 export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets }): Sessions {
   const { db, clock, secrets } = deps;
   return {
-    async start(userId) {
+    async start(userId, proven, beside) {
       const id = randomId();
       const nowSec = clock.seconds();
       await deleteExpiredSessions(db, {
         createdBefore: nowSec - SESSION_MAX_SEC,
         seenBefore: nowSec - IDLE_SEC,
       });
-      await insertSession(db, {
-        id_hash: secrets.hash(id),
-        user_id: userId,
-        created_at: nowSec,
-        last_seen: nowSec,
+      const session = { id_hash: secrets.hash(id), user_id: userId, created_at: nowSec, last_seen: nowSec };
+      return db.transaction().execute(async (tx) => {
+        if (!(await holdUser(tx, userId, { ...proven, status: UserStatus.enabled }))) return undefined;
+        await insertSession(tx, session);
+        await beside?.(tx);
+        return id;
       });
-      return id;
     },
     async find(id) {
       const hash = secrets.hash(id);
@@ -64,7 +67,5 @@ export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets })
       return session?.user_id === userId ? session.created_at : undefined;
     },
     end: (id) => deleteSession(db, secrets.hash(id)),
-    endAll: (userId, exceptId) =>
-      deleteSessionsOfUser(db, userId, exceptId === undefined ? undefined : secrets.hash(exceptId)),
   };
 }

@@ -1,5 +1,7 @@
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
+import { hashPassword } from "#server/secrets.ts";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { seedPassword, seedPeople, seedUser } from "#test/seed.ts";
@@ -215,13 +217,67 @@ describe.each(databases)("login and sessions on $name", (database) => {
   });
 });
 
+const SHIPPED =
+  "超级管理员仍在使用默认密码，只能从服务器本机登录。请在服务器上打开 http://127.0.0.1:端口（远程可用 SSH 隧道转发该端口），登录并修改密码后，再从其他地址登录";
+
+describe("the password that ships", () => {
+  let app: TestApp;
+  let url: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { TRUSTED_PROXIES: "10.0.0.0/8" } });
+    url = await app.listen();
+  });
+  afterAll(() => app.close());
+
+  /** Over a real connection, with a Host that fetch would not let us send. */
+  function logIn(headers: Record<string, string>, login = { username: "root", password: "123456" }) {
+    return new Promise<{ message: string; cookies: string[] }>((resolve, reject) => {
+      const call = request(`${url}/api/user/login`, { method: "POST", headers }, async (reply) => {
+        let text = "";
+        for await (const chunk of reply.setEncoding("utf8")) text += chunk;
+        resolve({ message: JSON.parse(text).message, cookies: reply.headers["set-cookie"] ?? [] });
+      });
+      call.once("error", reject).end(JSON.stringify(login));
+    });
+  }
+
+  test.each([
+    ["a page rebound to this machine", { host: "rebind.example:3000" }],
+    ["a proxy that passes the name on", { host: "gate.example" }],
+    ["a proxy that says whom it speaks for", { "x-forwarded-for": "203.0.113.9" }],
+    ["a proxy that says it in one word", { forwarded: "for=203.0.113.9" }],
+    ["a proxy that names its host", { "x-forwarded-host": "gate.example" }],
+    ["nginx's usual header", { "x-real-ip": "203.0.113.9" }],
+    ["a name that begins like ours", { host: "localhost.evil.example" }],
+  ])("lets root in from this machine, not through %s", async (_, headers) => {
+    expect(await logIn(headers)).toEqual({ message: SHIPPED, cookies: [] });
+  });
+
+  test("is no secret from who is at this machine, and another password has no such bound", async () => {
+    const { port } = new URL(url);
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]) {
+      const { message, cookies } = await logIn({ host });
+      expect({ message, count: cookies.length }).toEqual({ message: "", count: 1 });
+    }
+    const alice = await seedUser(app.ctx, "alice");
+    const far = { host: "gate.example" };
+    expect((await logIn(far, alice)).cookies).toHaveLength(1);
+    await updateUserProfile(app.ctx.db, 1, { password: await hashPassword(seedPassword) });
+    expect((await logIn(far, { username: "root", password: seedPassword })).cookies).toHaveLength(1);
+    expect((await logIn(far)).message).toBe("账号或密码不正确，或账户已停用");
+  });
+});
+
 test("behind a trusted https proxy the cookie has the __Host- prefix and the plain one does not count", async () => {
-  const app = await createTestApp({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  const app = await createTestApp({
+    env: { TRUSTED_PROXIES: "127.0.0.1", INITIAL_ROOT_PASSWORD: seedPassword },
+  });
   const https = { "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9" };
   const response = await app.request("/api/user/login", {
     method: "POST",
     headers: https,
-    body: JSON.stringify({ username: "root", password: "123456" }),
+    body: JSON.stringify({ username: "root", password: seedPassword }),
   });
   const header = response.headers.get("set-cookie") ?? "";
   expect(header).toMatch(/^__Host-session=[\w-]{43}; .*Secure/);

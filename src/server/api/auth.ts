@@ -1,23 +1,33 @@
 // Handlers: coming in and going out, registration, e-mail codes, password reset (contract 3.3, 4).
 import type { authApi } from "#contract/auth.ts";
-import { endCredit, grantCredit } from "#server/accounts/human.ts";
+import { isShippedFromAfar } from "#server/accounts/default-password.ts";
+import { grantCredit, takeCredit } from "#server/accounts/human.ts";
 import { register } from "#server/accounts/register.ts";
 import { sendCode } from "#server/accounts/verification.ts";
+import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import type { UserRow } from "#server/store/users.ts";
 import { audit } from "./audit-trail.ts";
-import type { Handlers } from "./call.ts";
+import type { Call, Handlers } from "./call.ts";
 import { auditRefusal, signIn } from "./sign-in.ts";
 
 export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
   async login(ctx, call) {
-    const { body, address } = call;
+    const { body, address, isLocal } = call;
     if (!ctx.options.get("PasswordLoginEnabled")) {
       ctx.events.loginFailed({ reason: "closed", address });
       throw faults.refused("当前未开放密码登录");
     }
     const verified = await ctx.logins.verify({ ...body, address });
-    if (verified.isIn) return signIn(ctx, call, "password", verified.user);
-    await auditRefusal(ctx, call, { ...verified, via: "password" });
+    if (verified.isIn) {
+      const { user, hash } = verified;
+      if (isShippedFromAfar({ ...body, ...user, isLocal })) await refuseShipped(ctx, call, user);
+      const signedIn = await signIn(ctx, call, { via: "password", user, proven: { password: hash } });
+      if (signedIn) return signedIn;
+      ctx.events.loginFailed({ reason: "changed", address });
+    }
+    const refusal = verified.isIn ? { reason: "changed", known: verified.user } : verified;
+    await auditRefusal(ctx, call, { ...refusal, via: "password" });
     throw faults.refused("账号或密码不正确，或账户已停用");
   },
 
@@ -32,9 +42,10 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
   },
 
   async register(ctx, call) {
-    const { body, address, session } = call;
-    const userId = await register(ctx, body);
-    await endCredit(ctx, session.browserId);
+    const { body, address, session, onCredit } = call;
+    const userId = await register(ctx, body, async (tx) => {
+      if (onCredit) await takeCredit(ctx, tx, session.browserId);
+    });
     ctx.events.accountCreated({ userId, via: "password", address });
     const actor = { id: userId, username: body.username };
     await audit(ctx, ctx.db, { ...call, actor }, { action: "auth.register", target: userId });
@@ -59,3 +70,12 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
     return password;
   },
 };
+
+/** Throws: always; what to do stands in the sentence, since there is no other way in. */
+async function refuseShipped(ctx: Context, call: Call<typeof authApi.login>, user: UserRow): Promise<never> {
+  ctx.events.loginFailed({ reason: "shipped", address: call.address });
+  await auditRefusal(ctx, call, { via: "password", reason: "shipped password from afar", known: user });
+  throw faults.refused(
+    "超级管理员仍在使用默认密码，只能从服务器本机登录。请在服务器上打开 http://127.0.0.1:端口（远程可用 SSH 隧道转发该端口），登录并修改密码后，再从其他地址登录",
+  );
+}

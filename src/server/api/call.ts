@@ -30,6 +30,10 @@ export interface Call<E extends Endpoint> extends InputOf<E> {
   readonly requestId: string;
   /** Address of the client. */
   readonly address: string;
+  /** The call passed the human check on the credit of an earlier one. */
+  readonly onCredit: boolean;
+  /** The client is on the server's own machine. */
+  readonly isLocal: boolean;
   /** The Idempotency-Key header, hashed together with caller and endpoint; undefined = none was sent. */
   readonly idempotencyKey: string | undefined;
   readonly session: SessionHandle;

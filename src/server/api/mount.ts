@@ -33,7 +33,7 @@ export const STRICT_TRANSPORT = "max-age=31536000";
 /** What the node listener hands over; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
-  Variables: { requestId: string; caller: Caller };
+  Variables: { requestId: string; caller: Caller; onCredit: boolean };
 }
 type Http = HonoContext<Env>;
 
@@ -141,7 +141,7 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
   const actor = await admit(ctx, http, endpoint);
   refuseClosed(ctx, endpoint);
-  if (endpoint.turnstile) await confirmHuman(ctx, visitOf(http, endpoint));
+  http.set("onCredit", endpoint.turnstile === true && (await confirmHuman(ctx, visitOf(http, endpoint))));
   return actor;
 }
 
@@ -187,9 +187,9 @@ function onlyUnexpected(error: unknown): undefined {
 
 /** What the human check needs to know of a call. */
 function visitOf(http: Http, endpoint: Endpoint): Visit {
-  const { address, host } = http.var.caller;
+  const { address } = http.var.caller;
   const proof = http.req.query("turnstile") ?? "";
-  return { path: endpoint.path, proof, address, host, browserId: sessionHandle(http).browserId };
+  return { path: endpoint.path, proof, address, browserId: sessionHandle(http).browserId };
 }
 
 /** Session first, then access token (contract 2.5). Throws: 401 without either, 200 for an unknown access token. */
@@ -214,6 +214,8 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     actor,
     requestId: http.var.requestId,
     address: http.var.caller.address,
+    isLocal: http.var.caller.isLocal,
+    onCredit: http.var.onCredit,
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),

@@ -85,7 +85,7 @@ describe.each(databases)("options on $name", (database) => {
     ["EmailDomainWhitelist", "a.com,a.com", "邮箱域名白名单不能有空项或重复项"],
     ["GitHubOAuthEnabled", "true", "请先填写“GitHub Client ID”"],
     ["WeChatAuthEnabled", "true", "请先填写“WeChat Server 服务器地址”"],
-    ["TurnstileCheckEnabled", "true", "请先填写“Turnstile Site Key”"],
+    ["TurnstileCheckEnabled", "true", "请先填写“服务器地址”"],
     ["PasswordLoginEnabled", "false", "至少要保留一种登录方式"],
   ])("%s = %s is refused: %s", async (key, value, message) => {
     const before = await read(key);
@@ -94,11 +94,14 @@ describe.each(databases)("options on $name", (database) => {
   });
 
   test("a switch needs all it needs, and what it needs cannot go while it is on", async () => {
+    await put("ServerAddress", "https://gate.example");
+    expect((await put("TurnstileCheckEnabled", "true")).message).toBe("请先填写“Turnstile Site Key”");
     await put("TurnstileSiteKey", "site");
     expect((await put("TurnstileCheckEnabled", "true")).message).toBe("请先填写“Turnstile Secret Key”");
     await put("TurnstileSecretKey", "secret");
     expect((await put("TurnstileCheckEnabled", "true")).success).toBe(true);
-    expect((await put("TurnstileSiteKey", "")).message).toBe("请先关闭“启用 Turnstile 用户校验”");
+    for (const key of ["TurnstileSiteKey", "ServerAddress"])
+      expect((await put(key, "")).message).toBe("请先关闭“启用 Turnstile 用户校验”");
     await put("TurnstileCheckEnabled", "false");
     expect((await put("TurnstileSiteKey", "")).success).toBe(true);
   });

@@ -76,7 +76,7 @@ async function write(
 const NEEDS: Partial<Record<OptionKey, readonly OptionKey[]>> = {
   GitHubOAuthEnabled: ["GitHubClientId", "GitHubClientSecret"],
   WeChatAuthEnabled: ["WeChatServerAddress", "WeChatServerToken"],
-  TurnstileCheckEnabled: ["TurnstileSiteKey", "TurnstileSecretKey"],
+  TurnstileCheckEnabled: ["ServerAddress", "TurnstileSiteKey", "TurnstileSecretKey"],
   EmailDomainRestrictionEnabled: ["EmailDomainWhitelist"],
 };
 

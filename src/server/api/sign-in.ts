@@ -1,8 +1,8 @@
 // The end of every login: a new session and the user as the family's clients expect it, or a refusal. Both are in the trail.
 import type { User } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
-import { AppError } from "#server/errors.ts";
-import type { UserRow } from "#server/store/users.ts";
+import { AppError, faults } from "#server/errors.ts";
+import type { SeenColumns, UserRow } from "#server/store/users.ts";
 import { type ActCall, audit, somebody } from "./audit-trail.ts";
 import type { SessionHandle } from "./call.ts";
 import { blankUser } from "./users.ts";
@@ -17,18 +17,31 @@ export interface Visit {
   readonly requestId: string;
 }
 
-/** Opens a session for a user who has proven to be one. Data: five fields, all others zero (contract 3.3). */
-export async function signIn(ctx: Context, visit: Visit, via: Via, user: UserRow): Promise<User> {
+/** Somebody who has proven to be a user, and the columns of the account that the proof rests on. */
+export interface Entrant {
+  readonly via: Via;
+  readonly user: UserRow;
+  readonly proven: SeenColumns;
+}
+
+/**
+ * Opens a session for a user who has proven to be one; undefined when the account was changed since, so that the proof no
+ * longer counts (reliability A06). Data: five fields, all others zero (contract 3.3).
+ */
+export async function signIn(
+  ctx: Context,
+  visit: Visit,
+  { via, user, proven }: Entrant,
+): Promise<User | undefined> {
   const { session, address, requestId } = visit;
+  const act = { action: "auth.login", target: user.id, detail: { via } };
+  const sessionId = await ctx.sessions.start(user.id, proven, (tx) =>
+    audit(ctx, tx, { actor: user, address, requestId }, act),
+  );
+  if (sessionId === undefined) return undefined;
   // A session that was there before is not carried on (reliability A04).
   if (session.id !== undefined) await ctx.sessions.end(session.id);
-  await audit(
-    ctx,
-    ctx.db,
-    { actor: user, address, requestId },
-    { action: "auth.login", target: user.id, detail: { via } },
-  );
-  session.set(await ctx.sessions.start(user.id));
+  session.set(sessionId);
   ctx.events.loginDone({ userId: user.id, address });
   const { id, username, display_name, role, status } = user;
   return { ...blankUser, id, username, display_name, role, status };
@@ -38,18 +51,22 @@ export async function signIn(ctx: Context, visit: Visit, via: Via, user: UserRow
 export async function signInBy(
   ctx: Context,
   visit: Visit,
-  via: Via,
+  via: "github" | "wechat",
   prove: () => Promise<UserRow>,
 ): Promise<User> {
-  let user: UserRow;
   try {
-    user = await prove();
+    const user = await prove();
+    const identity = `${via}_id` as const;
+    const { role, external_login } = user;
+    const proven = { [identity]: user[identity], role, external_login };
+    const signedIn = await signIn(ctx, visit, { via, user, proven });
+    if (signedIn === undefined) throw faults.refused("该账户刚被修改，请重新登录");
+    return signedIn;
   } catch (error) {
     if (error instanceof AppError && error.status < 429)
       await auditRefusal(ctx, visit, { via, reason: error.publicMessage });
     throw error;
   }
-  return signIn(ctx, visit, via, user);
 }
 
 /** Writes down a login that was refused. `known` is the account somebody tried; what was typed is nowhere kept. */

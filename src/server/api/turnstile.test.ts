@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
+import { banner } from "#server/main/banner.ts";
 import { createTestApp, databases, type TestApp } from "#test/app.ts";
 import { startTurnstile, type TurnstileEmulator } from "#test/service-emulators.ts";
 import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
 import { type Visitor, visit } from "#test/visitor.ts";
 
 const MISSING = "请先完成人机验证";
+const SITE = "http://localhost:3000";
 const FAILED = "人机验证未通过，请重试";
 
 describe.each(databases)("the human check on $name", (database) => {
@@ -25,6 +27,7 @@ describe.each(databases)("the human check on $name", (database) => {
       clock,
       env: { TRUSTED_PROXIES: "127.0.0.1", TURNSTILE_URL: turnstile.url },
     });
+    await app.ctx.options.set("ServerAddress", SITE);
     await app.ctx.options.set("TurnstileSiteKey", "site-key");
     await app.ctx.options.set("TurnstileSecretKey", turnstile.secret);
     await app.ctx.options.set("TurnstileCheckEnabled", "true");
@@ -39,7 +42,7 @@ describe.each(databases)("the human check on $name", (database) => {
   });
   afterEach(async () => {
     turnstile.hang = false;
-    await app.ctx.options.set("ServerAddress", "");
+    await app.ctx.options.set("ServerAddress", SITE);
     await app.ctx.options.set("EmailVerificationEnabled", "false");
     clock.advance(3_600_000);
   });
@@ -90,10 +93,31 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await register(visit(app), turnstile.solve({ hostname: "evil.example" }))).message).toBe(FAILED);
     expect((await register(visit(app), turnstile.solve({ action: "login" }))).message).toBe(FAILED);
     expect((await register(visit(app), turnstile.solve({ action: "register" }))).success).toBe(true);
-    // Where the site has a name, the name that the visitor asks for does not count.
+    // Nor is one of nowhere good, and the name that the visitor asks for does not count.
+    expect((await register(visit(app), turnstile.solve({ hostname: "" }))).message).toBe(FAILED);
+    const path = `/api/user/register?turnstile=${turnstile.solve({ hostname: "evil.example" })}`;
+    const draft = { username: `human${++count}`, password: "harbour-lamp-9" };
+    const forged = await visit(app).call("POST", path, draft, { host: "evil.example" });
+    expect(forged.message).toBe(FAILED);
     await app.ctx.options.set("ServerAddress", "https://gate.example");
     expect((await register(visit(app), turnstile.solve())).message).toBe(FAILED);
     expect((await register(visit(app), turnstile.solve({ hostname: "gate.example" }))).success).toBe(true);
+  });
+
+  test("while the site has no name nobody passes, and everybody is told why", async () => {
+    await app.ctx.options.set("ServerAddress", "");
+    const asked = turnstile.heard.length;
+    expect((await register(visit(app), turnstile.solve())).message).toBe(
+      "人机验证暂不可用：请管理员先填写“服务器地址”",
+    );
+    expect(turnstile.heard.length).toBe(asked);
+    // Whoever starts the server reads it too, and can log in: that asks for no proof.
+    expect(banner(app.ctx, null)).toContain("ServerAddress is empty");
+    expect((await visit(app).call("POST", "/api/user/login", { username: "x", password: "y" })).message).toBe(
+      "账号或密码不正确，或账户已停用",
+    );
+    await app.ctx.options.set("ServerAddress", SITE);
+    expect(banner(app.ctx, null)).not.toContain("ServerAddress");
   });
 
   test("the registration after an e-mail code lives on the proof of the code, once, for ten minutes", async () => {
@@ -129,6 +153,26 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await register(clumsy, "", third.draft)).success).toBe(true);
   });
 
+  test("of 8 registrations at once on the proof of one code, one makes an account", async () => {
+    const who = visit(app);
+    const path = `/api/verification?email=eight@example.com&turnstile=${turnstile.solve()}`;
+    expect((await who.call("GET", path)).success).toBe(true);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => register(who, "")));
+    expect(answers.filter(({ success }) => success)).toHaveLength(1);
+    expect(new Set(answers.filter(({ success }) => !success).map(({ message }) => message))).toEqual(
+      new Set([MISSING]),
+    );
+  });
+
+  test("a registration that is refused costs a try of the credit, not the credit", async () => {
+    const who = visit(app);
+    const path = `/api/verification?email=again@example.com&turnstile=${turnstile.solve()}`;
+    expect((await who.call("GET", path)).success).toBe(true);
+    expect((await register(who, "", { username: "root" })).message).toBe("用户名已被使用");
+    expect((await register(who, "")).success).toBe(true);
+    expect((await register(who, "")).message).toBe(MISSING);
+  });
+
   test("a code is never sent on the proof of another", async () => {
     const who = visit(app);
     const proof = turnstile.solve();
@@ -157,6 +201,7 @@ describe.each(databases)("the human check on $name", (database) => {
     ];
     const other = await startHttpEmulator(() => replies.shift());
     const second = await createTestApp({ env: { TURNSTILE_URL: other.url } });
+    await second.ctx.options.set("ServerAddress", SITE);
     await second.ctx.options.set("TurnstileCheckEnabled", "true");
     for (let left = replies.length; left > 0; left -= 1)
       expect((await register(visit(second), "proof")).message).toBe(FAILED);

@@ -7,9 +7,11 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
+import { revokeAccess } from "#server/store/user-acts.ts";
 import {
   findPasswordByUserId,
   getUser,
+  holdUser,
   type UserChange,
   type UserRow,
   updateUserProfile,
@@ -52,40 +54,44 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
   async updateSelf(ctx, call) {
     const { actor, body, session } = call;
     const password = body.password === "" ? undefined : body.password;
+    const renewal = password === undefined ? undefined : await newPassword(ctx, call, password);
     const change: UserChange = {
       // Empty names are skipped, not cleared (contract 3.3).
       ...(body.username ? { username: body.username } : {}),
       ...(body.display_name ? { display_name: body.display_name } : {}),
-      ...(password === undefined ? {} : await newPassword(ctx, call, password)),
+      ...(renewal ? { password: renewal.after } : {}),
     };
+    const keepSession = session.id === undefined ? undefined : ctx.secrets.hash(session.id);
     try {
       await ctx.db.transaction().execute(async (tx) => {
+        if (renewal && !(await holdUser(tx, actor.id, { password: renewal.before })))
+          throw faults.refused("密码刚被修改，请重新登录后再试");
         await updateUserProfile(tx, actor.id, change);
+        if (renewal) await revokeAccess(tx, actor.id, keepSession);
         const detail = { username: change.username, display_name: change.display_name };
-        const act = password === undefined ? "user.updateSelf" : "user.password";
+        const act = renewal ? "user.password" : "user.updateSelf";
         await audit(ctx, tx, call, { action: act, target: actor.id, detail });
       });
     } catch (error) {
       throw isTaken(error) ? faults.refused("用户名已被使用") : error;
     }
-    if (password !== undefined) await ctx.sessions.endAll(actor.id, session.id);
     await ctx.coord.publish("users", String(actor.id));
     return null;
   },
 };
 
-/** The columns of a new password, which ends the access token too (reliability A06). Throws: refusals. */
+/** The hash of a new password and the one it was asked for with. Throws: refusals. */
 async function newPassword(
   ctx: Context,
   { actor, body, address }: Pick<Call<typeof userApi.updateSelf>, "actor" | "body" | "address">,
   password: string,
-): Promise<UserChange> {
+): Promise<{ before: string; after: string }> {
   const stored = (await findPasswordByUserId(ctx.db, actor.id)) ?? "";
   // Who has no password yet, having come in through GitHub, sets a first one.
   if (stored !== "") await confirmPassword(ctx, { actor, body, address }, stored);
   const names = [actor.username, body.username ?? "", ctx.options.get("SystemName")];
   if (isTooCommon(password, names)) throw faults.refused("这个密码太容易被猜到，请换一个");
-  return { password: await hashPassword(password), access_token_hash: null };
+  return { before: stored, after: await hashPassword(password) };
 }
 
 async function confirmPassword(

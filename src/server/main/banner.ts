@@ -1,4 +1,5 @@
 // What the process tells the person who started it: where it listens, how to log in, where the data is, or what is wrong.
+import { isSiteUnnamed } from "#server/accounts/human.ts";
 import type { Context } from "#server/context.ts";
 import { redactText } from "#server/log/texts.ts";
 
@@ -20,6 +21,10 @@ export function banner(ctx: Context, address: Address): string {
     lines.push(`Master key: ${masterKey.file} was made; keep a copy, without it the sealed keys are lost`);
   }
   if (firstStart) lines.push(`First login: ${firstStart.username} / ${passwordText(firstStart)}`);
+  if (isSiteUnnamed(ctx))
+    lines.push(
+      "The human check is on, but ServerAddress is empty: registrations, letters and deletions of accounts are refused until it is set",
+    );
   return lines.join("\n");
 }
 

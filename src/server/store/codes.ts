@@ -89,8 +89,10 @@ export async function guessCode(db: Db, query: CodeQuery): Promise<boolean> {
   return row?.code_hash === query.codeHash;
 }
 
-export async function deleteCode(db: Db, key: string): Promise<void> {
-  await db.deleteFrom("codes").where("key", "=", key).execute();
+/** Takes a code away, whatever it is. Of several that do so at once, one is told true. */
+export async function deleteCode(db: Db, key: string): Promise<boolean> {
+  const result = await db.deleteFrom("codes").where("key", "=", key).executeTakeFirst();
+  return result.numDeletedRows === 1n;
 }
 
 export async function deleteExpiredCodes(db: Db, now: number): Promise<void> {

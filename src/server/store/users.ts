@@ -1,6 +1,6 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
-import type { Db } from "./db.ts";
+import { type Db, isPostgres } from "./db.ts";
 import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { UsersTable } from "./tables.ts";
 
@@ -113,18 +113,39 @@ export async function hasExternalLogin(
   return row !== undefined;
 }
 
-/** Puts another hash of the same password in its place, unless it was changed meanwhile. */
+/** Columns of a user with the values that somebody saw in them when deciding. */
+export type SeenColumns = Partial<
+  Pick<Selectable<UsersTable>, "password" | "status" | "role" | "external_login" | "github_id" | "wechat_id">
+>;
+
+/**
+ * Whether a user still is as somebody saw it, and until the transaction `tx` ends it stays so: a change waits, or was made
+ * before and is seen here.
+ */
+export async function holdUser(tx: Db, id: number, seen: SeenColumns): Promise<boolean> {
+  const query = tx
+    .selectFrom("users")
+    .select("id")
+    .where("id", "=", id)
+    .where((where) => where.and(seen));
+  // On SQLite the transaction itself has the only writer.
+  const row = await (isPostgres(tx) ? query.forUpdate() : query).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Puts another hash of the same password in its place. Returns false when it was changed meanwhile. */
 export async function replacePassword(
   db: Db,
   id: number,
   change: { before: string; after: string },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const result = await db
     .updateTable("users")
     .set({ password: change.after })
     .where("id", "=", id)
     .where("password", "=", change.before)
-    .execute();
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
 }
 
 /** Puts one identity in the place of another, unless it was changed meanwhile. */

@@ -109,7 +109,10 @@ const system: readonly Section[] = [
     text: "Cloudflare 的人机验证，用于注册、发送邮件与注销账户。",
     submit: "保存 Turnstile 设置",
     fields: [
-      { key: "TurnstileCheckEnabled", help: "须先填写下面两项；开启后验证失败的请求会被拒绝。" },
+      {
+        key: "TurnstileCheckEnabled",
+        help: "须先填写下面两项和上面的“服务器地址”，只接受在该域名下完成的验证；开启后验证失败的请求会被拒绝。",
+      },
       { key: "TurnstileSiteKey", help: "公开的站点密钥，会出现在网页里。" },
       { key: "TurnstileSecretKey", help: "服务器用来核对验证结果的密钥。" },
     ],
