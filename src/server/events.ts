@@ -84,9 +84,32 @@ export interface Events {
   backgroundFailed(event: { task: string; error: unknown }): void;
   /** How many balances differed at a check of the books; 0 = none. */
   booksChecked(event: { mismatches: number }): void;
+  /** The trail of acts was checked against its hashes; `brokenId` is the first act that is not as it was written, 0 = none. */
+  trailChecked(event: { checked: number; brokenId: number }): void;
   /** A number that is read whenever /metrics is. */
   measure(name: string, read: () => number): void;
   samples(): readonly Sample[];
+}
+
+/** What checks of the books and of the trail found, and what was left of dead processes. */
+function checkEvents(logger: Logger, counters: Counters) {
+  return {
+    ledgerRecovered(event) {
+      counters.add("tollgate_ledger_recovered_total", "", event.closed);
+      if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
+    },
+    booksDiffer(event) {
+      counters.add("tollgate_books_differ_total", "", event.mismatches);
+      logger.error(event, "balances differ from the ledger");
+    },
+    booksChecked(event) {
+      counters.set("tollgate_ledger_mismatches", event.mismatches);
+    },
+    trailChecked(event) {
+      counters.set("tollgate_audit_trail_broken", event.brokenId === 0 ? 0 : 1);
+      if (event.brokenId !== 0) logger.error(event, "the trail of acts is not as it was written");
+    },
+  } satisfies Partial<Events>;
 }
 
 /** Coming in, new accounts, and the services that help with it. */
@@ -193,6 +216,7 @@ export function createEvents(logger: Logger): Events {
     onRelayDone: relayed.add,
     onChannelFailed: failed.add,
     ...accountEvents(logger, counters),
+    ...checkEvents(logger, counters),
     pricedByFallback(event) {
       logger.warn(event, "a model without a price of its own costs FallbackModelRatio");
     },
@@ -203,20 +227,9 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_rate_limited_total", `limit="${event.limit}"`);
       logger.debug(event, "rate limited");
     },
-    ledgerRecovered(event) {
-      counters.add("tollgate_ledger_recovered_total", "", event.closed);
-      if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
-    },
     rootNotified(event) {
       counters.add("tollgate_notices_total", "");
       logger.warn(event, "notice for the administrator");
-    },
-    booksDiffer(event) {
-      counters.add("tollgate_books_differ_total", "", event.mismatches);
-      logger.error(event, "balances differ from the ledger");
-    },
-    booksChecked(event) {
-      counters.set("tollgate_ledger_mismatches", event.mismatches);
     },
     jobDone(event) {
       counters.add("tollgate_jobs_total", `job="${event.job}"`);

@@ -3,9 +3,13 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
+import { LogType } from "#contract/log.ts";
 import type { Db } from "#server/store/db.ts";
+import { insertLog } from "#server/store/logs.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
 import { type SeededUser, seedUser } from "#test/seed.ts";
+import { newLog } from "#test/stores.ts";
 
 const CHANNEL = {
   type: 1,
@@ -19,17 +23,26 @@ describe.each(databases)("the trail on $name", (database) => {
   let app: TestApp;
   let drop: () => Promise<void>;
   let admin: SeededUser;
+  let upstream: FakeUpstream;
   let db: Db;
 
   beforeAll(async () => {
     const made = await database.create();
     drop = made.drop;
     app = await createTestApp({ databaseUrl: made.url });
+    upstream = await createFakeUpstream();
+    upstream.script((res, asked) =>
+      json(asked.path.includes("/billing/") ? { hard_limit_usd: 5, total_usage: 0 } : chatReply("hi"))(
+        res,
+        asked,
+      ),
+    );
     admin = await seedUser(app.ctx, "admin", { role: 10 });
     db = app.ctx.db;
   });
   afterAll(async () => {
     await app.close();
+    await upstream.close();
     await drop();
   });
 
@@ -94,7 +107,7 @@ describe.each(databases)("the trail on $name", (database) => {
     });
     expect(codes.success).toBe(true);
     const code = (await app.call(admin.who, "GET", "/api/redemption/?size=1")).data[0];
-    await app.call(admin.who, "POST", "/api/channel/", CHANNEL);
+    await app.call(admin.who, "POST", "/api/channel/", { ...CHANNEL, base_url: upstream.url });
     const channel = (await app.call(admin.who, "GET", "/api/channel/?size=1")).data[0];
     const writes: Record<string, object | undefined> = {
       "POST /api/user/": { username: "newcomer", password: "river-stone-42", display_name: "x" },
@@ -106,6 +119,10 @@ describe.each(databases)("the trail on $name", (database) => {
       "DELETE /api/redemption/:id": undefined,
       "POST /api/topup": { user_id: user.id, quota: 5, remark: "x" },
       "POST /api/user/withdrawal": { user_id: user.id, amount: "150", remark: "paid" },
+      "GET /api/channel/test/:id": undefined,
+      "GET /api/channel/test": undefined,
+      "GET /api/channel/update_balance/:id": undefined,
+      "GET /api/channel/update_balance": undefined,
       "POST /api/channel/": CHANNEL,
       "PUT /api/channel/": { id: channel.id, weight: 9 },
       "DELETE /api/channel/disabled": undefined,
@@ -116,7 +133,9 @@ describe.each(databases)("the trail on $name", (database) => {
     const ids: Record<string, number> = { user: gone.id, redemption: code.id, channel: channel.id };
     const endpoints = Object.values(api)
       .flatMap((resource) => Object.values<Endpoint>(resource))
-      .filter(({ level, method }) => ["admin", "root"].includes(level) && method !== "GET")
+      .filter(
+        ({ level, method, mutates }) => ["admin", "root"].includes(level) && (method !== "GET" || mutates),
+      )
       // Asks a provider for its models: a question with a body, which changes nothing.
       .filter(({ path }) => path !== "/api/channel/upstream_models");
     expect(endpoints.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
@@ -129,16 +148,22 @@ describe.each(databases)("the trail on $name", (database) => {
       const answer = await app.call(asRoot, method, target, writes[`${method} ${path}`]);
       expect(answer, `${method} ${path}`).toMatchObject({ success: true });
       const { total, data } = await read("size=1");
-      expect(total, `${method} ${path}`).toBe(before + 1);
+      // A clearing has two: that it began, and what came of it.
+      expect(total, `${method} ${path}`).toBe(before + (path === "/api/log/" ? 2 : 1));
       expect(data[0]).toMatchObject({ actor_name: "root", action: expect.stringMatching(/^[a-z]+\./) });
     }
   });
 
   test("clearing the usage log is an act, and leaves the trail alone", async () => {
     const { total } = await read();
-    await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=9999999999");
-    expect((await read()).total).toBe(total + 1);
-    expect(await newest()).toMatchObject({ action: "log.clear", target: "9999999999" });
+    await insertLog(db, newLog({ type: LogType.consume }));
+    const { data: count } = await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=9999999999");
+    expect(count).toBeGreaterThan(0);
+    expect((await read()).total).toBe(total + 2);
+    expect((await read("size=2")).data).toMatchObject([
+      { action: "log.cleared", target: "9999999999", detail: JSON.stringify({ count }) },
+      { action: "log.clear", target: "9999999999" },
+    ]);
   });
 
   test("pages and filters by actor and by action", async () => {
@@ -161,13 +186,30 @@ describe.each(databases)("the trail on $name", (database) => {
   });
 
   test("an act that cannot be written down does not happen", async () => {
-    const head = await db.selectFrom("audit_head").selectAll().executeTakeFirstOrThrow();
     const before = app.ctx.options.get("SystemName");
-    const { total } = await app.call(asRoot, "GET", "/api/channel/");
+    await app.call(admin.who, "POST", "/api/channel/", { ...CHANNEL, base_url: upstream.url });
+    const { total, data } = await app.call(asRoot, "GET", "/api/channel/");
+    const [channel] = data;
+    // The runs that tests before started end first.
+    for (const name of ["channel-tests", "channel-balances"])
+      await expect.poll(() => app.ctx.coord.lock(name, async () => true)).toBe(true);
+    upstream.journal.length = 0;
     const logs = await app.call(asRoot, "GET", "/api/log/?type=3");
+    const head = await db.selectFrom("audit_head").selectAll().executeTakeFirstOrThrow();
     await db.deleteFrom("audit_head").execute();
     expect((await put("SystemName", "Unwritten")).status).toBe(500);
     expect((await app.call(admin.who, "POST", "/api/channel/", CHANNEL)).status).toBe(500);
+    await insertLog(db, newLog({ type: LogType.consume, content: "stays" }));
+    for (const [method, path] of [
+      ["DELETE", "/api/log/?target_timestamp=9999999999"],
+      ["GET", `/api/channel/test/${channel.id}`],
+      ["GET", "/api/channel/test"],
+      ["GET", `/api/channel/update_balance/${channel.id}`],
+      ["GET", "/api/channel/update_balance"],
+    ] as const)
+      expect((await app.call(admin.who, method, path)).status, path).toBe(500);
+    expect(upstream.journal).toEqual([]);
+    expect(await db.selectFrom("logs").select("id").where("content", "=", "stays").execute()).toHaveLength(1);
     await db.insertInto("audit_head").values(head).execute();
     await app.ctx.options.reload();
     expect(app.ctx.options.get("SystemName")).toBe(before);

@@ -12,6 +12,7 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { UpstreamTarget } from "#server/upstream/plan.ts";
+import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
 import { checkChannel, checkKeys, keyLines } from "./channel-rules.ts";
 
@@ -21,22 +22,29 @@ type Runs = Pick<
 >;
 
 export const channelRuns: Runs = {
-  async test(ctx, { actor, params, query }) {
+  async test(ctx, call) {
+    const { actor, params, query } = call;
     const channel = await getLive(ctx, params.id);
+    await audit(ctx, ctx.db, call, { action: "channel.test", target: channel.id });
     const outcome = await testChannel(ctx, channel, query.model);
     await recordTest(ctx, actor, channel, outcome);
     if (!outcome.ok) throw faults.refused(outcome.message);
     return { data: null, time: outcome.ms / 1000, modelName: outcome.model };
   },
 
-  async testAll(ctx, { actor, query }) {
-    const isStarted = await startChannelTests(ctx, query.scope, actor);
+  async testAll(ctx, call) {
+    const { scope } = call.query;
+    const isStarted = await startChannelTests(ctx, scope, call.actor, () =>
+      audit(ctx, ctx.db, call, { action: "channel.test_all", target: scope }),
+    );
     if (!isStarted) throw faults.refused("已有测试任务在执行");
     return null;
   },
 
-  async updateBalance(ctx, { params }) {
-    const answer = await updateBalance(ctx, await getLive(ctx, params.id));
+  async updateBalance(ctx, call) {
+    const channel = await getLive(ctx, call.params.id);
+    await audit(ctx, ctx.db, call, { action: "channel.update_balance", target: channel.id });
+    const answer = await updateBalance(ctx, channel);
     if (!answer.ok) throw faults.refused(answer.message);
     return { data: null, balance: answer.balance };
   },
@@ -47,8 +55,10 @@ export const channelRuns: Runs = {
     return [...answer.models];
   },
 
-  async updateAllBalances(ctx) {
-    const isStarted = await startBalanceUpdate(ctx);
+  async updateAllBalances(ctx, call) {
+    const isStarted = await startBalanceUpdate(ctx, () =>
+      audit(ctx, ctx.db, call, { action: "channel.update_balance_all", target: "" }),
+    );
     if (!isStarted) throw faults.refused("已有余额更新任务在执行");
     return null;
   },

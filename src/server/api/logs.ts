@@ -48,9 +48,18 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
   async clear(ctx, call) {
     const before = call.query.target_timestamp;
     if (before === 0) throw faults.refused("请指定清理的截止时间");
-    const count = await ctx.coord.lock("log-clearing", () => clearLogs(ctx.db, before, CLEARED));
+    const count = await ctx.coord.lock("log-clearing", async () => {
+      // Batches are transactions of their own: the act is written down before the first, what came of it after the last.
+      await audit(ctx, ctx.db, call, { action: "log.clear", target: before });
+      const cleared = await clearLogs(ctx.db, before, CLEARED);
+      await audit(ctx, ctx.db, call, {
+        action: "log.cleared",
+        target: before,
+        detail: { count: cleared },
+      });
+      return cleared;
+    });
     if (count === undefined) throw faults.refused("已有清理任务在执行");
-    await audit(ctx, ctx.db, call, { action: "log.clear", target: before, detail: { count } });
     return count;
   },
 

@@ -220,6 +220,14 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     };
     expect((await withdraw("99.99")).message).toBe("提现金额不能少于 100 元");
     expect((await withdraw("250.500001")).message).toBe("返现余额不足");
+    // The trail names what was asked for, and that it was not done.
+    const trail = await app.call(asRoot, "GET", "/api/audit/?action=user&size=4");
+    expect(trail.data.map((act: { action: string; detail: string }) => [act.action, act.detail])).toEqual([
+      ["user.amount_refused", '{"what":"withdrawal","outcome":"below_zero"}'],
+      ["user.withdraw", '{"amount":"250.500001","remark":"支付宝"}'],
+      ["user.amount_refused", '{"what":"withdrawal","outcome":"below_least"}'],
+      ["user.withdraw", '{"amount":"99.99","remark":"支付宝"}'],
+    ]);
     for (const amount of ["-100", "1e3", "abc", "", 100, null])
       expect((await withdraw(amount)).success, String(amount)).toBe(false);
     const payment = { "idempotency-key": "alipay-1" };

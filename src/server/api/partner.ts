@@ -12,7 +12,7 @@ import { findUserById, getUser } from "#server/store/users.ts";
 import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
 import { subject } from "./user-admin.ts";
-import { refuseUnbooked, withRemark } from "./user-amounts.ts";
+import { noteRefused, refuseUnbooked, withRemark } from "./user-amounts.ts";
 
 export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
   async topUp(ctx, { actor, body, address, idempotencyKey }) {
@@ -50,6 +50,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
         display: quotaDisplay(ctx.options),
       },
     });
+    await noteRefused(ctx, call, target.id, { what: "topup", outcome: adjusted.outcome });
     refuseUnbooked(adjusted);
     return null;
   },
@@ -76,6 +77,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
         display: quotaDisplay(ctx.options),
       },
     });
+    await noteRefused(ctx, call, target.id, { what: "withdrawal", outcome: changed.outcome });
     if (changed.outcome === "below_least") throw faults.refused("提现金额不能少于 100 元");
     if (changed.outcome === "below_zero") throw faults.refused("返现余额不足");
     refuseUnbooked(changed);

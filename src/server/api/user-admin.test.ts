@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Role, UserStatus } from "#contract/user.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import { asRoot, databases, type Who } from "#test/app.ts";
@@ -223,6 +223,53 @@ describe.each(databases)("administration of users on $name", (database) => {
         [3, "管理员将额度从 ＄2.000000 额度 修改为 ＄0.000000 额度"],
         [3, "管理员将返现余额从 0 元 修改为 12.5 元"],
         [3, "管理员将返现余额从 12.5 元 修改为 0 元"],
+      ]);
+    });
+
+    test("an amount that cannot be booked leaves all of the form undone", async () => {
+      const { id, username } = await person();
+      const trail = () => world.app.call(asRoot, "GET", "/api/audit/?action=user&size=1");
+      const before = (await trail()).total;
+      for (const form of [
+        { quota: 0, original_quota: 500_001 },
+        { quota: 600_000, invite_commission_balance: "0", original_invite_commission_balance: "1" },
+      ])
+        expect(await update({ id, username: "renamed", ...form })).toMatchObject({
+          success: false,
+          message: "余额不足，不能减少这么多",
+        });
+      expect(await rowOf(id)).toMatchObject({ username, quota: 500_000, invite_commission_micro: 0 });
+      expect((await trail()).total).toBe(before);
+    });
+
+    test("one that the user was faster than is told, and the trail says so", async () => {
+      const { id } = await person();
+      const { ledger, db } = world.app.ctx;
+      const adjust = ledger.adjust.bind(ledger);
+      vi.spyOn(ledger, "adjust").mockImplementationOnce(async (order) => {
+        await adjust({ userId: id, kind: "adjust", quota: { target: 5n }, actorId: id, reason: "spent" });
+        return adjust(order);
+      });
+      const commission = { invite_commission_balance: "3", original_invite_commission_balance: "0" };
+      const form = { id, display_name: "新名", quota: 0, original_quota: 500_000, ...commission };
+      expect((await update(form)).message).toBe("余额不足，不能减少这么多；其余修改已保存");
+      expect(await rowOf(id)).toMatchObject({
+        display_name: "新名",
+        quota: 5,
+        invite_commission_micro: 3_000_000,
+      });
+      const acts = await db
+        .selectFrom("audit")
+        .select(["action", "detail"])
+        .where("target", "=", String(id))
+        .orderBy("id")
+        .execute();
+      expect(acts).toEqual([
+        {
+          action: "user.update",
+          detail: '{"display_name":"新名","quota":0,"original_quota":500000,"invite_commission_balance":"3"}',
+        },
+        { action: "user.amount_refused", detail: '{"what":"quota","outcome":"below_zero"}' },
       ]);
     });
 

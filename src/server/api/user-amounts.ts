@@ -5,9 +5,10 @@ import { microOf } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import type { LogNote } from "#server/money/partner-operations.ts";
+import { balanceFault } from "#server/money/rules-booking.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import type { UserChange, UserRow } from "#server/store/users.ts";
-import type { ActCall } from "./audit-trail.ts";
+import { type ActCall, audit } from "./audit-trail.ts";
 
 /** undefined = none. */
 type AmountChange = { readonly delta: bigint } | { readonly target: bigint } | undefined;
@@ -18,9 +19,9 @@ export interface AmountChanges {
   readonly micro: AmountChange;
 }
 
-/** What the amounts in a form mean for the balances of a user. */
+/** What the amounts in a form mean for the balances of a user. Throws: a refusal when these cannot become that. */
 export function amountChanges(body: UserUpdate, target: UserRow): AmountChanges {
-  return {
+  const amounts = {
     quota: amountChange(units(body.quota), units(body.original_quota), BigInt(target.quota)),
     micro: amountChange(
       micro(body.invite_commission_balance),
@@ -28,6 +29,16 @@ export function amountChanges(body: UserUpdate, target: UserRow): AmountChanges 
       BigInt(target.invite_commission_micro),
     ),
   };
+  refuseUnbooked({ outcome: foreseen(amounts.quota, BigInt(target.quota)) });
+  refuseUnbooked({ outcome: foreseen(amounts.micro, BigInt(target.invite_commission_micro)) });
+  return amounts;
+}
+
+/** What the bank will answer if nobody is faster. */
+function foreseen(change: AmountChange, current: bigint): string {
+  if (change === undefined) return "done";
+  const after = "target" in change ? change.target : current + change.delta;
+  return balanceFault(current, after) ?? "done";
 }
 
 function units(value: number | undefined): bigint | undefined {
@@ -49,30 +60,53 @@ function amountChange(
   return given === current ? undefined : { target: given };
 }
 
-/** Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. Throws: refusals. */
+/**
+ * Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. The trail has the edit by
+ * then; it is told of what the bank refused after all. Throws: a refusal then, which says that the rest is done.
+ */
 export async function pay(
   ctx: Context,
-  { actor }: ActCall,
+  call: ActCall,
   order: { target: UserRow; remark: string; amounts: AmountChanges },
 ): Promise<void> {
   const { target, remark, amounts } = order;
+  const { actor } = call;
   const note = (content: string): LogNote => ({
     type: LogType.manage,
     content: withRemark(content, remark),
     display: quotaDisplay(ctx.options),
   });
   const by = { userId: target.id, actorId: actor.id };
+  const refused: string[] = [];
+  const hear = async (what: string, outcome: string) => {
+    await noteRefused(ctx, call, target.id, { what, outcome });
+    const refusal = REFUSALS.get(outcome);
+    if (refusal !== undefined) refused.push(refusal);
+  };
   if (amounts.quota) {
     const reason = remark || "管理员修改额度";
     const log = note("管理员将额度从 {before} 修改为 {after}");
-    refuseUnbooked(await ctx.ledger.adjust({ ...by, kind: "adjust", quota: amounts.quota, reason, log }));
+    const change = { ...by, kind: "adjust", quota: amounts.quota, reason, log } as const;
+    await hear("quota", (await ctx.ledger.adjust(change)).outcome);
   }
   if (amounts.micro) {
     const reason = remark || "管理员修改返现余额";
     const log = note("管理员将返现余额从 {before} 修改为 {after}");
     const change = { ...by, kind: "commission-adjust", micro: amounts.micro, reason, log } as const;
-    refuseUnbooked(await ctx.ledger.changeCommission(change));
+    await hear("invite_commission_balance", (await ctx.ledger.changeCommission(change)).outcome);
   }
+  if (refused.length > 0) throw faults.refused(`${refused.join("；")}；其余修改已保存`);
+}
+
+/** Tells the trail when the bank did not do what the row before says: its rows come first (reliability Z13). */
+export async function noteRefused(
+  ctx: Context,
+  call: ActCall,
+  target: number,
+  { what, outcome }: { readonly what: string; readonly outcome: string },
+): Promise<void> {
+  if (outcome === "done" || outcome === "repeated") return;
+  await audit(ctx, ctx.db, call, { action: "user.amount_refused", target, detail: { what, outcome } });
 }
 
 /** A log text with the administrator's remark behind it. */
@@ -80,11 +114,17 @@ export function withRemark(content: string, remark: string): string {
   return remark === "" ? content : `${content}（${remark}）`;
 }
 
-/** Throws: a refusal when the bank changed nothing; `repeated` is no failure. */
+/** What the bank answers when it changed nothing; `repeated` is no failure. */
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  ["not_found", "找不到该用户"],
+  ["below_zero", "余额不足，不能减少这么多"],
+  ["too_large", "额度超出范围"],
+]);
+
+/** Throws: a refusal when the bank changed nothing. */
 export function refuseUnbooked({ outcome }: { readonly outcome: string }): void {
-  if (outcome === "not_found") throw faults.notFound("找不到该用户");
-  if (outcome === "below_zero") throw faults.refused("余额不足，不能减少这么多");
-  if (outcome === "too_large") throw faults.refused("额度超出范围");
+  const refusal = REFUSALS.get(outcome);
+  if (refusal !== undefined) throw faults.refused(refusal);
 }
 
 /** What the trail says of an edit: what changed, a password only by its name. */

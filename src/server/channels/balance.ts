@@ -8,7 +8,7 @@ import { fetchJson } from "#server/egress/fetch-json.ts";
 import { listLiveChannels, setChannelBalance } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
 import type { Candidates, LiveChannel } from "./candidates.ts";
-import { oneByOne, type RunParts, startRun } from "./run.ts";
+import { oneByOne, type Run, type RunParts, startRun } from "./run.ts";
 
 export type BalanceParts = Pick<Tools, "egress" | "clock">;
 
@@ -54,11 +54,12 @@ export async function updateBalance(
   return answer;
 }
 
-/** Starts a run over all enabled channels whose balance can be asked for; false = one goes on. */
+/** Starts a run over all enabled channels whose balance can be asked for; false = one goes on. `begin` as in `Run`. */
 export function startBalanceUpdate(
   ctx: BalanceParts & RunParts & Pick<Tools, "db"> & { readonly candidates: Candidates },
+  begin?: Run["begin"],
 ): Promise<boolean> {
-  return startRun(ctx, "channel-balances", async () => {
+  const work = async () => {
     const rows = await listLiveChannels(ctx.db, ChannelStatus.enabled);
     let updated = 0;
     await oneByOne(ctx, rows, async (row) => {
@@ -68,7 +69,8 @@ export function startBalanceUpdate(
       if (answer.ok) updated += 1;
     });
     return `${updated} balances updated`;
-  });
+  };
+  return startRun(ctx, { name: "channel-balances", begin, work });
 }
 
 /** The old billing API of OpenAI and everything that mimics it (providers 20.1). */

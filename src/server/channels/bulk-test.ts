@@ -5,7 +5,7 @@ import { type ChannelRow, listLiveChannels, setChannelStatus } from "#server/sto
 import type { Tools } from "#server/tools.ts";
 import type { Candidates } from "./candidates.ts";
 import { type Probe, testChannel } from "./probe.ts";
-import { oneByOne, type RunParts, startRun } from "./run.ts";
+import { oneByOne, type Run, type RunParts, startRun } from "./run.ts";
 import { recordTest, type Tester } from "./test-record.ts";
 
 export type TestScope = "all" | "disabled";
@@ -22,13 +22,19 @@ interface Findings {
   readonly enabled: string[];
 }
 
-/** Starts a run unless one goes on anywhere; false = one does (reliability M32). */
-export function startChannelTests(ctx: BulkTestParts, scope: TestScope, tester: Tester): Promise<boolean> {
+/** Starts a run unless one goes on anywhere; false = one does (reliability M32). `begin` as in `Run`. */
+export function startChannelTests(
+  ctx: BulkTestParts,
+  scope: TestScope,
+  tester: Tester,
+  begin?: Run["begin"],
+): Promise<boolean> {
   // Who reads the notice may start the next run.
   const tell = (content: string) => {
     if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content });
   };
-  return startRun(ctx, "channel-tests", () => testChannels(ctx, scope, tester), tell);
+  const work = () => testChannels(ctx, scope, tester);
+  return startRun(ctx, { name: "channel-tests", begin, work, tell });
 }
 
 /** Tests the channels of a scope one after another. Returns a sentence for the diagnostic log. */

@@ -5,20 +5,25 @@ import type { Tools } from "#server/tools.ts";
 
 export type RunParts = Pick<Tools, "coord" | "events" | "clock" | "config" | "stopping">;
 
+export interface Run {
+  readonly name: string;
+  /** Done before anything else of a run that starts, e.g. writing down who started it; throws = it does not start. */
+  readonly begin?: (() => Promise<void>) | undefined;
+  work(): Promise<string>;
+  /** Hears what came of it once the next run may begin. */
+  readonly tell?: (outcome: string) => void;
+}
+
 /**
  * Starts the work unless a run of this name goes on anywhere. Resolves as soon as that is known: true = started. What the
- * work throws is noted; nobody waits for it. `tell` hears what came of it once the next run may begin.
+ * work throws is noted; nobody waits for it. Throws: what `begin` throws.
  */
-export function startRun(
-  ctx: RunParts,
-  name: string,
-  work: () => Promise<string>,
-  tell?: (outcome: string) => void,
-): Promise<boolean> {
+export function startRun(ctx: RunParts, { name, begin, work, tell }: Run): Promise<boolean> {
   return new Promise((resolve, reject) => {
     let outcome: string | undefined;
     ctx.coord
       .lock(name, async () => {
+        await begin?.();
         resolve(true);
         outcome = await carryOut(ctx, name, work);
       })

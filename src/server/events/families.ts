@@ -33,6 +33,9 @@ export const families: Readonly<Record<string, Family>> = {
   tollgate_ledger_mismatches: gauge(
     "Balances that differed from the ledger at the last check; anything but 0 is an alarm.",
   ),
+  tollgate_audit_trail_broken: gauge(
+    "1 when the last check found an act in the trail that is not as it was written; that is an alarm.",
+  ),
   tollgate_books_differ_total: counter("Differences found by all checks."),
   tollgate_accounts_created_total: counter("New accounts by way."),
   tollgate_accounts_bound_total: counter("Bound identities by kind."),

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { Context } from "#server/context.ts";
+import { appendAudit } from "#server/store/audit.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { createTestApp, databases, type TestApp } from "#test/app.ts";
 import { seedUser } from "#test/seed.ts";
@@ -10,7 +11,7 @@ import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
 import { jobs, startJobs } from "./jobs.ts";
 import { logRetention } from "./log-retention.ts";
-import { reconcile } from "./reconcile.ts";
+import { fullAudit, reconcile } from "./reconcile.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -96,6 +97,27 @@ describe.each(databases)("jobs on $name", (database) => {
     expect(ctx.events.samples().find(({ name }) => name === "tollgate_books_differ_total")?.value).toBe(2);
     await sql`UPDATE users SET quota = quota - 5 WHERE id = ${user.id}`.execute(ctx.db);
     expect(await reconcile.run(ctx)).toBe("books agree");
+  });
+
+  test("an act that was edited in the database is found by the daily check, told to the administrator, and counted", async () => {
+    const { ctx } = app;
+    const notify = vi.spyOn(ctx, "notify");
+    const broken = () =>
+      ctx.events.samples().find(({ name }) => name === "tollgate_audit_trail_broken")?.value;
+    const act = { created_at: 1, actor_id: 1, actor_name: "root", detail: "", address: "", request_id: "" };
+    for (const target of ["a", "b", "c"]) await appendAudit(ctx.db, { ...act, action: "test.act", target });
+    expect(await fullAudit.run(ctx)).toBe("books agree, trail of 3 acts whole");
+    expect([broken(), notify.mock.calls]).toEqual([0, []]);
+    if (database.name === "SQLite") await sql`DROP TRIGGER audit_no_update`.execute(ctx.db);
+    else await sql`ALTER TABLE audit DISABLE TRIGGER ALL`.execute(ctx.db);
+    await sql`UPDATE audit SET target = 'x' WHERE id = 2`.execute(ctx.db);
+    expect(await fullAudit.run(ctx)).toBe("books agree, trail broken at 2");
+    expect(broken()).toBe(1);
+    expect(notify.mock.calls).toMatchObject([[{ title: "操作审计记录被改动" }]]);
+    expect(notify.mock.calls[0]?.[0].content).toContain("第 2 条");
+    await sql`UPDATE audit SET target = 'b' WHERE id = 2`.execute(ctx.db);
+    expect(await fullAudit.run(ctx)).toBe("books agree, trail of 3 acts whole");
+    notify.mockRestore();
   });
 
   test("old entries about calls and tests go, everything else stays", async () => {

@@ -38,5 +38,5 @@ export function startJobs(ctx: Context, table: readonly Job[] = jobs, tickMs = T
 /** One process takes the run; the others see that it was taken, also a moment after it has ended. */
 async function runOnce(ctx: Context, job: Job, periodMs: number): Promise<void> {
   const isOurs = await ctx.coord.remember(`job:${job.name}`, periodMs - Math.min(periodMs / 10, 5_000));
-  if (isOurs) await startRun(ctx, `job:${job.name}`, () => job.run(ctx));
+  if (isOurs) await startRun(ctx, { name: `job:${job.name}`, work: () => job.run(ctx) });
 }

@@ -1,8 +1,10 @@
-// Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (reliability M33).
+// Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (reliability M33), and then the
+// trail of acts against its hashes (reliability P05).
 import type { Context } from "#server/context.ts";
 import { audit } from "#server/money/audit.ts";
 import type { Mismatch } from "#server/money/books.ts";
 import { advanceSums } from "#server/money/sums.ts";
+import { verifyAudit } from "#server/store/audit.ts";
 import type { Job } from "./job.ts";
 
 const MINUTE_MS = 60_000;
@@ -24,7 +26,7 @@ export const fullAudit: Job = {
   name: "full-audit",
   periodMs: () => DAY_MS,
   firstMs: 10 * MINUTE_MS,
-  run: async (ctx) => report(ctx, await audit(ctx.db)),
+  run: async (ctx) => `${await report(ctx, await audit(ctx.db))}, ${await checkTrail(ctx)}`,
 };
 
 /** The same mismatches are told to the administrator once a day, to the diagnostic log every time. */
@@ -43,4 +45,14 @@ async function report(ctx: Context, mismatches: readonly Mismatch[]): Promise<st
     ctx.notify({ title: "余额与账本不一致", content });
   }
   return `${mismatches.length} mismatches`;
+}
+
+/** A row of the trail that is not as it was written is told to the administrator, to the diagnostic log and in the metrics. */
+async function checkTrail(ctx: Context): Promise<string> {
+  const { checked, brokenId } = await verifyAudit(ctx.db);
+  ctx.events.trailChecked({ checked, brokenId });
+  if (brokenId === 0) return `trail of ${checked} acts whole`;
+  const content = `第 ${brokenId} 条记录与写入时不符：它或它之后的记录被修改、删除或插入过。请对照数据库备份核查。`;
+  ctx.notify({ title: "操作审计记录被改动", content });
+  return `trail broken at ${brokenId}`;
 }

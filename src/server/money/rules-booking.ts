@@ -8,6 +8,13 @@ import { LogType, TokenStatus } from "./states.ts";
 /** The largest number that balances and entries can hold exactly. */
 export const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
 
+/** Why a balance cannot be set from `before` to `after` by hand; undefined = it can. Pure. */
+export function balanceFault(before: bigint, after: bigint): "below_zero" | "too_large" | undefined {
+  // A balance imported below zero may be raised, not lowered.
+  if (after < 0n && after < before) return "below_zero";
+  return after > MAX_AMOUNT ? "too_large" : undefined;
+}
+
 /** The books with what has been changed in them so far. */
 export interface Desk extends Books {
   readonly changes: Changes;

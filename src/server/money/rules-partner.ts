@@ -10,7 +10,7 @@ import type {
   SignupGifts,
 } from "./partner-operations.ts";
 import { parseRational } from "./rational.ts";
-import { type Desk, MAX_AMOUNT } from "./rules-booking.ts";
+import { balanceFault, type Desk, MAX_AMOUNT } from "./rules-booking.ts";
 import { amountText, note, noteChange } from "./rules-notes.ts";
 import { LogType, RedemptionStatus, UserStatus } from "./states.ts";
 
@@ -180,8 +180,8 @@ export function changeCommission(
   const after = "target" in change.micro ? change.micro.target : before + change.micro.delta;
   if (change.kind === "withdraw" && before - after < partnerRates.leastWithdrawalMicro)
     return { outcome: "below_least" };
-  if (after < 0n) return { outcome: "below_zero" };
-  if (after > MAX_AMOUNT) return { outcome: "too_large" };
+  const fault = balanceFault(before, after);
+  if (fault) return { outcome: fault };
   commission.micro = after;
   desk.changes.commissions.add(commission);
   const { kind, actorId, reason, log } = change;

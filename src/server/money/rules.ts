@@ -10,7 +10,7 @@ import {
 } from "./books.ts";
 import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
 import type { LogNote } from "./partner-operations.ts";
-import { book, close, type Desk, exhaustToken, MAX_AMOUNT, reviveToken } from "./rules-booking.ts";
+import { balanceFault, book, close, type Desk, exhaustToken, reviveToken } from "./rules-booking.ts";
 import { amountText, noteChange } from "./rules-notes.ts";
 import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";
 import { TokenStatus, UserStatus } from "./states.ts";
@@ -253,9 +253,8 @@ function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjust
     return { outcome: "not_found" };
   const before = token ? token.remainQuota : user.quota;
   const after = "target" in adjustment.quota ? adjustment.quota.target : before + adjustment.quota.delta;
-  // A balance imported below zero may be raised, not lowered.
-  if (after < 0n && after < before) return { outcome: "below_zero" };
-  if (after > MAX_AMOUNT) return { outcome: "too_large" };
+  const fault = balanceFault(before, after);
+  if (fault) return { outcome: fault };
   if (token) {
     token.remainQuota = after;
     reviveToken(token);
