@@ -4,6 +4,7 @@ import type { UserUpdate } from "#contract/user-admin.ts";
 import { microOf } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { bookedUnder } from "#server/money/booked.ts";
 import type { LogNote } from "#server/money/partner-operations.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import type { UserChange, UserRow } from "#server/store/users.ts";
@@ -49,10 +50,13 @@ function amountChange(
   return given === current ? undefined : { target: given };
 }
 
-/** Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. Throws: refusals. */
+/**
+ * Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. A form that is sent again, with the
+ * same Idempotency-Key, changes each balance once (reliability M20, M22). Throws: refusals.
+ */
 export async function pay(
   ctx: Context,
-  { actor }: ActCall,
+  { actor, idempotencyKey }: Pick<ActCall, "actor"> & { readonly idempotencyKey: string | undefined },
   order: { target: UserRow; remark: string; amounts: AmountChanges },
 ): Promise<void> {
   const { target, remark, amounts } = order;
@@ -62,17 +66,45 @@ export async function pay(
     display: quotaDisplay(ctx.options),
   });
   const by = { userId: target.id, actorId: actor.id };
-  if (amounts.quota) {
+  const { quota, micro } = amounts;
+  if (quota) {
     const reason = remark || "管理员修改额度";
     const log = note("管理员将额度从 {before} 修改为 {after}");
-    refuseUnbooked(await ctx.ledger.adjust({ ...by, kind: "adjust", quota: amounts.quota, reason, log }));
+    const once = onceIn(quota, idempotencyKey && `edit-quota-${idempotencyKey}`);
+    const adjusted = await ctx.ledger.adjust({ ...by, ...once, kind: "adjust", quota, reason, log });
+    refuseUnbooked(adjusted);
+    if (adjusted.outcome === "repeated") await refuseOther(ctx, once, "quota", quota);
   }
-  if (amounts.micro) {
+  if (micro) {
     const reason = remark || "管理员修改返现余额";
     const log = note("管理员将返现余额从 {before} 修改为 {after}");
-    const change = { ...by, kind: "commission-adjust", micro: amounts.micro, reason, log } as const;
-    refuseUnbooked(await ctx.ledger.changeCommission(change));
+    const once = onceIn(micro, idempotencyKey && `edit-commission-${idempotencyKey}`);
+    const change = { ...by, ...once, kind: "commission-adjust", micro, reason, log } as const;
+    const changed = await ctx.ledger.changeCommission(change);
+    refuseUnbooked(changed);
+    if (changed.outcome === "repeated") await refuseOther(ctx, once, "micro", micro);
   }
+}
+
+interface Once {
+  readonly operationId?: string;
+}
+
+/** The natural key of a difference; an amount that there shall be may be set twice. */
+function onceIn(change: NonNullable<AmountChange>, operationId: string | undefined): Once {
+  return operationId && "delta" in change ? { operationId } : {};
+}
+
+/** Throws: a refusal when the form was booked before with another difference, which this one would come on top of. */
+async function refuseOther(
+  ctx: Pick<Context, "db">,
+  { operationId = "" }: Once,
+  part: "quota" | "micro",
+  change: NonNullable<AmountChange>,
+): Promise<void> {
+  const booked = await bookedUnder(ctx.db, operationId);
+  if ("delta" in change && booked?.[part] !== change.delta)
+    throw faults.refused("这次修改的金额已经入账，请重新打开后再修改");
 }
 
 /** A log text with the administrator's remark behind it. */
