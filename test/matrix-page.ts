@@ -33,12 +33,14 @@ const INTRO = `# 渠道类型与客户端格式
 /** Source: providers 18.7. */
 const LOSSES = `## 转换时的取舍
 
-同格式直通没有任何损失。跨格式转换时：
+同格式直通除会改变价格的参数外没有任何损失。跨格式转换时：
 
 - **会改变答案而对方没有对应物的参数**（如对 Claude 使用 \`n > 1\`、\`logprobs\`、音频输入，对 Responses 使用音频）：返回 400，\`code\` 为
   \`unsupported_parameter\`，\`param\` 指明是哪一个；有其他渠道能够满足时自动换渠道。
 - **只是提示的参数**（如对 Claude 的 \`seed\`、\`logit_bias\`、频率与存在惩罚，对 Responses 的 \`stop\`，跨厂商的 \`service_tier\`、\`user\`、
   提示缓存标记）：不发给上游，并在应答头 \`x-tollgate-dropped\` 中逐一列出。
+- **会改变价格的参数**：按标价以外计费的 \`service_tier\`、Claude 的 \`speed\`、OpenRouter 的 \`models\`、\`route\` 与 \`plugins\`，直通时也不发给上游，
+  同样逐一列出；Claude 的 \`inference_geo\`（\`global\` 除外）返回 400。
 - 思考签名只对签发它的厂商有效，跨厂商时只保留思考的文字；Anthropic 的服务器工具、MCP 连接器与容器，Responses 的托管工具与服务端会话状态，
   Gemini 的安全评级不转换；引用只保留网页引用（url_citation）。
 - 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`）一律明确拒绝：下一次请求可能由另一个渠道应答。

@@ -75,7 +75,11 @@ export const forwarders: readonly Provider[] = [
     signer: "bearer",
     paths: { chat, completions, embeddings, responses, messages: "/v1/messages", models },
     // Attribution headers. Source: providers 15.1.
-    quirks: { headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" } },
+    quirks: {
+      headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" },
+      // Other models than the one that is billed, and what is paid by the piece.
+      priceFields: ["models", "route", "plugins"],
+    },
     // Source: providers 20.7.
     balance: { probe: "field", url: "/v1/credits", field: "data.total_credits", minus: "data.total_usage" },
   },

@@ -213,9 +213,10 @@ export function useCall<E extends Endpoint>(
     onMutate: (input) => options.optimistic?.(client, input),
     onError: (_error, _input, undo) => undo?.(),
     onSuccess: (answer, input) => options.onSuccess?.(answer, input),
-    onSettled: (_answer, error) => {
-      if (error === null || options.optimistic !== undefined)
-        void invalidate(client, options.invalidates ?? []);
+    onSettled: (_answer, error, { idempotencyKey }) => {
+      // What is named by a key may have been done although it failed: in part, or all of it with the answer lost on its way.
+      const mayStand = error === null || idempotencyKey !== undefined;
+      if (mayStand || options.optimistic !== undefined) void invalidate(client, options.invalidates ?? []);
     },
   });
 }

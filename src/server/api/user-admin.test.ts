@@ -293,6 +293,29 @@ describe.each(databases)("administration of users on $name", (database) => {
       expect(await rowOf(id)).toMatchObject({ quota: 600_250, invite_commission_micro: 19 });
     });
 
+    test("a form that is sent again changes each balance once, whatever was refused or lost", async () => {
+      const { id } = await person();
+      const form = { id, quota: 500_100, original_quota: 500_000, original_invite_commission_balance: "50" };
+      const by = (key: string) => ({ ...world.admin.who, "idempotency-key": key });
+      const send = (change: object, key: string) => update({ ...form, ...change }, by(key));
+      // Somebody paid the commission out meanwhile: the second part is refused when the first is booked.
+      const below = { success: false, message: "余额不足，不能减少这么多" };
+      for (const _ of [1, 2])
+        expect(await send({ invite_commission_balance: "10" }, "form")).toMatchObject(below);
+      expect((await send({ invite_commission_balance: "51" }, "form")).success).toBe(true);
+      expect((await send({ invite_commission_balance: "51" }, "form")).success).toBe(true);
+      expect(await rowOf(id)).toMatchObject({ quota: 500_100, invite_commission_micro: 1_000_000 });
+      // Another amount would come on top of what the form has changed.
+      const message = "这次修改的金额已经入账，请重新打开后再修改";
+      expect(await send({ quota: 500_200 }, "form")).toMatchObject({ success: false, message });
+      expect(await send({ invite_commission_balance: "52" }, "form")).toMatchObject({ message });
+      expect(await rowOf(id)).toMatchObject({ quota: 500_100, invite_commission_micro: 1_000_000 });
+      // Another form is another act; what there shall be is set as often as it is said.
+      expect((await send({}, "another form")).success).toBe(true);
+      for (const quota of [7, 8]) expect((await update({ id, quota }, by("absolute"))).success).toBe(true);
+      expect((await rowOf(id)).quota).toBe(8);
+    });
+
     test("two administrators edit while 500 calls settle: every unit is accounted for", async () => {
       const { id } = await person();
       const token = await seedToken(world.app.ctx, id);

@@ -4,6 +4,7 @@ import type { UserUpdate } from "#contract/user-admin.ts";
 import { microOf } from "#contract/yuan.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
+import { bookedUnder } from "#server/money/booked.ts";
 import type { LogNote } from "#server/money/partner-operations.ts";
 import { balanceFault } from "#server/money/rules-booking.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
@@ -61,16 +62,17 @@ function amountChange(
 }
 
 /**
- * Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. The trail has the edit by
- * then; it is told of what the bank refused after all. Throws: a refusal then, which says that the rest is done.
+ * Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. A form that is sent again, with the
+ * same Idempotency-Key, changes each balance once (reliability M20, M22). The trail has the edit by then; it is told of what the bank
+ * refused after all. Throws: a refusal then, which says that the rest is done.
  */
 export async function pay(
   ctx: Context,
-  call: ActCall,
+  call: ActCall & { readonly idempotencyKey: string | undefined },
   order: { target: UserRow; remark: string; amounts: AmountChanges },
 ): Promise<void> {
   const { target, remark, amounts } = order;
-  const { actor } = call;
+  const { actor, idempotencyKey } = call;
   const note = (content: string): LogNote => ({
     type: LogType.manage,
     content: withRemark(content, remark),
@@ -83,17 +85,23 @@ export async function pay(
     const refusal = REFUSALS.get(outcome);
     if (refusal !== undefined) refused.push(refusal);
   };
-  if (amounts.quota) {
+  const { quota, micro } = amounts;
+  if (quota) {
     const reason = remark || "管理员修改额度";
     const log = note("管理员将额度从 {before} 修改为 {after}");
-    const change = { ...by, kind: "adjust", quota: amounts.quota, reason, log } as const;
-    await hear("quota", (await ctx.ledger.adjust(change)).outcome);
+    const once = onceIn(quota, idempotencyKey && `edit-quota-${idempotencyKey}`);
+    const { outcome } = await ctx.ledger.adjust({ ...by, ...once, kind: "adjust", quota, reason, log });
+    await hear("quota", outcome);
+    if (outcome === "repeated") await refuseOther(ctx, once, "quota", quota);
   }
-  if (amounts.micro) {
+  if (micro) {
     const reason = remark || "管理员修改返现余额";
     const log = note("管理员将返现余额从 {before} 修改为 {after}");
-    const change = { ...by, kind: "commission-adjust", micro: amounts.micro, reason, log } as const;
-    await hear("invite_commission_balance", (await ctx.ledger.changeCommission(change)).outcome);
+    const once = onceIn(micro, idempotencyKey && `edit-commission-${idempotencyKey}`);
+    const change = { ...by, ...once, kind: "commission-adjust", micro, reason, log } as const;
+    const { outcome } = await ctx.ledger.changeCommission(change);
+    await hear("invite_commission_balance", outcome);
+    if (outcome === "repeated") await refuseOther(ctx, once, "micro", micro);
   }
   if (refused.length > 0) throw faults.refused(`${refused.join("；")}；其余修改已保存`);
 }
@@ -107,6 +115,27 @@ export async function noteRefused(
 ): Promise<void> {
   if (outcome === "done" || outcome === "repeated") return;
   await audit(ctx, ctx.db, call, { action: "user.amount_refused", target, detail: { what, outcome } });
+}
+
+interface Once {
+  readonly operationId?: string;
+}
+
+/** The natural key of a difference; an amount that there shall be may be set twice. */
+function onceIn(change: NonNullable<AmountChange>, operationId: string | undefined): Once {
+  return operationId && "delta" in change ? { operationId } : {};
+}
+
+/** Throws: a refusal when the form was booked before with another difference, which this one would come on top of. */
+async function refuseOther(
+  ctx: Pick<Context, "db">,
+  { operationId = "" }: Once,
+  part: "quota" | "micro",
+  change: NonNullable<AmountChange>,
+): Promise<void> {
+  const booked = await bookedUnder(ctx.db, operationId);
+  if ("delta" in change && booked?.[part] !== change.delta)
+    throw faults.refused("这次修改的金额已经入账，请重新打开后再修改");
 }
 
 /** A log text with the administrator's remark behind it. */

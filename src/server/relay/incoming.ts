@@ -177,6 +177,7 @@ const OWN_NAMES = new Set([
   "max_output_tokens",
   "size",
   "quality",
+  "service_tier",
 ]);
 
 /**

@@ -22,6 +22,7 @@ import { editObject, type ObjectEdits } from "./json-edit.ts";
 import { inlineMedia } from "./media.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { toldWhole } from "./prepare-whole.ts";
+import { priceFields, withoutFields } from "./price-fields.ts";
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */
@@ -32,31 +33,43 @@ export interface PrepareTools {
 
 const NOTHING: readonly string[] = [];
 
-/** Prepares a call. A promise only where media have to be fetched first. */
-export function prepare(
-  tools: PrepareTools,
-  call: Call,
-  plan: Plan,
-): Prepared | RelayFault | Promise<Prepared | RelayFault> {
+type Outcome = Prepared | RelayFault;
+
+/** Prepares a call, without the fields that would change its price. A promise only where media have to be fetched first. */
+export function prepare(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome> {
   try {
-    switch (plan.way) {
-      case "pass":
-        if (isTask(call.endpoint)) return taskPassed(call, plan, call.endpoint);
-        return mustFetch(call, plan) ? translated(tools, call, plan) : passed(call, plan);
-      case "native":
-        return nativelyPassed(tools, call, plan);
-      case "embed":
-      case "draw":
-      case "rank":
-      case "speak":
-        return toldWhole(tools.now, call, plan, plan.way);
-      case "translate":
-        return translated(tools, call, plan);
-      default:
-        throw new Error(`unknown way ${plan.way satisfies never}`);
-    }
+    const { body, endpoint } = call;
+    const dear = priceFields(body, endpoint, plan.quirks?.priceFields);
+    if (dear.length === 0) return prepareBody(tools, call, plan);
+    const prepared = prepareBody(tools, { ...call, body: withoutFields(body, dear) }, plan);
+    return prepared instanceof Promise
+      ? prepared.then((late) => telling(late, dear))
+      : telling(prepared, dear);
   } catch (error) {
     return faultOf(error);
+  }
+}
+
+function telling(outcome: Outcome, names: readonly string[]): Outcome {
+  return outcome.kind === "fault" ? outcome : { ...outcome, dropped: [...names, ...outcome.dropped] };
+}
+
+function prepareBody(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome> {
+  switch (plan.way) {
+    case "pass":
+      if (isTask(call.endpoint)) return taskPassed(call, plan, call.endpoint);
+      return mustFetch(call, plan) ? translated(tools, call, plan) : passed(call, plan);
+    case "native":
+      return nativelyPassed(tools, call, plan);
+    case "embed":
+    case "draw":
+    case "rank":
+    case "speak":
+      return toldWhole(tools.now, call, plan, plan.way);
+    case "translate":
+      return translated(tools, call, plan);
+    default:
+      throw new Error(`unknown way ${plan.way satisfies never}`);
   }
 }
 

@@ -1,8 +1,9 @@
 // Edits any user as an administrator, with group and quota (spec §6). One's own profile is self.tsx.
 import { useQuery } from "@tanstack/react-query";
-import { useCallback } from "react";
+import { useCallback, useState } from "react";
 import { useNavigate, useParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { newActKey } from "#console/base/once.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { FormState } from "#console/ui/form-state.tsx";
@@ -13,7 +14,10 @@ import { userAdminApi } from "#contract/user-admin.ts";
 import { AccountFields, BindingFields, RightsFields } from "./edit-fields.tsx";
 import { isProtected, type UserValues, updateOf, valuesOf } from "./values.ts";
 
-function EditUserForm({ user }: { readonly user: User }) {
+function EditUserForm({ user: found }: { readonly user: User }) {
+  // Amounts are differences to what the form was opened with, whatever is read later; sent twice, they are booked once.
+  const [user] = useState(found);
+  const [idempotencyKey] = useState(newActKey);
   const navigate = useNavigate();
   const self = useUser();
   const toList = useCallback(() => void navigate("/user"), [navigate]);
@@ -24,7 +28,7 @@ function EditUserForm({ user }: { readonly user: User }) {
   return (
     <ResourceForm<UserValues>
       initial={valuesOf(user)}
-      onSubmit={(values) => update.mutateAsync({ body: updateOf(user, values) })}
+      onSubmit={(values) => update.mutateAsync({ body: updateOf(user, values), idempotencyKey })}
       onDone={toList}
       onCancel={toList}
     >
