@@ -4,11 +4,14 @@ import type pg from "pg";
 import type { StoreError } from "./fault.ts";
 import { migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
+import { createReadiness, writeProbe } from "./ready.ts";
 import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
 import type { OnEarly } from "./sqlite-thread.ts";
 import type { Tables } from "./tables.ts";
 
 export type Db = Kysely<Tables>;
+
+const PROBE_PROGRAM = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
@@ -70,17 +73,18 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
     throw error;
   }
   const loaded = new Map<string, Promise<void>>();
+  const runProgram: SqliteStore["runProgram"] = async (module, input, onEarly) => {
+    const loading = loaded.get(module.href) ?? files.writer.load(module.href);
+    loaded.set(module.href, loading);
+    await loading;
+    return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
+  };
   return {
     db,
     dialect: "sqlite",
-    async runProgram(module, input, onEarly) {
-      const loading = loaded.get(module.href) ?? files.writer.load(module.href);
-      loaded.set(module.href, loading);
-      await loading;
-      return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
-    },
+    runProgram,
     beforeNextUse: (work) => files.chores.leave(work),
-    ready: () => isWritable(db),
+    ready: createReadiness(() => runProgram(PROBE_PROGRAM, undefined)),
     close: () => db.destroy(),
   };
 }
@@ -102,24 +106,13 @@ async function openPostgres(
     db,
     dialect: "postgres",
     createClient: (settings) => createClient(url, settings),
-    ready: () => isWritable(db),
+    ready: createReadiness(() => writeProbe(db)),
     close: () => db.destroy(),
   };
 }
 
 function only(migrations: readonly Migration[] | undefined) {
   return migrations === undefined ? {} : { migrations };
-}
-
-/** Writes and takes it back: a full disk, a lock or a read-only standby shows here. */
-async function isWritable(db: Db): Promise<boolean> {
-  try {
-    // No option has an empty key: the write lock is taken and nothing changes.
-    await db.updateTable("options").set({ value: "" }).where("key", "=", "").execute();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether statements of this database, or of this transaction, go to PostgreSQL. */
