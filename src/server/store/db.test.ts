@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
 import { openStore, type Store, sumInt } from "./db.ts";
 import { faultKind, isTaken, type StoreError } from "./fault.ts";
-import { findOption, saveOption } from "./options.ts";
+import { findOption, listOptions, saveOption } from "./options.ts";
 import { findUserByName, updateUserProfile } from "./users.ts";
 
 describe.each(engines)("store on %s", (engine) => {
@@ -265,6 +265,22 @@ describe("SQLite", () => {
     expect(await store.ready()).toBe(false);
     await pragma("max_page_count = 1073741823");
     expect(await store.ready()).toBe(true);
+    await store.close();
+  });
+
+  test("no more than a thousand wait for the writer; the next is told so", async () => {
+    const store = await database.open();
+    const save = (turn: number) => saveOption(store.db, `${turn}`, "");
+    const waiting = await store.db.transaction().execute(async (tx) => {
+      const all = Array.from({ length: 1_000 }, (_, turn) => save(turn));
+      await expect(save(1_000)).rejects.toMatchObject({ kind: "busy" });
+      const begin = store.db.transaction().execute(async () => undefined);
+      await expect(begin).rejects.toMatchObject({ kind: "busy" });
+      await saveOption(tx, "mine", "");
+      return all;
+    });
+    await Promise.all(waiting);
+    expect(await listOptions(store.db)).toHaveLength(1_001);
     await store.close();
   });
 

@@ -23,6 +23,8 @@ import type { Tables } from "./tables.ts";
 
 /** A transaction that its code forgot would stop all writing; after this long it is rolled back. */
 const TRANSACTION_LIMIT_MS = 15_000;
+/** No more than this many wait for the writer; groups of calls are bounded where they form (reliability F03). */
+const WAITING_AT_MOST = 1_000;
 
 export interface SqliteFiles {
   readonly writer: SqliteThread;
@@ -110,6 +112,7 @@ class WorkerConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     const { gate, writer } = this.#files;
     await this.#finishChores();
+    this.#assertRoom();
     await gate.enter(async () => {
       try {
         await writer.query("BEGIN IMMEDIATE", []);
@@ -167,7 +170,15 @@ class WorkerConnection implements DatabaseConnection {
     if (this.#state === "open") return writer.query(query.sql, values);
     if (this.#state === "expired") return Promise.reject(expired());
     if (isRead(query)) return reader.query(query.sql, values);
+    this.#assertRoom();
     return gate.pass(() => writer.query(query.sql, values));
+  }
+
+  /** Throws: StoreError when too many wait already. */
+  #assertRoom(): void {
+    const { gate, writer } = this.#files;
+    if (gate.waiting + writer.waiting >= WAITING_AT_MOST)
+      throw new StoreError("busy", "the database does not keep up");
   }
 }
 
