@@ -2,7 +2,7 @@
 import { type Expression, type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type pg from "pg";
 import type { StoreError } from "./fault.ts";
-import { migrate } from "./migrate.ts";
+import { type MigrateOptions, migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { createReadiness, writeProbe } from "./ready.ts";
 import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
@@ -48,6 +48,8 @@ export interface StoreOptions {
   readonly databaseUrl?: string | undefined;
   /** Told when the database is gone for good in this process: end it. */
   readonly onFatal?: ((error: StoreError) => void) | undefined;
+  /** Looks at a database of an older schema before anything of it is touched; what it throws ends the start. */
+  readonly beforeMigration?: MigrateOptions["beforeMigration"];
   /** Only for tests. */
   readonly migrations?: readonly Migration[] | undefined;
 }
@@ -57,16 +59,15 @@ export interface StoreOptions {
  * Throws: StoreError when another instance uses the files, the schema is newer, or SQLite is too old.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  return options.databaseUrl === undefined
-    ? openSqlite(options)
-    : openPostgres(options.databaseUrl, options.migrations);
+  return options.databaseUrl === undefined ? openSqlite(options) : openPostgres(options.databaseUrl, options);
 }
 
 async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   const files = await openSqliteFiles(options.dataDir, options.onFatal ?? (() => undefined));
   const db = createSqliteKysely(files);
   try {
-    await migrate({ db, dialect: "sqlite", backupFile: files.file, ...only(options.migrations) });
+    const { beforeMigration, migrations } = options;
+    await migrate({ db, dialect: "sqlite", backupFile: files.file, beforeMigration, migrations });
     files.isMigrating = false;
   } catch (error) {
     await db.destroy();
@@ -91,13 +92,13 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
 
 async function openPostgres(
   url: string,
-  migrations: readonly Migration[] | undefined,
+  { beforeMigration, migrations }: StoreOptions,
 ): Promise<PostgresStore> {
   // Loaded when it is used: with SQLite its driver would only take memory.
   const { createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
   const db = createPostgresKysely(openPool(url));
   try {
-    await migrate({ db, dialect: "postgres", ...only(migrations) });
+    await migrate({ db, dialect: "postgres", beforeMigration, migrations });
   } catch (error) {
     await db.destroy();
     throw error;
@@ -109,10 +110,6 @@ async function openPostgres(
     ready: createReadiness(() => writeProbe(db)),
     close: () => db.destroy(),
   };
-}
-
-function only(migrations: readonly Migration[] | undefined) {
-  return migrations === undefined ? {} : { migrations };
 }
 
 /** Whether statements of this database, or of this transaction, go to PostgreSQL. */
