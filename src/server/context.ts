@@ -117,7 +117,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const events = createEvents(logger);
   const node = randomHex(16);
 
-  const { masterKey, store, secrets } = await openDatabase(config, parts, cleanup);
+  const { masterKey, store, secrets } = await openDatabase(config, { ...parts, logger }, cleanup);
   const { db } = store;
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
   const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
@@ -177,8 +177,12 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
 }
 
 /** Opens the database and what is sealed in it. One that a wrong key does not open is not migrated either (reliability K02). */
-async function openDatabase(config: Config, { onFatal }: ContextParts, cleanup: Cleanup) {
-  const masterKey = await readMasterKey(config);
+async function openDatabase(
+  config: Config,
+  { onFatal, logger }: ContextParts & { logger: Logger },
+  cleanup: Cleanup,
+) {
+  const masterKey = await readMasterKey(config, (words) => logger.warn(words));
   const beforeMigration = (db: Db) => openDataKey(db, masterKey);
   const store = cleanup.keep(await openStore({ ...config, beforeMigration, onFatal }), (it) => it.close());
   return { masterKey, store, secrets: await unlockSecrets(store.db, masterKey, hideOverheard) };

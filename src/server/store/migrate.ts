@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { sha256Hex } from "#server/secrets.ts";
 import { StoreError } from "./fault.ts";
+import { makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 import type { Tables } from "./tables.ts";
@@ -88,12 +89,13 @@ function assertKnown(
   }
 }
 
-/** Copies a SQLite database before its first change of schema. */
+/** Copies a SQLite database before its first change of schema, for its owner alone. */
 async function backUp({ db, backupFile }: MigrateOptions, next = "unknown"): Promise<void> {
   if (backupFile === undefined) return;
   const file = `${backupFile}.before-${next}`;
   // One left by a start that failed later holds the same data as this one.
   rmSync(file, { force: true });
+  makePrivate(file);
   await sql`VACUUM INTO ${file}`.execute(db);
 }
 
