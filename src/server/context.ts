@@ -8,7 +8,7 @@ import { ensureRoot, type FirstStart } from "./accounts/first-start.ts";
 import { createGuesses, type Guesses } from "./accounts/guesses.ts";
 import { createLogins, type Logins } from "./accounts/login.ts";
 import { createMailer, type Mailer } from "./accounts/mailer.ts";
-import { type MasterKey, readMasterKey, unlockSecrets } from "./accounts/master-key.ts";
+import { type MasterKey, openDataKey, readMasterKey, unlockSecrets } from "./accounts/master-key.ts";
 import { createNotices } from "./accounts/notices.ts";
 import { createReminders, type Reminders, type ReminderTools } from "./accounts/reminders.ts";
 import { createResets, type Resets, type ResetTools } from "./accounts/reset.ts";
@@ -31,7 +31,7 @@ import { watchDead } from "./money/recover.ts";
 import { grantPromised } from "./money/signup.ts";
 import { createOptions, type Options } from "./options.ts";
 import { randomHex } from "./secrets.ts";
-import { openStore } from "./store/db.ts";
+import { type Db, openStore } from "./store/db.ts";
 import type { Tools } from "./tools.ts";
 import { createTokenCache } from "./upstream/signers/token-cache.ts";
 
@@ -125,10 +125,8 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const events = createEvents(logger);
   const node = randomHex(16);
 
-  const masterKey = await readMasterKey(config);
-  const store = cleanup.keep(await openStore({ ...config, onFatal: parts.onFatal }), (it) => it.close());
+  const { masterKey, store, secrets } = await openDatabase(config, { ...parts, logger }, cleanup);
   const { db } = store;
-  const secrets = await unlockSecrets(db, masterKey, hideOverheard);
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
   const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
 
@@ -184,6 +182,18 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     stopping: stop.signal,
     dispose: () => cleanup.run(),
   };
+}
+
+/** Opens the database and what is sealed in it. One that a wrong key does not open is not migrated either (reliability K02). */
+async function openDatabase(
+  config: Config,
+  { onFatal, logger }: ContextParts & { logger: Logger },
+  cleanup: Cleanup,
+) {
+  const masterKey = await readMasterKey(config, (words) => logger.warn(words));
+  const beforeMigration = (db: Db) => openDataKey(db, masterKey);
+  const store = cleanup.keep(await openStore({ ...config, beforeMigration, onFatal }), (it) => it.close());
+  return { masterKey, store, secrets: await unlockSecrets(store.db, masterKey, hideOverheard) };
 }
 
 /** What the environment tells is never told again. */

@@ -1,7 +1,8 @@
 // The master key: from MASTER_KEY, or from DATA_DIR/master.key, which is made on the first start. It opens the data key,
 // which the database holds sealed and from which all hashes and seals are derived; so the master key can be exchanged
 // without touching a row (rotate-key.ts). A wrong one ends the start before anything is written (reliability K01, K02).
-import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "#server/config.ts";
 import { hideSecret } from "#server/log/texts.ts";
@@ -14,6 +15,7 @@ import {
   type Secrets,
 } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
+import { flushNames, tighten } from "#server/store/files.ts";
 import { findOption, insertOptionOnce } from "#server/store/options.ts";
 
 export interface MasterKey {
@@ -33,8 +35,14 @@ export class MasterKeyError extends Error {
 export const DATA_KEY = { current: "DataKey", next: "DataKeyNext" } as const;
 const SEAL_CONTEXT = "options.DataKey";
 
-/** Reads the key or makes one, and keeps it out of every line from then on; writes nothing. Throws: MasterKeyError for a file that is too short to be a key. */
-export async function readMasterKey(config: Pick<Config, "masterKey" | "dataDir">): Promise<MasterKey> {
+/**
+ * Reads the key or makes one, and keeps it out of every line from then on; writes nothing. A file that others can read is taken from them,
+ * and `warn` hears of it. Throws: MasterKeyError for a file that is too short to be a key.
+ */
+export async function readMasterKey(
+  config: Pick<Config, "masterKey" | "dataDir">,
+  warn: (words: string) => void = () => undefined,
+): Promise<MasterKey> {
   if (config.masterKey !== undefined) {
     hideSecret(config.masterKey);
     return { bytes: Buffer.from(config.masterKey), file: undefined, isNew: false };
@@ -52,6 +60,8 @@ export async function readMasterKey(config: Pick<Config, "masterKey" | "dataDir"
   if (text.trim().length < 32)
     throw new MasterKeyError(`${file} holds no master key; restore it from your backup`);
   hideSecret(text.trim());
+  if (tighten(file))
+    warn(`${file} was not for its owner alone (mode 0600): exchange the key if somebody may have read it`);
   return { bytes: Buffer.from(text.trim()), file, isNew: false };
 }
 
@@ -107,14 +117,26 @@ function wrongKey({ file, isNew }: MasterKey): string {
     : `${file} is not the master key this database was made with: restore the right file, or set MASTER_KEY`;
 }
 
-/** Writes a key for this user's eyes only, durably. Throws: when the file exists. */
+/** Writes a key for this user's eyes only, durably, and whole or not at all. Throws: when the file exists. */
 export async function writeKeyFile(file: string, bytes: Uint8Array): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const handle = await open(file, "wx", 0o600);
+  const partial = `${file}.${randomHex(8)}`;
   try {
-    await handle.writeFile(`${Buffer.from(bytes).toString("utf8")}\n`);
-    await handle.sync();
+    const handle = await open(partial, "wx", 0o600);
+    try {
+      await handle.writeFile(`${Buffer.from(bytes).toString("utf8")}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    // Unlike a rename it replaces nothing.
+    await link(partial, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "EEXIST" || existsSync(file)) throw error;
+      // A file system without links.
+      return rename(partial, file);
+    });
   } finally {
-    await handle.close();
+    await rm(partial, { force: true });
   }
+  flushNames(dirname(file));
 }

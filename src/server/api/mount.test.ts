@@ -1,11 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { api } from "#contract/index.ts";
+import { unlockSecrets } from "#server/accounts/master-key.ts";
+import { MIGRATIONS } from "#server/store/migrations/list.ts";
 import { asGuest, asRoot, createTestApp, type TestApp } from "#test/app.ts";
 import { seedUser } from "#test/seed.ts";
+import { createTestDatabase, engines } from "#test/stores.ts";
 import { createApi } from "./mount.ts";
 
 describe("every answer", () => {
@@ -199,5 +202,21 @@ describe("the master key", () => {
     expect(await dump(again)).toBe(before);
     await again.close();
     rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  test.each(engines)("another one does not migrate a database either, on %s", async (engine) => {
+    const database = await createTestDatabase(engine);
+    const { dataDir, databaseUrl } = database.options;
+    const older = await database.open({ migrations: MIGRATIONS.slice(0, -1) });
+    const bytes = Buffer.from("first master key of the test, 32+");
+    await unlockSecrets(older.db, { bytes, file: undefined, isNew: false });
+    await older.close();
+    const start = (key: string) => createTestApp({ dataDir, databaseUrl, env: { MASTER_KEY: key } });
+    await expect(start("second master key of the test, 32+")).rejects.toThrow("is not the key");
+    const same = await database.open({ migrations: MIGRATIONS.slice(0, -1) });
+    await same.close();
+    expect(readdirSync(dataDir).filter((name) => name.includes("before"))).toEqual([]);
+    await (await start(bytes.toString())).close();
+    await database.drop();
   });
 });

@@ -1,7 +1,7 @@
 // The command `tollgate import`: reads a One API database and fills an empty one of ours. Balances, keys, passwords and sums
 // are those of the source; nothing of the source is changed. May be run again after an interruption (contract 7.5).
 import { IMPORT_UNFINISHED } from "#server/accounts/first-start.ts";
-import { readMasterKey, unlockSecrets } from "#server/accounts/master-key.ts";
+import { openDataKey, readMasterKey, unlockSecrets } from "#server/accounts/master-key.ts";
 import { type Clock, systemClock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
 import { openCoord } from "#server/coord/open.ts";
@@ -85,7 +85,7 @@ async function rehearse(plan: Plan, { say, clock = systemClock }: ImportTools): 
 
 async function perform(plan: Plan, { config, say, clock = systemClock }: ImportTools): Promise<ImportResult> {
   const masterKey = await readMasterKey(config);
-  const store = await openStore(config);
+  const store = await openStore({ ...config, beforeMigration: (db) => openDataKey(db, masterKey) });
   try {
     await begin(store, clock);
     const secrets = await unlockSecrets(store.db, masterKey);

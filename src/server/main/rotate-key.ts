@@ -21,7 +21,7 @@ import { CommandError } from "./command-error.ts";
 export async function rotateMasterKey(config: Config): Promise<string> {
   const current = await readMasterKey(config);
   if (current.isNew) throw new CommandError(`there is no master key at ${current.file} to exchange`);
-  const store = await openStore(config);
+  const store = await openStore({ ...config, beforeMigration: (db) => openDataKey(db, current) });
   try {
     const dataKey = await openDataKey(store.db, current);
     if (dataKey === undefined) throw new CommandError("this database holds nothing that is sealed yet");

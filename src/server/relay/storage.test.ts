@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { audit } from "#server/money/audit.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
+import { asRoot, createTestApp, rootAccess, type TestApp } from "#test/app.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
 import { temporaryDir } from "#test/process.ts";
 import { seedToken } from "#test/seed.ts";
@@ -162,5 +162,54 @@ test("a lock held by another process: bounded 503 with Retry-After, then everyth
   expect(write).toMatchObject({ status: 503, success: false, message: "数据库暂时不可用，请稍后再试" });
   await unlock();
   await expect.poll(async () => (await chat()).status, { timeout: 5000 }).toBe(200);
+  expect(await audit(app.ctx.db)).toEqual([]);
+}, 60_000);
+
+test("whoever writes beside such a lock is told soon, however many there are, and holds up nobody else", async () => {
+  expect((await chat()).status).toBe(200);
+  const unlock = await lockElsewhere();
+  const startMs = performance.now();
+  const timed = async (answer: Promise<{ status: number; retryAfter: number }>) => ({
+    ...(await answer),
+    ms: performance.now() - startMs,
+  });
+  const ask = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${url}${path}`, init);
+    await response.text();
+    return { status: response.status, retryAfter: Number(response.headers.get("retry-after")) };
+  };
+  const headers = { authorization: rootAccess, "content-type": "application/json" };
+  const login = JSON.stringify({ username: "root", password: "no such password" });
+  const write = (index: number) =>
+    ask("/api/token/", { method: "POST", headers, body: JSON.stringify({ name: `t${index}` }) });
+  const writes = Array.from({ length: 20 }, (_, index) => timed(write(index)));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const calls = Array.from({ length: 5 }, () =>
+    timed(chat().then(({ status, retryAfter }) => ({ status, retryAfter: Number(retryAfter) }))),
+  );
+  const [ready, signIn, read] = await Promise.all([
+    timed(ask("/readyz")),
+    timed(ask("/api/user/login", { method: "POST", headers, body: login })),
+    timed(ask("/api/channel/", { headers })),
+  ]);
+  expect([ready.status, read.status]).toEqual([503, 200]);
+  expect(ready.ms).toBeLessThan(2_000);
+  expect(Math.max(signIn.ms, read.ms)).toBeLessThan(8_000);
+  for (const { status, retryAfter, ms } of await Promise.all(writes)) {
+    expect([status, retryAfter]).toEqual([503, 2]);
+    expect(ms).toBeLessThan(8_000);
+  }
+  for (const { status, retryAfter, ms } of await Promise.all(calls)) {
+    expect([status, retryAfter]).toEqual([503, 2]);
+    expect(ms).toBeLessThan(17_000);
+  }
+  // From now on nobody waits at length for what has just been waited for in vain.
+  const laterMs = performance.now();
+  expect((await write(21)).status).toBe(503);
+  expect(performance.now() - laterMs).toBeLessThan(2_000);
+  await unlock();
+  expect((await write(22)).status).toBe(200);
+  expect((await chat()).status).toBe(200);
+  expect((await ask("/readyz")).status).toBe(200);
   expect(await audit(app.ctx.db)).toEqual([]);
 }, 60_000);

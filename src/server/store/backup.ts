@@ -1,19 +1,11 @@
 // A copy of a SQLite database that a server may be writing to at the same time: one moment of it, compact, checked before it
 // gets its name. Runs in a process of its own, not in the server.
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreError } from "./fault.ts";
+import { flush, flushNames, makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Tables } from "./tables.ts";
 
@@ -34,13 +26,14 @@ export function copySqlite(from: string, to: string, complete: (copy: DatabaseSy
   const partial = `${to}.partial`;
   rmSync(partial, { force: true });
   try {
+    // SQLite fills an empty file, and would make one that others can read.
+    makePrivate(partial);
     vacuumInto(from, partial);
-    chmodSync(partial, 0o600);
     completeWith(complete, partial);
     assertWhole(partial);
     flush(partial);
     renameSync(partial, to);
-    flush(dirname(to));
+    flushNames(dirname(to));
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
@@ -77,16 +70,6 @@ function assertWhole(file: string): void {
     if (found !== "ok") throw refusal(`the copy is damaged: ${String(found)}`);
   } finally {
     database.close();
-  }
-}
-
-/** Makes a file, or the names in a directory, survive a loss of power. */
-function flush(path: string): void {
-  const handle = openSync(path, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
 import { openStore, type Store, sumInt } from "./db.ts";
 import { faultKind, isTaken, type StoreError } from "./fault.ts";
+import { findOption, listOptions, saveOption } from "./options.ts";
 import { findUserByName, updateUserProfile } from "./users.ts";
 
 describe.each(engines)("store on %s", (engine) => {
@@ -30,6 +31,34 @@ describe.each(engines)("store on %s", (engine) => {
     await closed.close();
     expect(await closed.ready()).toBe(false);
     await other.drop();
+  });
+
+  test("is not ready when it takes no row, and leaves none behind when it does", async () => {
+    await sql
+      .raw(
+        engine === "sqlite"
+          ? "CREATE TRIGGER full BEFORE INSERT ON options BEGIN SELECT RAISE(ABORT, 'no'); END"
+          : `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+              $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$;
+            CREATE TRIGGER "full" BEFORE INSERT ON options FOR EACH ROW EXECUTE FUNCTION refuse()`,
+      )
+      .execute(store.db);
+    expect(await store.ready()).toBe(false);
+    await sql.raw(`DROP TRIGGER "full"${engine === "sqlite" ? "" : " ON options"}`).execute(store.db);
+    // Whoever asks at the same moment is told the same.
+    expect(await Promise.all([store.ready(), store.ready(), store.ready()])).toEqual([true, true, true]);
+    expect(await findOption(store.db, "")).toBeUndefined();
+  });
+
+  test("says within a second or so that it is not ready, however long it would wait", async () => {
+    await store.db.transaction().execute(async (tx) => {
+      // On SQLite an open transaction is enough.
+      if (engine === "postgres") await sql`LOCK TABLE options IN EXCLUSIVE MODE`.execute(tx);
+      const startMs = performance.now();
+      expect(await Promise.all([store.ready(), store.ready()])).toEqual([false, false]);
+      expect(performance.now() - startMs).toBeLessThan(2_500);
+    });
+    await expect.poll(() => store.ready(), { timeout: 5_000 }).toBe(true);
   });
 
   test("keeps what it was given when it is opened again", async () => {
@@ -221,6 +250,37 @@ describe("SQLite", () => {
     expect(await findUserByName(store.db, "forgotten")).toBeUndefined();
     expect(await findUserByName(store.db, "waiting")).toBeDefined();
     vi.useRealTimers();
+    await store.close();
+  });
+
+  test("a full file is not ready, and is when there is space again", async () => {
+    const store = await database.open();
+    const pragma = (text: string) => sql.raw(`PRAGMA ${text}`).execute(store.db);
+    expect(await store.ready()).toBe(true);
+    await pragma("max_page_count = 1");
+    const fill = async () => {
+      for (let turn = 0; turn < 1_000; turn += 1) await saveOption(store.db, `${turn}`, "x".repeat(2_000));
+    };
+    await expect(fill()).rejects.toMatchObject({ kind: "full" });
+    expect(await store.ready()).toBe(false);
+    await pragma("max_page_count = 1073741823");
+    expect(await store.ready()).toBe(true);
+    await store.close();
+  });
+
+  test("no more than a thousand wait for the writer; the next is told so", async () => {
+    const store = await database.open();
+    const save = (turn: number) => saveOption(store.db, `${turn}`, "");
+    const waiting = await store.db.transaction().execute(async (tx) => {
+      const all = Array.from({ length: 1_000 }, (_, turn) => save(turn));
+      await expect(save(1_000)).rejects.toMatchObject({ kind: "busy" });
+      const begin = store.db.transaction().execute(async () => undefined);
+      await expect(begin).rejects.toMatchObject({ kind: "busy" });
+      await saveOption(tx, "mine", "");
+      return all;
+    });
+    await Promise.all(waiting);
+    expect(await listOptions(store.db)).toHaveLength(1_001);
     await store.close();
   });
 

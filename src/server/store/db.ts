@@ -2,13 +2,16 @@
 import { type Expression, type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type pg from "pg";
 import type { StoreError } from "./fault.ts";
-import { migrate } from "./migrate.ts";
+import { type MigrateOptions, migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
+import { createReadiness, writeProbe } from "./ready.ts";
 import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
 import type { OnEarly } from "./sqlite-thread.ts";
 import type { Tables } from "./tables.ts";
 
 export type Db = Kysely<Tables>;
+
+const PROBE_PROGRAM = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
@@ -45,6 +48,8 @@ export interface StoreOptions {
   readonly databaseUrl?: string | undefined;
   /** Told when the database is gone for good in this process: end it. */
   readonly onFatal?: ((error: StoreError) => void) | undefined;
+  /** Looks at a database of an older schema before anything of it is touched; what it throws ends the start. */
+  readonly beforeMigration?: MigrateOptions["beforeMigration"];
   /** Only for tests. */
   readonly migrations?: readonly Migration[] | undefined;
 }
@@ -54,46 +59,46 @@ export interface StoreOptions {
  * Throws: StoreError when another instance uses the files, the schema is newer, or SQLite is too old.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  return options.databaseUrl === undefined
-    ? openSqlite(options)
-    : openPostgres(options.databaseUrl, options.migrations);
+  return options.databaseUrl === undefined ? openSqlite(options) : openPostgres(options.databaseUrl, options);
 }
 
 async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   const files = await openSqliteFiles(options.dataDir, options.onFatal ?? (() => undefined));
   const db = createSqliteKysely(files);
   try {
-    await migrate({ db, dialect: "sqlite", backupFile: files.file, ...only(options.migrations) });
+    const { beforeMigration, migrations } = options;
+    await migrate({ db, dialect: "sqlite", backupFile: files.file, beforeMigration, migrations });
     files.isMigrating = false;
   } catch (error) {
     await db.destroy();
     throw error;
   }
   const loaded = new Map<string, Promise<void>>();
+  const runProgram: SqliteStore["runProgram"] = async (module, input, onEarly) => {
+    const loading = loaded.get(module.href) ?? files.writer.load(module.href);
+    loaded.set(module.href, loading);
+    await loading;
+    return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
+  };
   return {
     db,
     dialect: "sqlite",
-    async runProgram(module, input, onEarly) {
-      const loading = loaded.get(module.href) ?? files.writer.load(module.href);
-      loaded.set(module.href, loading);
-      await loading;
-      return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
-    },
+    runProgram,
     beforeNextUse: (work) => files.chores.leave(work),
-    ready: () => isWritable(db),
+    ready: createReadiness(() => runProgram(PROBE_PROGRAM, undefined)),
     close: () => db.destroy(),
   };
 }
 
 async function openPostgres(
   url: string,
-  migrations: readonly Migration[] | undefined,
+  { beforeMigration, migrations }: StoreOptions,
 ): Promise<PostgresStore> {
   // Loaded when it is used: with SQLite its driver would only take memory.
   const { createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
   const db = createPostgresKysely(openPool(url));
   try {
-    await migrate({ db, dialect: "postgres", ...only(migrations) });
+    await migrate({ db, dialect: "postgres", beforeMigration, migrations });
   } catch (error) {
     await db.destroy();
     throw error;
@@ -102,24 +107,9 @@ async function openPostgres(
     db,
     dialect: "postgres",
     createClient: (settings) => createClient(url, settings),
-    ready: () => isWritable(db),
+    ready: createReadiness(() => writeProbe(db)),
     close: () => db.destroy(),
   };
-}
-
-function only(migrations: readonly Migration[] | undefined) {
-  return migrations === undefined ? {} : { migrations };
-}
-
-/** Writes and takes it back: a full disk, a lock or a read-only standby shows here. */
-async function isWritable(db: Db): Promise<boolean> {
-  try {
-    // No option has an empty key: the write lock is taken and nothing changes.
-    await db.updateTable("options").set({ value: "" }).where("key", "=", "").execute();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether statements of this database, or of this transaction, go to PostgreSQL. */

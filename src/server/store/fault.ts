@@ -56,6 +56,13 @@ export function sqliteKind(resultCode: number): StoreFaultKind {
   return SQLITE_KINDS[resultCode & 0xff] ?? "other";
 }
 
+/** The kind of what was thrown in a thread that works with SQLite itself. */
+export function sqliteFaultKind(error: unknown): StoreFaultKind {
+  if (error instanceof StoreError) return error.kind;
+  if (!(error instanceof Error)) return "other";
+  return "errcode" in error && typeof error.errcode === "number" ? sqliteKind(error.errcode) : "other";
+}
+
 /** The kind of an SQLSTATE (postgresql.org/docs/18/errcodes-appendix.html) or of a socket's error code. */
 function postgresKind(code: string): StoreFaultKind {
   if (code === "57014") return "timeout";

@@ -10,6 +10,11 @@ export class Gate {
     return this.#held;
   }
 
+  /** Who waits for a transaction to end. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
   /** Resolves when the transaction that holds the gate, or held it last, has begun or failed to. */
   get opening(): Promise<unknown> {
     return this.#opening;

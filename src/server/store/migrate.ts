@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { sha256Hex } from "#server/secrets.ts";
 import { StoreError } from "./fault.ts";
+import { makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 import type { Tables } from "./tables.ts";
@@ -15,7 +16,9 @@ export interface MigrateOptions {
   readonly dialect: "sqlite" | "postgres";
   /** Only SQLite: where the copy before a migration goes. */
   readonly backupFile?: string | undefined;
-  readonly migrations?: readonly Migration[];
+  readonly migrations?: readonly Migration[] | undefined;
+  /** Looks at a database that has data before anything of it is touched, copied included; what it throws ends the start. */
+  readonly beforeMigration?: ((db: Kysely<Tables>) => Promise<unknown>) | undefined;
 }
 
 interface Applied {
@@ -35,21 +38,24 @@ export function checksum(migration: Migration, dialect: "sqlite" | "postgres"): 
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const migrations = options.migrations ?? MIGRATIONS;
-  if (await isCurrent(options, migrations)) return;
-  await backUp(options, migrations);
+  // Reads without taking locks, and refuses before anything is touched.
+  const { length } = await readApplied(options.db, options.dialect, migrations);
+  if (length === migrations.length) return;
+  if (length > 0) {
+    await options.beforeMigration?.(options.db);
+    await backUp(options, migrations[length]?.name);
+  }
   for (let more = true; more; ) {
     more = await options.db.transaction().execute((tx) => applyNext(tx, options.dialect, migrations));
   }
 }
 
-/** Reads without taking locks; also refuses before anything is touched. */
-async function isCurrent(options: MigrateOptions, migrations: readonly Migration[]): Promise<boolean> {
-  const applied = await readApplied(options.db, options.dialect);
-  assertKnown(applied, migrations, options.dialect);
-  return applied.length === migrations.length;
-}
-
-async function readApplied(db: Kysely<Tables>, dialect: "sqlite" | "postgres"): Promise<readonly Applied[]> {
+/** What was applied. Throws: StoreError when this program does not know it, or as something else. */
+async function readApplied(
+  db: Kysely<Tables>,
+  dialect: "sqlite" | "postgres",
+  migrations: readonly Migration[],
+): Promise<readonly Applied[]> {
   const exists =
     dialect === "sqlite"
       ? sql<{ n: number }>`SELECT count(*) AS n FROM sqlite_master WHERE name = 'schema_migrations'`
@@ -59,6 +65,7 @@ async function readApplied(db: Kysely<Tables>, dialect: "sqlite" | "postgres"): 
   if (rows[0]?.n !== 1) return [];
   const applied =
     await sql<Applied>`SELECT version, name, checksum FROM schema_migrations ORDER BY version`.execute(db);
+  assertKnown(applied.rows, migrations, dialect);
   return applied.rows;
 }
 
@@ -82,15 +89,14 @@ function assertKnown(
   }
 }
 
-/** Copies a SQLite database that has data before its first change of schema. */
-async function backUp(options: MigrateOptions, migrations: readonly Migration[]): Promise<void> {
-  const applied = await readApplied(options.db, options.dialect);
-  if (options.backupFile === undefined || applied.length === 0) return;
-  const next = migrations[applied.length]?.name ?? "unknown";
-  const file = `${options.backupFile}.before-${next}`;
+/** Copies a SQLite database before its first change of schema, for its owner alone. */
+async function backUp({ db, backupFile }: MigrateOptions, next = "unknown"): Promise<void> {
+  if (backupFile === undefined) return;
+  const file = `${backupFile}.before-${next}`;
   // One left by a start that failed later holds the same data as this one.
   rmSync(file, { force: true });
-  await sql`VACUUM INTO ${file}`.execute(options.db);
+  makePrivate(file);
+  await sql`VACUUM INTO ${file}`.execute(db);
 }
 
 /** Applies one migration inside the caller's transaction. Returns whether there may be more. */
@@ -107,8 +113,7 @@ async function applyNext(
   }
   await sql`CREATE TABLE IF NOT EXISTS schema_migrations
     (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL)`.execute(tx);
-  const applied = await readApplied(tx, dialect);
-  assertKnown(applied, migrations, dialect);
+  const applied = await readApplied(tx, dialect, migrations);
   const next = migrations[applied.length];
   if (!next) return false;
   for (const statement of next[dialect]) await sql.raw(statement).execute(tx);

@@ -100,6 +100,37 @@ test("a lock of somebody else on the file is waited for, then told", { timeout: 
   session.query("INSERT INTO t (text) VALUES ('a')", []);
 });
 
+test("once a lock was waited for in vain nobody waits for it again at length, until somebody gets it", async () => {
+  const module =
+    "data:text/javascript,export function run(db) { db.exec('UPDATE t SET text = 1'); } export function finish() {}";
+  await session.load(module);
+  const other = new DatabaseSync(join(dir, "tollgate.db"));
+  other.exec("BEGIN IMMEDIATE");
+  const timed = (run: () => unknown) => {
+    const startMs = performance.now();
+    return { fault: faultOf(run)?.kind, ms: performance.now() - startMs };
+  };
+  const write = () => timed(() => session.query("INSERT INTO t (text) VALUES ('a')", []));
+  // Who chose to wait for a moment only has not found out anything.
+  session.query("PRAGMA busy_timeout = 100", []);
+  for (let turn = 0; turn < 2; turn += 1) expect(write().ms).toBeGreaterThan(90);
+  session.query("PRAGMA busy_timeout = 1100", []);
+  expect(write()).toMatchObject({ fault: "busy" });
+  for (let turn = 0; turn < 20; turn += 1) {
+    const { fault, ms } = write();
+    expect([fault, ms < 50]).toEqual(["busy", true]);
+  }
+  const program = timed(() => session.program(module, "", () => undefined));
+  expect(program.fault).toBe("busy");
+  expect(program.ms).toBeGreaterThan(400);
+  expect(program.ms).toBeLessThan(1_000);
+  other.exec("COMMIT");
+  other.close();
+  expect(write().fault).toBeUndefined();
+  session.query("UPDATE t SET text = 'b'", []);
+  expect(session.query("PRAGMA busy_timeout", []).rows).toEqual([{ timeout: 5_000 }]);
+});
+
 test("one instance per directory; a reader needs no lock and cannot write", () => {
   const second = faultOf(
     () => new SqliteSession({ file: join(dir, "tollgate.db"), lockFile: join(dir, "tollgate.lock") }),

@@ -1,7 +1,8 @@
 // One SQLite connection with what it needs to be trusted: version, settings, instance lock, prepared statements. Runs in a
 // worker thread (sqlite-worker.ts), since every call of it may wait for the disk.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { isSyncFault, StoreError, sqliteKind } from "./fault.ts";
+import { isSyncFault, StoreError, sqliteFaultKind } from "./fault.ts";
+import { BUSY_TIMEOUT_MS, LockPatience } from "./lock-patience.ts";
 import type { QueryAnswer, SqlValue, WorkerFault, WorkerOptions } from "./sqlite-messages.ts";
 import { WalFile } from "./wal-file.ts";
 
@@ -9,7 +10,8 @@ import { WalFile } from "./wal-file.ts";
 const OLDEST_SQLITE = [3, 51, 3] as const;
 /** Statements kept prepared; filters make some dozens of variants. */
 const STATEMENTS = 500;
-const BUSY_TIMEOUT_MS = 5_000;
+/** What programs wait at least for a lock: a bit of it, in which it may become free. Those who come with one statement are told at once. */
+const PROGRAM_PATIENCE_MS = 500;
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -94,10 +96,7 @@ function beginLog(database: DatabaseSync): void {
 
 /** An error in the words that cross the border. */
 export function describe(error: unknown): WorkerFault {
-  if (error instanceof StoreError) return { kind: error.kind, message: error.message };
-  if (!(error instanceof Error)) return { kind: "other", message: String(error) };
-  const resultCode = "errcode" in error && typeof error.errcode === "number" ? error.errcode : 0;
-  return { kind: sqliteKind(resultCode), message: error.message };
+  return { kind: sqliteFaultKind(error), message: error instanceof Error ? error.message : String(error) };
 }
 
 /** One open database; every call is synchronous but for loading a program. */
@@ -106,16 +105,22 @@ export class SqliteSession {
   readonly #database: DatabaseSync;
   /** Only the writer's. */
   readonly #wal: WalFile | undefined;
+  readonly #patience: LockPatience;
   readonly #statements = new Map<string, Prepared>();
   readonly #programs = new Map<string, Program>();
 
   constructor(options: WorkerOptions) {
     this.#lock = options.lockFile === undefined ? undefined : lockInstance(options.lockFile);
     this.#database = open(options);
+    this.#patience = new LockPatience(this.#database);
     if (options.lockFile !== undefined) this.#wal = new WalFile(this.#database.location() ?? options.file);
   }
 
   query(sql: string, values: readonly SqlValue[]): QueryAnswer {
+    return this.#patience.run(0, () => this.#query(sql, values));
+  }
+
+  #query(sql: string, values: readonly SqlValue[]): QueryAnswer {
     // Programs have finished before a transaction begins, and none runs beside it. A setting concerns no rows, and may be what lets
     // them finish.
     if (!this.#database.isTransaction && !sql.startsWith("PRAGMA ")) this.#finishPrograms();
@@ -134,7 +139,10 @@ export class SqliteSession {
   program(module: string, input: unknown, tell: Midway["tell"]): unknown {
     const program = this.#programs.get(module);
     if (!program) throw new StoreError("other", `the program ${module} was not loaded`);
-    return program.run(this.#database, input, { tell, sync: () => this.#wal?.sync() });
+    const wal = this.#wal;
+    if (!wal) throw new StoreError("other", "a reader runs no programs");
+    const midway = { tell, sync: () => wal.sync() };
+    return this.#patience.run(PROGRAM_PATIENCE_MS, () => program.run(this.#database, input, midway));
   }
 
   /** What the program has left to do once its answer is on its way. */

@@ -70,6 +70,11 @@ export class SqliteThread {
     return thread;
   }
 
+  /** Who waits for an answer. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Runs one statement. Throws: StoreError. */
   query(sql: string, values: readonly SqlValue[]): Promise<QueryAnswer> {
     // The worker answers `query` with a QueryAnswer.

@@ -1,6 +1,6 @@
 // SQLite behind Kysely. Every statement runs in a worker thread: SELECTs outside transactions in the reader, all else in
 // the one writer.
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import {
   type CompiledQuery,
@@ -16,6 +16,7 @@ import {
 } from "kysely";
 import { Chores } from "./chores.ts";
 import { StoreError } from "./fault.ts";
+import { makePrivate, tighten } from "./files.ts";
 import { Gate } from "./gate.ts";
 import type { SqlValue } from "./sqlite-messages.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
@@ -23,6 +24,8 @@ import type { Tables } from "./tables.ts";
 
 /** A transaction that its code forgot would stop all writing; after this long it is rolled back. */
 const TRANSACTION_LIMIT_MS = 15_000;
+/** No more than this many wait for the writer; groups of calls are bounded where they form (reliability F03). */
+const WAITING_AT_MOST = 1_000;
 
 export interface SqliteFiles {
   readonly writer: SqliteThread;
@@ -36,15 +39,25 @@ export interface SqliteFiles {
   readonly file: string;
 }
 
-/** Opens `tollgate.db` in the directory. Throws: StoreError when another instance has it open. */
+/**
+ * Opens `tollgate.db` in the directory, all files for their owner alone; the rights of a directory that is there are the operator's.
+ * Throws: StoreError when another instance has the database open, from whatever directory.
+ */
 export async function openSqliteFiles(
   dataDir: string,
   onDeath: (error: StoreError) => void,
 ): Promise<SqliteFiles> {
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const file = join(dataDir, "tollgate.db");
   const existed = existsSync(file);
-  const writer = await SqliteThread.open({ file, lockFile: join(dataDir, "tollgate.lock") }, onDeath);
+  makePrivate(file);
+  // Lock and log stand beside the file itself, whatever links lead to it: one lock for all who use it (reliability F10).
+  const origin = realpathSync(file);
+  const lockFile = origin.replace(/(\.db)?$/, ".lock");
+  makePrivate(lockFile);
+  // SQLite gives a new log the rights of its database.
+  for (const log of ["-wal", "-shm"]) tighten(`${origin}${log}`);
+  const writer = await SqliteThread.open({ file, lockFile }, onDeath);
   try {
     const reader = await SqliteThread.open({ file, lockFile: undefined }, onDeath);
     return { writer, reader, gate: new Gate(), chores: new Chores(), existed, isMigrating: true, file };
@@ -110,6 +123,7 @@ class WorkerConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     const { gate, writer } = this.#files;
     await this.#finishChores();
+    this.#assertRoom();
     await gate.enter(async () => {
       try {
         await writer.query("BEGIN IMMEDIATE", []);
@@ -167,7 +181,15 @@ class WorkerConnection implements DatabaseConnection {
     if (this.#state === "open") return writer.query(query.sql, values);
     if (this.#state === "expired") return Promise.reject(expired());
     if (isRead(query)) return reader.query(query.sql, values);
+    this.#assertRoom();
     return gate.pass(() => writer.query(query.sql, values));
+  }
+
+  /** Throws: StoreError when too many wait already. */
+  #assertRoom(): void {
+    const { gate, writer } = this.#files;
+    if (gate.waiting + writer.waiting >= WAITING_AT_MOST)
+      throw new StoreError("busy", "the database does not keep up");
   }
 }
 

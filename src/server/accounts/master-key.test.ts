@@ -1,0 +1,70 @@
+// The file of the master key: for its owner alone, whole or not there (reliability K02).
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import fs, { open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readMasterKey, writeKeyFile } from "./master-key.ts";
+
+const KEY = "a master key of the test, 32 characters or more";
+
+let dir: string;
+let file: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "tollgate-key-"));
+  file = join(dir, "master.key");
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const write = () => writeKeyFile(file, Buffer.from(KEY));
+
+test("a key is there as a whole, or not at all, and replaces none", async () => {
+  // Handles have no other name.
+  const handle = await open(join(dir, "any"), "w");
+  await handle.close();
+  const seen: boolean[] = [];
+  const broken = vi.spyOn(Object.getPrototypeOf(handle), "writeFile").mockImplementation(() => {
+    seen.push(existsSync(file));
+    return Promise.reject(new Error("killed"));
+  });
+  await expect(write()).rejects.toThrow("killed");
+  expect([seen, readdirSync(dir)]).toEqual([[false], ["any"]]);
+  broken.mockRestore();
+  await write();
+  expect(readFileSync(file, "utf8")).toBe(`${KEY}\n`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await expect(writeKeyFile(file, Buffer.from("another"))).rejects.toMatchObject({ code: "EEXIST" });
+  expect(readFileSync(file, "utf8")).toBe(`${KEY}\n`);
+  expect(readdirSync(dir)).toEqual(["any", "master.key"]);
+});
+
+test("it is written where there are no links, too", async () => {
+  vi.spyOn(fs, "link").mockRejectedValue(Object.assign(new Error("no links"), { code: "EPERM" }));
+  syncBuiltinESMExports();
+  await write();
+  await expect(writeKeyFile(file, Buffer.from("another"))).rejects.toThrow("no links");
+  expect(readFileSync(file, "utf8")).toBe(`${KEY}\n`);
+  expect(readdirSync(dir)).toEqual(["master.key"]);
+});
+
+test("a key that others could read is taken from them, with a word", async () => {
+  await write();
+  const words: string[] = [];
+  const read = () => readMasterKey({ dataDir: dir, masterKey: undefined }, (said) => words.push(said));
+  expect((await read()).bytes.toString()).toBe(KEY);
+  expect(words).toEqual([]);
+  for (const mode of [0o644, 0o640, 0o660]) {
+    chmodSync(file, mode);
+    expect((await read()).bytes.toString()).toBe(KEY);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
+  expect(words).toHaveLength(3);
+  expect(words[0]).toContain(`${file} was not for its owner alone`);
+});

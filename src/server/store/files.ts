@@ -1,0 +1,44 @@
+// Files of ours on the disk: for their owner alone, and there after a loss of power. Knows nothing of what is in them.
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, statSync } from "node:fs";
+
+/** There the rights of a file are those of its directory, and modes say nothing. */
+const hasModes = process.platform !== "win32";
+const OTHERS = 0o077;
+
+/** Makes an empty file for its owner alone, or takes others' rights to the one that is there away. */
+export function makePrivate(file: string): void {
+  // One that is there is not opened: closing it would drop the locks that SQLite may hold on it in this process.
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+  tighten(file);
+}
+
+/** Takes others' rights to a file away, if it is there and its file system lets us. Returns whether others had any. */
+export function tighten(file: string): boolean {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  if (!hasModes || (mode & OTHERS) === 0) return false;
+  try {
+    chmodSync(file, mode & ~OTHERS & 0o777);
+  } catch {
+    // It is another user's, or on a disk that is read-only or has no modes.
+  }
+  return true;
+}
+
+/** Makes a file survive a loss of power. */
+export function flush(file: string): void {
+  sync(file, "r+");
+}
+
+/** Makes the names in a directory survive a loss of power; Windows opens no directories. */
+export function flushNames(directory: string): void {
+  if (hasModes) sync(directory, "r");
+}
+
+function sync(path: string, flags: "r" | "r+"): void {
+  const handle = openSync(path, flags);
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
