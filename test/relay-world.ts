@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
+import { EarlyAnswer } from "#server/app/early-answer.ts";
 import type { Context } from "#server/context.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { createTestApp } from "./app.ts";
@@ -182,7 +183,7 @@ export function createRelayWorld(): World {
     world.fill(app.ctx, upstream);
     const limits = { firstByteMs: 400, idleMs: 400, totalMs: 600 };
     const relay = createRelay(app.ctx, limits, undefined, { pingMs: 150, idleMs: 700 });
-    const server = createServer(relay).on("upgrade", relay.upgrade);
+    const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
     world.stopRelay = () => relay.cut();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     closers.push(() => {

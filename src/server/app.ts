@@ -14,6 +14,7 @@ import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles } from "#server/app/console-files.ts";
+import { EarlyAnswer, holdBody } from "#server/app/early-answer.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
 import { asAppError, faults, openAiError, renderEnvelope, unknownPathError } from "#server/errors.ts";
@@ -60,6 +61,7 @@ export function createApp(ctx: Context): App {
   return {
     listener(req, res) {
       if (isDraining) res.setHeader("Connection", "close");
+      holdBody(req);
       if (RELAY_PATH.test(req.url ?? "")) {
         if (pressure.shedsCalls()) turnAway(ctx, res, "calls");
         else relay(req, res);
@@ -94,6 +96,7 @@ export function createApp(ctx: Context): App {
 export function createHttpServer(app: App): Server {
   const server = createServer(
     {
+      ServerResponse: EarlyAnswer,
       maxHeaderSize: 16 * 1024,
       headersTimeout: 10_000,
       requestTimeout: 0,
@@ -123,25 +126,28 @@ function isGuest({ url, headers }: IncomingMessage): boolean {
 function turnAway(ctx: Context, res: ServerResponse, who: "calls" | "guests"): void {
   const requestId = newRequestId(ctx.clock.now());
   const error = faults.overloaded();
-  const body =
+  const body = JSON.stringify(
     who === "calls"
       ? openAiError({ message: error.publicMessage, code: error.code }, requestId)
-      : renderEnvelope(error);
+      : renderEnvelope(error),
+  );
   ctx.events.rateLimited({ limit: `overload_${who}`, address: "" });
+  res.shouldKeepAlive = false;
   res.writeHead(error.status, {
     ...BASE_HEADERS,
     "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
     "Retry-After": String(error.retryAfterSec ?? 1),
     "X-Oneapi-Request-Id": requestId,
-    Connection: "close",
     ...(who === "calls" ? { "Access-Control-Allow-Origin": "*" } : {}),
   });
-  res.end(JSON.stringify(body));
+  res.end(body);
 }
 
 /** Ends a connection whose management call does not finish sending its body. */
 function limitBodyTime(req: IncomingMessage, res: ServerResponse): void {
-  if (req.method === "GET" || req.method === "HEAD") return;
+  const { "content-length": length, "transfer-encoding": coding } = req.headers;
+  if (length === undefined && coding === undefined) return;
   const timer = setTimeout(() => {
     if (!req.complete) req.destroy();
   }, BODY_TIMEOUT_MS);

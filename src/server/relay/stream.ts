@@ -10,11 +10,6 @@ import { type Voice, voices } from "./voices.ts";
 
 /** A client that takes nothing for this long is given up (reliability R03). */
 const STALL_MS = 120_000;
-/** An unread body up to this size is read and thrown away, so that the connection can go on; a larger one ends it. */
-const SKIP_BYTES = 64 * 1024;
-/** After a refusal the rest of a large body is taken for this long, so that the client gets to read the answer. */
-const LINGER_MS = 500;
-
 /** Up to this size it costs less to copy a body than to send it as a piece of its own. */
 const SHORT_BYTES = 8 * 1024;
 
@@ -201,28 +196,8 @@ export class Door {
     const body = Buffer.from(JSON.stringify(value));
     const head = [...this.#sizedHead("application/json; charset=utf-8", body), ...more];
     this.status = status;
-    if (this.#isBodySmall()) {
-      this.#res.writeHead(status, head);
-      this.#res.end(body);
-      return;
-    }
-    // The client is still sending. Ending at once would reset the connection before it has read why.
-    this.#res.writeHead(status, [...head, "connection", "close"]);
-    this.#res.write(body);
-    const end = () => {
-      this.#res.end();
-      this.#req.destroy();
-    };
-    const timer = setTimeout(end, LINGER_MS);
-    this.#req.once("close", () => clearTimeout(timer));
-    this.#req.resume();
-  }
-
-  /** Whether what the client has not sent yet is little enough to be taken and thrown away. */
-  #isBodySmall(): boolean {
-    const { headers, complete } = this.#req;
-    if (complete) return true;
-    return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= SKIP_BYTES;
+    this.#res.writeHead(status, head);
+    this.#res.end(body);
   }
 }
 

@@ -1,0 +1,198 @@
+// How much of a body nobody wants is read, on every kind of route, and that its sender is told why (reliability D01, R02).
+import { once } from "node:events";
+import { request, type Server } from "node:http";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createHttpServer } from "#server/app.ts";
+import { createTestApp, rootAccess, type TestApp } from "#test/app.ts";
+
+const PIECE = Buffer.alloc(64 * 1024, " ");
+
+let app: TestApp;
+let server: Server;
+let port = 0;
+/** The server's side of the connections, by the client's port. */
+const sockets = new Map<number | undefined, Socket>();
+
+beforeAll(async () => {
+  app = await createTestApp();
+  server = createHttpServer(app.app);
+  server.on("connection", (socket: Socket) => sockets.set(socket.remotePort, socket));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  port = address !== null && typeof address === "object" ? address.port : 0;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await app.close();
+});
+
+interface Flood {
+  /** What the client was told. */
+  readonly text: string;
+  /** What the server has read of the connection. */
+  readonly read: number;
+  /** The server hung up, after so long. */
+  readonly closedMs: number | undefined;
+}
+
+/** Sends a head and then as much as the server takes, until it hangs up or time is over. */
+async function flood(head: string, piece: Buffer = PIECE, forMs = 3_000): Promise<Flood> {
+  const client = connect(port, "127.0.0.1");
+  client.on("error", () => undefined);
+  let text = "";
+  client.on("data", (data) => {
+    text += data;
+  });
+  await once(client, "connect");
+  const { localPort } = client;
+  const startMs = performance.now();
+  let closedMs: number | undefined;
+  client.once("close", () => {
+    closedMs = performance.now() - startMs;
+  });
+  client.write(head);
+  while (closedMs === undefined && performance.now() - startMs < forMs) {
+    client.write(piece);
+    do await sleep(2);
+    while (client.writableNeedDrain && closedMs === undefined && performance.now() - startMs < forMs);
+  }
+  client.destroy();
+  return { text, read: sockets.get(localPort)?.bytesRead ?? 0, closedMs };
+}
+
+const LENGTHS = {
+  "announced as 1 GiB": { header: "Content-Length: 1073741824", piece: PIECE, most: 64 * 1024 },
+  chunked: {
+    header: "Transfer-Encoding: chunked",
+    // Where a short body is taken it must first have come; 64 KiB are read at once, and streams read ahead.
+    most: 256 * 1024,
+    piece: Buffer.concat([Buffer.from("10000\r\n"), PIECE, Buffer.from("\r\n")]),
+  },
+};
+
+describe.concurrent.each(Object.entries(LENGTHS))(
+  "a body %s that nobody wants",
+  (_, { header, piece, most }) => {
+    test.each([
+      ["POST", "/v1/chat/completions", 401],
+      ["POST", "/v1/messages", 401],
+      ["POST", "/v1/images/edits", 401],
+      ["POST", "/v1/nothing", 404],
+      ["GET", "/v1/models", 401],
+      ["HEAD", "/v1/models", 401],
+      ["OPTIONS", "/v1/models", 204],
+      ["GET", "/dashboard/billing/usage", 401],
+      ["GET", "/v1/realtime", 426],
+      ["POST", "/api/user/login", 413],
+      ["PUT", "/api/channel/", 401],
+      ["DELETE", "/api/token/1", 401],
+      ["POST", "/api/nothing", 404],
+      ["GET", "/api/status", 200],
+      ["OPTIONS", "/api/status", 404],
+      ["POST", "/nothing", 404],
+      ["GET", "/", 200],
+      ["GET", "/healthz", 200],
+      ["PATCH", "/healthz", 404],
+    ])("%s %s", async (method, path, status) => {
+      const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${header}\r\n\r\n`;
+      const { text, read, closedMs } = await flood(head, piece);
+      expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(text.toLowerCase()).toContain("connection: close");
+      expect(read).toBeLessThanOrEqual(most);
+      expect(closedMs).toBeLessThan(1_500);
+    });
+  },
+);
+
+/** Sends these pieces one after the other on one connection, and returns the statuses when so many answers have come. */
+async function converse(answers: number, ...pieces: readonly (string | Buffer)[]): Promise<number[]> {
+  const client = connect(port, "127.0.0.1");
+  let text = "";
+  client.on("data", (data) => {
+    text += data;
+  });
+  for (const piece of pieces) {
+    client.write(piece);
+    await sleep(50);
+  }
+  const seen = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+  await expect.poll(() => seen().length, { timeout: 5_000 }).toBe(answers);
+  client.destroy();
+  return seen();
+}
+
+const ask = (method: string, path: string, more = "") =>
+  `${method} ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+describe("a connection goes on", () => {
+  const next = ask("GET", "/healthz");
+
+  test("after a refusal, when what is left of the body is short", async () => {
+    const head = ask("POST", "/v1/chat/completions", "Content-Length: 60000\r\n");
+    const half = Buffer.alloc(30_000, " ");
+    expect(await converse(2, head, half, half, next)).toEqual([401, 200]);
+    const five = ask("GET", "/api/status", "Content-Length: 5\r\n");
+    expect(await converse(2, five, "12345", next)).toEqual([200, 200]);
+  });
+
+  test("after a long body that was wanted, announced or chunked", async () => {
+    const json = JSON.stringify({ name: "n", models: "m".repeat(500_000) });
+    const who = `Authorization: ${rootAccess}\r\nContent-Type: application/json\r\n`;
+    const announced = ask("POST", "/api/token/", `${who}Content-Length: ${json.length}\r\n`);
+    const chunked = ask("POST", "/api/token/", `${who}Transfer-Encoding: chunked\r\n`);
+    const chunk = `${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`;
+    expect(await converse(3, announced, json, chunked, chunk, next)).toEqual([200, 200, 200]);
+  });
+});
+
+test("a short body that does not come is waited for, but not for ever", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const client = connect(port, "127.0.0.1").on("error", () => undefined);
+    client.write(ask("GET", "/api/status", "Content-Length: 1000\r\n"));
+    const [data] = await once(client, "data");
+    expect(String(data)).toMatch(/^HTTP\/1.1 200 /);
+    const closed = new Promise((resolve) => client.once("close", resolve));
+    client.write("1");
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(client.closed).toBe(false);
+    vi.advanceTimersByTime(1_000);
+    await closed;
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each(["/v1/chat/completions", "/v1/messages", "/api/user/login"])(
+  "who reads while sending 100 MB to %s is told why they are not wanted",
+  async (path) => {
+    const told = await new Promise<{ status: number; text: string; sent: number }>((resolve, reject) => {
+      const bytes = 100 << 20;
+      const headers = { authorization: "Bearer nobody", "content-length": bytes };
+      const call = request({ host: "127.0.0.1", port, path, method: "POST", headers });
+      let sent = 0;
+      const pump = () => {
+        while (sent < bytes && !call.destroyed) {
+          sent += PIECE.length;
+          if (!call.write(PIECE)) return void call.once("drain", pump);
+        }
+      };
+      call.on("response", (res) => {
+        let text = "";
+        res.on("data", (data) => {
+          text += data;
+        });
+        res.on("end", () => resolve({ status: res.statusCode ?? 0, text, sent }));
+        res.on("error", reject);
+      });
+      call.on("error", reject);
+      pump();
+    });
+    expect(told.status).toBe(path.startsWith("/api") ? 413 : 401);
+    expect(JSON.parse(told.text)).toMatchObject(path.startsWith("/api") ? { success: false } : { error: {} });
+    expect(told.sent).toBeLessThan(50 << 20);
+  },
+);

@@ -1,0 +1,64 @@
+// Answers that come before their request has ended: what their caller still sends is not read on, and he gets to read why he need not
+// send it (reliability D01, R02).
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  ServerResponse,
+} from "node:http";
+
+/** A rest up to this size is read and thrown away, so that the connection can go on; a longer one ends it. */
+const SKIP_BYTES = 64 * 1024;
+/** A short rest must be here by then. */
+const SKIP_MS = 30_000;
+/** How long a connection outlives its last answer, unread: closed at once, it would be reset before its client has read the answer. */
+const LINGER_MS = 500;
+
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/** Whether a body is too long to be taken for nothing, or may become so. */
+function isLong({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > SKIP_BYTES;
+}
+
+/** Of a long body nothing is read but what came with its head, until somebody asks for it. */
+export function holdBody(req: IncomingMessage): void {
+  if (isLong(req)) req.socket.pause();
+}
+
+/** An answer of our server. Where the request is here whole, as nearly always, it is Node's own. */
+export class EarlyAnswer<Request extends IncomingMessage> extends ServerResponse<Request> {
+  #isLingering = false;
+
+  override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
+    if (!this.req.complete && isLong(this.req)) this.shouldKeepAlive = false;
+    // Node has two forms of this; either is passed on as it came.
+    return super.writeHead(status, reason as string, headers);
+  }
+
+  override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), done?: () => void): this {
+    if (this.#isLingering) return this;
+    if (!this.req.complete && !this.shouldKeepAlive) return this.#linger(chunk);
+    if (!this.req.complete) this.#hangUpAfter(SKIP_MS);
+    // As above, of three forms.
+    return super.end(chunk, encoding as BufferEncoding, done);
+  }
+
+  /** Says all there is to say, reads nothing, and ends the connection in a while. */
+  #linger(chunk: unknown): this {
+    this.#isLingering = true;
+    this.req.socket.pause();
+    if (typeof chunk === "string" || chunk instanceof Uint8Array) this.write(chunk);
+    this.flushHeaders();
+    this.#hangUpAfter(LINGER_MS);
+    return this;
+  }
+
+  #hangUpAfter(delayMs: number): void {
+    const timer = setTimeout(() => {
+      if (this.#isLingering) super.end();
+      if (!this.req.complete) this.req.destroy();
+    }, delayMs);
+    this.req.once("close", () => clearTimeout(timer));
+  }
+}
