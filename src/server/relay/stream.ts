@@ -47,6 +47,8 @@ export class Door {
   /** Nothing was written since the last look. */
   #isQuiet = false;
   #isStreaming = false;
+  /** What is streamed is sound, which has no room for words. */
+  #isSound = false;
 
   constructor(req: RelayRequest, res: RelayResponse, requestId: string) {
     this.#req = req;
@@ -114,9 +116,18 @@ export class Door {
     this.#res.end();
   }
 
-  /** A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). */
+  /**
+   * A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). Sound breaks off, so that nobody
+   * takes it for complete.
+   */
   sendFault(fault: RelayFault): void {
     if (this.hasLeft || this.#res.writableEnded) return;
+    if (this.#isSound) {
+      // A reset: for some clients any other end of the connection is that of the answer (HTTP/1.0).
+      this.#res.socket?.resetAndDestroy();
+      this.#res.destroy();
+      return;
+    }
     if (this.status !== 0) {
       this.#res.end(this.voice.lastEvent(fault, this.requestId));
       return;
@@ -130,8 +141,9 @@ export class Door {
   openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
     this.#isStreaming = true;
     if (this.status !== 0) return;
-    const streamType = contentTypeOf(headers) ?? "text/event-stream";
-    const head = this.#head(isArray ? "application/json" : streamType);
+    const plainType = isArray ? "application/json" : contentTypeOf(headers);
+    this.#isSound = !isArray && plainType !== undefined;
+    const head = this.#head(plainType ?? "text/event-stream");
     head.push(...STREAM_HEADERS);
     tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
@@ -149,7 +161,7 @@ export class Door {
       this.#isStreaming = true;
       this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
     }
-    if (this.#isStreaming && this.voice.ping !== "") this.#res.write(this.voice.ping);
+    if (this.#isStreaming && !this.#isSound && this.voice.ping !== "") this.#res.write(this.voice.ping);
   }
 
   /** Ends a stream that is complete with its last bytes. */
@@ -227,7 +239,7 @@ export class Door {
 }
 
 /** Types of answers that are neither JSON nor events: sound, subtitles, plain text. Nothing a browser would run. */
-const PLAIN_TYPE = /^(audio\/[\w.+-]+|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
+const PLAIN_TYPE = /^(audio\/[\w.+-]+|video\/mp4|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
 
 function contentTypeOf(headers: ReplyHeaders): string | undefined {
   const type = headers["content-type"];
