@@ -1,12 +1,12 @@
 // The relay on real HTTP over a temporary database, before a scripted provider: what the relay's tests share. Nothing of ours is
 // faked; the provider's time limits are short.
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
 import type { Context } from "#server/context.ts";
-import { createRelay } from "#server/relay/relay.ts";
+import { createRelay, type Relay } from "#server/relay/relay.ts";
 import { createTestApp } from "./app.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "./fake-upstream.ts";
 import { seedToken, seedUser } from "./seed.ts";
@@ -35,6 +35,8 @@ export interface ChannelSeed {
 }
 
 export interface AskInit {
+  /** Another relay than the world's own. */
+  readonly url?: string;
   readonly path?: string;
   readonly key?: string;
   readonly headers?: Record<string, string>;
@@ -64,6 +66,8 @@ class World {
   userId = 0;
   /** What the process does with the relay when it ends. */
   stopRelay: () => Promise<void> = () => Promise.resolve();
+  /** Lets another relay listen, until the end of the file, and tells where. */
+  serve: (relay: Relay) => Promise<string> = () => Promise.reject(new Error("the world is not set up yet"));
   /** A fresh unlimited token for each test. */
   token = { id: 0, key: "" };
 
@@ -118,7 +122,7 @@ class World {
 
   /** Posts a body (an object or raw text) with the test's token. */
   ask(body: unknown, init: AskInit = {}): Promise<Response> {
-    return fetch(`${this.url}${init.path ?? "/v1/chat/completions"}`, {
+    return fetch(`${init.url ?? this.url}${init.path ?? "/v1/chat/completions"}`, {
       method: "POST",
       headers: {
         authorization: `Bearer sk-${init.key ?? this.token.key}`,
@@ -170,6 +174,13 @@ class World {
   }
 }
 
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
 /** Sets the world up for the tests of a file and cleans it before each of them. */
 export function createRelayWorld(): World {
   const world = new World();
@@ -182,17 +193,17 @@ export function createRelayWorld(): World {
     closers.push(() => upstream.close());
     world.fill(app.ctx, upstream);
     const limits = { firstByteMs: 400, idleMs: 400, totalMs: 600 };
+    world.serve = async (relay) => {
+      const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
+      closers.push(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      return listening(server);
+    };
     const relay = createRelay(app.ctx, limits, undefined, { pingMs: 150, idleMs: 700 });
-    const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
     world.stopRelay = () => relay.cut();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    closers.push(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port");
-    world.url = `http://127.0.0.1:${address.port}`;
+    world.url = await world.serve(relay);
     world.userId = (await seedUser(app.ctx, "caller")).id;
     const quota = { delta: 10n ** 12n };
     await app.ctx.ledger.adjust({ userId: world.userId, kind: "grant", quota, actorId: 1, reason: "test" });

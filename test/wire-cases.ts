@@ -130,7 +130,7 @@ export async function play(scene: Play): Promise<Run> {
       credentials: createTokenCache({ egress: { send }, now }),
       now,
       optionText: () => "",
-      limits: { firstByteMs: 0, idleMs: 0, totalMs: 0 },
+      limits: { firstByteMs: 0, idleMs: 0, totalMs: 0, streamMs: 0 },
     },
     {
       target: channel,

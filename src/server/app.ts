@@ -21,6 +21,7 @@ import { asAppError, faults, openAiError, renderEnvelope, unknownPathError } fro
 import { createOps } from "#server/ops.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { Roster } from "#server/relay/roster.ts";
+import { limitStall, STALL_MS } from "#server/relay/stall.ts";
 import { newRequestId } from "#server/secrets.ts";
 
 export interface App {
@@ -74,6 +75,7 @@ export function createApp(ctx: Context): App {
       const seat = open.add(res);
       res.once("close", () => open.remove(seat));
       limitBodyTime(req, res);
+      limitStall(res, STALL_MS);
       void serveSite(req, res);
     },
     upgrade(req, socket, head) {

@@ -43,6 +43,12 @@ describe("upstreams that fail", () => {
     ],
     ["error with 200", json({ error: { message: "no", type: "server_error" } }), 502],
     ["error as first event", sse('data: {"error":{"message":"no","type":"x","code":500}}\n\n'), 500],
+    [
+      "error as first event, after a comment",
+      sse(': wait\n\ndata: {"error":{"message":"no","type":"x","code":500}}\n\n'),
+      500,
+    ],
+    ["stream of comments", sse(...Array.from({ length: 30 }, () => [": wait\n\n", 50]).flat()), 504],
     ["stream of nothing", sse(DONE), 502],
     ["stream that ends at once", sse(), 502],
     ["redirect", (res) => void res.writeHead(307, { location: "http://127.0.0.1:1/" }).end(), 502],

@@ -15,6 +15,7 @@ import { readEmbed, renderEmbed } from "./gemini-embed.ts";
 import { type Incoming, readIncoming } from "./incoming.ts";
 import { type Journey, newJourney } from "./journey.ts";
 import { models } from "./models.ts";
+import { pour } from "./pour.ts";
 import { createRealtime, type Realtime } from "./realtime.ts";
 import type { RealtimeTimes } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
@@ -36,7 +37,7 @@ import {
   splitUrl,
   type TaskRoute,
 } from "./routes.ts";
-import { Door, pour } from "./stream.ts";
+import { Door } from "./stream.ts";
 import { TaskAccount } from "./task-bill.ts";
 import { isTaskIncoming, readTask } from "./tasks.ts";
 import { findCandidates, type Trial, tryChannels } from "./try.ts";
@@ -63,10 +64,15 @@ interface Running {
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
 const PULSE_MS = 9_000;
 
+/** Time limits of a call, and of a client that does not take its answer (reliability R03). Unit: ms. */
+export interface RelayLimits extends AttemptLimits {
+  readonly stallMs: number;
+}
+
 /** Builds the listener of /v1. `limits`, `pulseMs` and `times` (of realtime conversations) are shorter in tests. */
 export function createRelay(
   ctx: Context,
-  limits: Partial<AttemptLimits> = {},
+  limits: Partial<RelayLimits> = {},
   pulseMs: number = PULSE_MS,
   times?: RealtimeTimes,
 ): Relay {
@@ -78,7 +84,7 @@ export function createRelay(
     for (const { door } of running.list()) door.keepAlive();
   }, pulseMs).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
-    const door = new Door(req, res, newRequestId(ctx.clock.now()));
+    const door = new Door(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
     const leave = () => running.remove(seat);
     const done = answer(rooms, req, door).then(leave, (error: unknown) => {
       ctx.events.backgroundFailed({ task: "relay", error });
@@ -169,6 +175,8 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     journey.fault = faultOf(error);
   } finally {
     await finish(rooms.ctx, journey, door);
+    const taken = door.taken();
+    if (taken !== undefined) await taken;
     journey.leave();
   }
 }

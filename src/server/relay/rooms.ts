@@ -36,6 +36,7 @@ export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
         firstByteMs: limits.firstByteMs ?? DEFAULT_LIMITS.firstByteMs,
         idleMs: limits.idleMs ?? DEFAULT_LIMITS.idleMs,
         totalMs: limits.totalMs ?? ctx.config.relayTimeoutMs,
+        streamMs: limits.streamMs ?? DEFAULT_LIMITS.streamMs,
       },
     },
   };

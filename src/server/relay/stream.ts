@@ -6,10 +6,9 @@ import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { type RelayFault, redact } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
+import { limitStall, STALL_MS } from "./stall.ts";
 import { type Voice, voices } from "./voices.ts";
 
-/** A client that takes nothing for this long is given up (reliability R03). */
-const STALL_MS = 120_000;
 /** Up to this size it costs less to copy a body than to send it as a piece of its own. */
 const SHORT_BYTES = 8 * 1024;
 
@@ -42,11 +41,15 @@ export class Door {
   /** Nothing was written since the last look. */
   #isQuiet = false;
   #isStreaming = false;
+  /** What is streamed is sound, which has no room for words. */
+  #isSound = false;
+  readonly #stallMs: number;
 
-  constructor(req: RelayRequest, res: RelayResponse, requestId: string) {
+  constructor(req: RelayRequest, res: RelayResponse, requestId: string, stallMs: number = STALL_MS) {
     this.#req = req;
     this.#res = res;
     this.requestId = requestId;
+    this.#stallMs = stallMs;
     res.on("close", () => {
       if (!res.writableFinished) this.gone.cancel();
     });
@@ -77,6 +80,7 @@ export class Door {
     // Of a text, one character a byte, Node makes one piece with the head.
     if (body.length <= SHORT_BYTES) this.#res.end(body.toString("latin1"), "latin1");
     else this.#res.end(body);
+    this.#limitRest();
   }
 
   /** Our own JSON. */
@@ -109,11 +113,21 @@ export class Door {
     this.#res.end();
   }
 
-  /** A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). */
+  /**
+   * A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). Sound breaks off, so that nobody
+   * takes it for complete.
+   */
   sendFault(fault: RelayFault): void {
     if (this.hasLeft || this.#res.writableEnded) return;
+    if (this.#isSound) {
+      // A reset: for some clients any other end of the connection is that of the answer (HTTP/1.0).
+      this.#res.socket?.resetAndDestroy();
+      this.#res.destroy();
+      return;
+    }
     if (this.status !== 0) {
       this.#res.end(this.voice.lastEvent(fault, this.requestId));
+      this.#limitRest();
       return;
     }
     const retryAfterSec = Math.ceil(fault.retryAfterMs / 1000);
@@ -125,8 +139,9 @@ export class Door {
   openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
     this.#isStreaming = true;
     if (this.status !== 0) return;
-    const streamType = contentTypeOf(headers) ?? "text/event-stream";
-    const head = this.#head(isArray ? "application/json" : streamType);
+    const plainType = isArray ? "application/json" : contentTypeOf(headers);
+    this.#isSound = !isArray && plainType !== undefined;
+    const head = this.#head(plainType ?? "text/event-stream");
     head.push(...STREAM_HEADERS);
     tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
@@ -144,12 +159,23 @@ export class Door {
       this.#isStreaming = true;
       this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
     }
-    if (this.#isStreaming && this.voice.ping !== "") this.#res.write(this.voice.ping);
+    if (this.#isStreaming && !this.#isSound && this.voice.ping !== "") this.#res.write(this.voice.ping);
   }
 
   /** Ends a stream that is complete with its last bytes. */
   closeStream(tail: Uint8Array): void {
-    if (!this.hasLeft) this.#res.end(tail);
+    if (this.hasLeft) return;
+    this.#res.end(tail);
+    this.#limitRest();
+  }
+
+  /** Resolves when the client has taken all of an answer that has ended, or is given up; undefined = that is so. */
+  taken(): Promise<void> | undefined {
+    if (this.gone.isCancelled || this.#res.writableLength === 0) return undefined;
+    return new Promise((resolve) => {
+      this.#res.once("close", resolve);
+      this.gone.watch(resolve);
+    });
   }
 
   /** Writes a piece of a stream. Returns whether the client keeps up. */
@@ -158,8 +184,9 @@ export class Door {
     return this.#res.write(bytes);
   }
 
-  /** Calls once when the client has taken what was written. */
+  /** Calls once when the client has taken what was written; until then it may not stand still for too long. */
   onDrain(listener: () => void): void {
+    limitStall(this.#res, this.#stallMs);
     this.#res.once("drain", listener);
   }
 
@@ -172,6 +199,11 @@ export class Door {
   hangUp(): void {
     this.#res.destroy();
     this.gone.cancel();
+  }
+
+  /** What the client has not taken yet of an answer that has ended waits for it only so long. Mostly there is nothing. */
+  #limitRest(): void {
+    if (this.#res.writableLength > 0) limitStall(this.#res, this.#stallMs);
   }
 
   #head(contentType: string): string[] {
@@ -198,11 +230,13 @@ export class Door {
     this.status = status;
     this.#res.writeHead(status, head);
     this.#res.end(body);
+    this.#limitRest();
   }
 }
 
 /** Types of answers that are neither JSON nor events: sound, subtitles, plain text. Nothing a browser would run. */
-const PLAIN_TYPE = /^(audio\/[\w.+-]+|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
+const PLAIN_TYPE =
+  /^(audio\/[\w.+-]+|video\/mp4|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
 
 function contentTypeOf(headers: ReplyHeaders): string | undefined {
   const type = headers["content-type"];
@@ -228,61 +262,4 @@ function passHeaders(head: string[], headers: ReplyHeaders, secrets: readonly st
     const value = isPassed ? headers[name] : undefined;
     if (typeof value === "string") head.push(name, redact(value, secrets));
   }
-}
-
-/**
- * Hands a stream on, event by event and at once, without its terminator: that is for after the settlement. While the client does not
- * keep up the upstream pauses. `onProgress` is told after each piece and ends the stream by returning a fault. Resolves with what
- * broke it; undefined = complete, or left by its client.
- */
-export function pour(
-  reply: StreamReply,
-  door: Door,
-  isArray: boolean,
-  onProgress: () => RelayFault | undefined,
-): Promise<RelayFault | undefined> {
-  return new Promise((resolve) => {
-    let isOver = false;
-    let isHeld = false;
-    const end = (fault: RelayFault | undefined) => {
-      isOver = true;
-      resolve(fault);
-    };
-    door.gone.watch(() => {
-      if (isOver) return;
-      reply.abort();
-      end(door.cutBy);
-    });
-    if (isOver) return;
-    door.openStream(reply, isArray);
-    reply.listen({
-      onBytes(bytes) {
-        if (isOver) return;
-        if (!door.write(bytes) && !isHeld) {
-          isHeld = true;
-          holdUpstream(reply, door, () => {
-            isHeld = false;
-          });
-        }
-        const stop = onProgress();
-        if (stop === undefined) return;
-        reply.abort();
-        end(stop);
-      },
-      onEnd(fault) {
-        if (!isOver) end(fault);
-      },
-    });
-  });
-}
-
-/** Pauses the upstream until the client has taken what is there, or has stood still for too long. */
-function holdUpstream(reply: StreamReply, door: Door, onGoOn: () => void): void {
-  reply.pause();
-  const stall = setTimeout(() => door.hangUp(), STALL_MS);
-  door.onDrain(() => {
-    clearTimeout(stall);
-    onGoOn();
-    reply.resume();
-  });
 }

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { chatReply, chunk, DONE, json, silence, sse, usageChunk } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld, QUESTION } from "#test/relay-world.ts";
 import { seedToken, seedUser } from "#test/seed.ts";
+import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();
 
@@ -165,6 +166,26 @@ describe("streams", () => {
     const text = await (await world.ask(STREAM)).text();
     expect(text).toContain('"error"');
     expect(text).not.toContain("[DONE]");
+  });
+
+  it("ends a stream that never ends", async () => {
+    const words = Array.from({ length: 100 }, () => [chunk({ content: " hello" }), 40]);
+    world.upstream.script(sse(...words.flat(), chunk({}, "stop"), DONE));
+    const url = await world.serve(createRelay(world.ctx, { idleMs: 400, streamMs: 400 }));
+    let text = "";
+    const { charged, open, entries } = await world.costOf(async () => {
+      text = await (await world.ask(STREAM, { url })).text();
+      await world.upstream.journal[0]?.aborted;
+    });
+    const heard = text.match(/ hello/g)?.length ?? 0;
+    expect(heard).toBeGreaterThan(1);
+    expect(heard).toBeLessThan(60);
+    const last = text.trim().split("\n\n").at(-1) ?? "";
+    expect(JSON.parse(last.slice(6)).error).toMatchObject({
+      type: "upstream_error",
+      code: "do_request_failed",
+    });
+    expect({ charged, open, entries }).toEqual({ charged: (9 + heard * 2) * 15, open: 0, entries: 1 });
   });
 
   it("adds the terminator when an upstream that finished leaves it out", async () => {

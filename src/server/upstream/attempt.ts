@@ -12,16 +12,18 @@ import type { TokenCache } from "./signers/token-cache.ts";
 
 /** Time limits of a call. Unit: ms; 0 = none. */
 export interface AttemptLimits {
-  /** Until the response headers, when a stream is asked for. */
+  /** Until the response headers, and until the first event, when a stream is asked for. */
   readonly firstByteMs: number;
   /** Between two pieces of the body. */
   readonly idleMs: number;
   /** A call that is no stream, as a whole (RELAY_TIMEOUT). */
   readonly totalMs: number;
+  /** A stream, as a whole. */
+  readonly streamMs: number;
 }
 
 /** Source: reliability R08. */
-export const DEFAULT_LIMITS = { firstByteMs: 120_000, idleMs: 90_000 } as const;
+export const DEFAULT_LIMITS = { firstByteMs: 120_000, idleMs: 90_000, streamMs: 30 * 60_000 } as const;
 
 export interface AttemptTools {
   readonly egress: Pick<Egress, "send">;
@@ -144,7 +146,7 @@ interface Parcel {
 function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> {
   const { plan, prepared, signed } = parcel;
   const { isStream, cancellation, trace } = call;
-  const { totalMs } = tools.limits;
+  const { firstByteMs, totalMs, streamMs } = tools.limits;
   const { course, dropped } = prepared;
   const made = signed.secrets ?? NO_SECRETS;
   return new Promise((resolve) => {
@@ -159,6 +161,8 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
           : [...plan.credentials, ...made.map((text) => Buffer.from(text))],
       isStream,
       totalMs,
+      firstEventMs: isStream ? firstByteMs : totalMs,
+      streamMs: isStream ? streamMs : totalMs,
       now: tools.now,
       trace,
       settle(result) {

@@ -61,6 +61,12 @@ export function localFault(
   return { ...FAULT, status, code, publicMessage, ...more };
 }
 
+/** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
+export function ownFault(error: unknown): RelayFault {
+  const detail = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : "";
+  return localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail });
+}
+
 /** A channel that cannot serve this request as it is configured; the next one may. */
 export function channelFault(code: string, publicMessage: string, detail = ""): RelayFault {
   return { ...FAULT, status: 500, code, publicMessage, retry: true, detail };

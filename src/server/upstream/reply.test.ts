@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Result } from "./call.ts";
 import type { Course, Meter } from "./courses/course.ts";
+import { PassingCourse } from "./courses/passing.ts";
 import { Receiver } from "./reply.ts";
 import { SseReader } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";
@@ -30,6 +31,8 @@ function receive(course: Partial<Course>): { receiver: Receiver; results: Result
     credentials: [],
     isStream: true,
     totalMs: 0,
+    firstEventMs: 0,
+    streamMs: 0,
     now: () => 0,
     trace: { firstByteMs: 0, isSent: false },
     settle: (result) => void results.push(result),
@@ -76,5 +79,25 @@ describe("mistakes of ours", () => {
     receiver.onData(Buffer.from("{"));
     receiver.onFault({ code: "reset", detail: "" });
     expect(results).toMatchObject([FAULT]);
+  });
+});
+
+describe("what comes before the first event of a stream", () => {
+  const COMMENT = Buffer.from(`: ${"x".repeat(1_000)}\n\n`);
+  const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
+
+  it("is kept as far as it is short", () => {
+    const course = new PassingCourse({ endpoint: "chat", quirks: undefined, secrets: [], hidesUsage: true });
+    const { receiver, results } = receive({ meter: () => course.meter() });
+    receiver.onStart(200, { "content-type": "text/event-stream" });
+    for (let count = 0; count < 1_000; count += 1) receiver.onData(COMMENT);
+    expect(results).toEqual([]);
+    receiver.onData(Buffer.from(EVENT));
+    expect(results).toEqual([receiver]);
+    const heard: Uint8Array[] = [];
+    receiver.listen({ onBytes: (bytes) => void heard.push(bytes), onEnd: () => undefined });
+    const text = Buffer.concat(heard).toString();
+    expect(text.length).toBeLessThan(66_000);
+    expect(text.endsWith(EVENT)).toBe(true);
   });
 });

@@ -4,12 +4,12 @@ import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
 import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./courses/course.ts";
-import { localFault, networkFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
+import { networkFault, ownFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
 import { maskSecrets } from "./mask.ts";
 import type { SseEvent } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";
-import { isCoded, mediaTypeOf } from "./verdict.ts";
+import { errorIn, isCoded, mediaTypeOf } from "./verdict.ts";
 
 export interface ReceiverOptions {
   /** The client wants a stream. */
@@ -22,6 +22,9 @@ export interface ReceiverOptions {
   readonly credentials: readonly Buffer[];
   /** Time limit of an answer that is no stream; 0 = none. Unit: ms. */
   readonly totalMs: number;
+  /** Until the first event of a stream, and for all of it; 0 = none. Unit: ms. */
+  readonly firstEventMs: number;
+  readonly streamMs: number;
   now(): number;
   readonly trace: Trace;
   /** Called once. */
@@ -32,6 +35,8 @@ export interface ReceiverOptions {
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 /** An error's words are in its first bytes. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
+/** Of what comes before the first event of a stream no more than this is kept. */
+const EARLY_LIMIT_BYTES = 64 * 1024;
 /** What may still come after the terminator before the connection is given up. */
 const TAIL_LIMIT_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array(0);
@@ -39,17 +44,11 @@ const NO_HEADERS: ReplyHeaders = {};
 
 type Mode = "waiting" | "error" | "whole" | "stream" | "tail" | "closed";
 
-/** Google's OpenAI surface hands its error over as the one item of a list. */
-function unwrapped(json: unknown): unknown {
-  return Array.isArray(json) ? json[0] : json;
-}
-
 /** The sink of one call. */
 export class Receiver implements Sink, StreamReply {
   readonly kind = "stream";
   headers = NO_HEADERS;
   readonly #options: ReceiverOptions;
-  /** 0 = there is no limit to count from it. */
   readonly #startedMs: number;
   #flow: Flow | undefined;
   #mode: Mode = "waiting";
@@ -67,7 +66,7 @@ export class Receiver implements Sink, StreamReply {
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    this.#startedMs = options.totalMs > 0 ? options.now() : 0;
+    this.#startedMs = options.now();
   }
 
   /** Gives the receiver the reins of its call. */
@@ -114,6 +113,7 @@ export class Receiver implements Sink, StreamReply {
     switch (this.#mode) {
       case "stream":
         this.#onEvents(this.#read(chunk));
+        this.#checkStreamTime();
         break;
       case "whole":
         this.#collect(chunk, BODY_LIMIT_BYTES);
@@ -211,14 +211,29 @@ export class Receiver implements Sink, StreamReply {
   #collect(chunk: Buffer, limit: number): void {
     if (this.#chunks === undefined) this.#chunks = [chunk];
     else this.#chunks.push(chunk);
-    const { totalMs, now } = this.#options;
     if (this.#bytes > limit) {
       if (this.#mode === "error") this.#onError();
       else this.#fail(unreadableFault("body too large", this.#status));
       this.abort();
-    } else if (totalMs > 0 && now() - this.#startedMs > totalMs) {
+    } else if (this.#isOlderThan(this.#options.totalMs)) {
       this.#fail(networkFault({ code: "idle", detail: "total time limit" }));
     }
+  }
+
+  /** Whatever comes renews the patience of the connection; nothing renews these limits (reliability R08). */
+  #checkStreamTime(): void {
+    const { firstEventMs, streamMs } = this.#options;
+    if (this.#mode !== "stream") return;
+    if (this.#meter?.events === 0) {
+      if (this.#isOlderThan(firstEventMs))
+        this.#fail(networkFault({ code: "timeout", detail: "no event in time" }));
+    } else if (this.#isOlderThan(streamMs)) {
+      this.#fail(networkFault({ code: "idle", detail: "total time limit" }));
+    }
+  }
+
+  #isOlderThan(limitMs: number): boolean {
+    return limitMs > 0 && this.#options.now() - this.#startedMs > limitMs;
   }
 
   #body(): Buffer {
@@ -260,25 +275,10 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #onError(): void {
-    const body = this.#body().subarray(0, ERROR_LIMIT_BYTES);
-    const text = body.toString();
-    let json: unknown;
-    try {
-      json = unwrapped(JSON.parse(text));
-    } catch {
-      json = undefined;
-    }
-    const retryAfterMs = retryAfterOf(this.headers["retry-after"], this.#options.now());
-    const { secrets } = this.#options;
-    this.#fail(
-      this.#options.course.fault({
-        status: this.#status,
-        body: json,
-        text: text.slice(0, 4_096),
-        retryAfterMs,
-        secrets,
-      }),
-    );
+    const { course, secrets, now } = this.#options;
+    const retryAfterMs = retryAfterOf(this.headers["retry-after"], now());
+    const told = errorIn(this.#body().subarray(0, ERROR_LIMIT_BYTES));
+    this.#fail(course.fault({ status: this.#status, ...told, retryAfterMs, secrets }));
   }
 
   #read(chunk: Buffer): SseEvent[] {
@@ -294,6 +294,8 @@ export class Receiver implements Sink, StreamReply {
       open = undefined;
     };
     for (const event of events) {
+      // The first event may be an error: then nothing has begun, whatever comments came before.
+      if (this.#meter?.events === 0) flush();
       const action = this.#meter?.take(event) ?? "drop";
       if (action === "pass") {
         if (open !== undefined && (open.bytes !== event.bytes || openEnd !== event.start)) flush();
@@ -339,10 +341,12 @@ export class Receiver implements Sink, StreamReply {
       this.#listener.onBytes(masked);
       return;
     }
+    // Comments keep the line alive; only an event decides whether this is a reply.
+    const hasBegun = this.#isSettled || this.#meter?.events !== 0;
+    if (!hasBegun && this.#bytes > EARLY_LIMIT_BYTES) return;
     this.#early ??= [];
     this.#early.push(masked);
-    // Comments keep the line alive; only an event decides whether this is a reply.
-    if (this.#meter !== undefined && this.#meter.events > 0) this.#settle(this);
+    if (hasBegun) this.#settle(this);
   }
 
   /** The reply is complete. A connection that is still open is read to its end, so that it can serve again. */
@@ -388,10 +392,4 @@ export class Receiver implements Sink, StreamReply {
 /** A part of a chunk; mostly it is all of it. */
 function piece(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
-}
-
-/** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
-function ownFault(error: unknown): RelayFault {
-  const detail = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : "";
-  return localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail });
 }

@@ -1,7 +1,7 @@
 // Is what an upstream sent a reply, an error in a reply's clothes, or neither (reliability R11, R12; providers 21.2)? Pure.
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
-import { type RelayFault, statusFault, unreadableFault, wireFault } from "./fault.ts";
+import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { failedFinish } from "./hub-chat-reply.ts";
 import { wholeObject } from "./json.ts";
@@ -122,3 +122,12 @@ const REFUSALS: Readonly<
     return isRefusal && Number(code) !== 0 ? String(code) : undefined;
   },
 };
+
+/** Begin of an error's text that is kept where it is no JSON. */
+const TEXT_LENGTH = 4_096;
+
+/** What the body of an error says. Google's OpenAI surface hands its error over as the one item of a list. */
+export function errorIn(body: Buffer): Pick<UpstreamError, "body" | "text"> {
+  const json = parse(body);
+  return { body: Array.isArray(json) ? json[0] : json, text: body.toString().slice(0, TEXT_LENGTH) };
+}

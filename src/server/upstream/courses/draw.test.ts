@@ -34,7 +34,7 @@ function draw(answers: readonly object[], cancellation = new Cancellation(), ask
       credentials: createTokenCache({ egress: { send }, now }),
       now,
       optionText: () => "",
-      limits: { firstByteMs: 0, idleMs: 0, totalMs: 0 },
+      limits: { firstByteMs: 0, idleMs: 0, totalMs: 0, streamMs: 0 },
       askAgainMs,
     },
     {
