@@ -3,10 +3,10 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { useEffect } from "react";
 import { RouterProvider } from "react-router";
 import { ApiFault, bindSignedOut, handleFault } from "#console/base/faults.ts";
-import { signOut } from "#console/base/session.ts";
+import { currentUser, signOut } from "#console/base/session.ts";
 import { loadStatus } from "#console/base/status.ts";
 import { paintPage, useShades, useThemeMode } from "#console/base/theme-mode.ts";
-import { NavProvider } from "#console/ui/shell/nav.ts";
+import { NavProvider, pageAt } from "#console/ui/shell/nav.ts";
 import { ToastHost } from "#console/ui/toast-host.tsx";
 import { consolePages, router } from "./routes.tsx";
 
@@ -34,10 +34,19 @@ const client = new QueryClient({
   },
 });
 
-bindSignedOut(() => {
+/** A 401 ends at the login page, from public pages too (spec §8); there is nothing to expire for who never signed in. */
+function leaveSession(): void {
+  const { pathname, search, hash } = router.state.location;
+  const access = pageAt(consolePages, pathname)?.access ?? "public";
+  const isGuest = currentUser() === undefined;
   signOut("expired");
   client.clear();
-});
+  // Other pages are left by their guard, together with a form that would ask first.
+  if (isGuest || access !== "public") return;
+  void router.navigate("/login?expired=true", { state: { from: { pathname, search, hash } }, replace: true });
+}
+
+bindSignedOut(leaveSession);
 void loadStatus(client, __APP_VERSION__);
 
 export function ConsoleApp() {

@@ -62,6 +62,26 @@ describe("the end of a session", () => {
     expect(await page.evaluate(() => localStorage.getItem("user"))).toBe(null);
   });
 
+  it.each(["/partnerplan", "/chat", "/docs", "/pricing", "/cheap"])(
+    "sends users there from the public page %s as well; the login leads back, guests may stay",
+    async (path) => {
+      await enter("lihua");
+      await window.context.clearCookies();
+      await page.goto(path);
+      await page.waitForURL("**/login?expired=true");
+      await page.getByRole("textbox", { name: "用户名" }).fill("lihua");
+      await page.getByRole("textbox", { name: "密码" }).fill("river-stone-42");
+      await page.getByRole("button", { name: "登录", exact: true }).click();
+      await page.waitForURL(`**${path}`);
+      await window.context.close();
+      await enter();
+      await page.goto(path);
+      await page.waitForLoadState("networkidle");
+      await page.getByRole("banner").getByRole("link", { name: "登录" }).waitFor();
+      expect(new URL(page.url()).pathname).toBe(path);
+    },
+  );
+
   it("in the middle of work: a form that is sent too late ends there as well", async () => {
     await enter("lihua");
     await page.goto("/token/add");

@@ -168,19 +168,71 @@ describe("tokens (spec §2, §5)", () => {
     await context.close();
   });
 
+  it("are copied as the configuration of a client, with address, key and a model", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/token");
+    await page
+      .getByRole("button", { name: /^复制令牌 .* 的其他形式$/ })
+      .first()
+      .click();
+    await page.getByRole("menuitem", { name: "Claude Code（settings.json）" }).click();
+    await page.getByText("已复制到剪贴板！").waitFor();
+    const copied: unknown = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+    expect(copied).toEqual({
+      env: {
+        ANTHROPIC_BASE_URL: world.server.url,
+        ANTHROPIC_AUTH_TOKEN: expect.stringMatching(/^sk-\w{48}$/),
+        ANTHROPIC_MODEL: expect.stringMatching(/./),
+      },
+    });
+    await context.close();
+  });
+
   it("come into the search box, with their prefix, when the clipboard refuses them (spec §8)", async () => {
     const { page, context } = await world.visit("root");
     await page.addInitScript(() => {
       navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
     });
     await page.goto("/token");
-    await page
-      .getByRole("button", { name: /^复制令牌 .* 的密钥$/ })
-      .first()
-      .click();
+    const copy = page.getByRole("button", { name: /^复制令牌 .* 的密钥$/ }).first();
+    const box = page.getByLabel("搜索令牌的名称");
+    await copy.click();
     await page.getByText("无法复制到剪贴板，请手动复制").waitFor();
-    expect(await page.getByLabel("搜索令牌的名称").inputValue()).toMatch(/^sk-[0-9A-Za-z]{48}$/);
+    expect(await box.inputValue()).toMatch(/^sk-[0-9A-Za-z]{48}$/);
     expect(page.url()).not.toContain("sk-");
+    // Again and again, and what is searched for then stays there.
+    await box.fill("");
+    await copy.click();
+    await expect.poll(() => box.inputValue()).toMatch(/^sk-[0-9A-Za-z]{48}$/);
+    await box.fill("beta");
+    await box.press("Enter");
+    await page.waitForURL("**/token?keyword=beta");
+    await page.getByText("没有找到与“beta”匹配的内容").waitFor();
+    expect(await box.inputValue()).toBe("beta");
+    await context.close();
+  });
+});
+
+describe("leaving a form (console.md, Forms)", () => {
+  it("with changes asks first; staying keeps them, going drops them, and without changes nothing is asked", async () => {
+    const { page, context } = await world.visit("lihua");
+    const dialog = page.getByRole("dialog", { name: "放弃未保存的修改？" });
+    const leave = () => page.getByRole("menuitem", { name: "充值" }).click();
+    await page.goto("/token/add");
+    await page.locator("#name").fill("写到一半");
+    await leave();
+    await dialog.getByRole("button", { name: "继续编辑" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    expect(new URL(page.url()).pathname).toBe("/token/add");
+    expect(await page.locator("#name").inputValue()).toBe("写到一半");
+    await leave();
+    await dialog.getByRole("button", { name: "放弃修改" }).click();
+    await page.waitForURL("**/topup");
+    await page.goto("/token/add");
+    await page.locator("#name").waitFor();
+    await leave();
+    await page.waitForURL("**/topup");
+    expect(await dialog.count()).toBe(0);
     await context.close();
   });
 });

@@ -132,6 +132,65 @@ describe("options", () => {
     await context.close();
   });
 
+  it("that were typed stay, whatever else is refused or stored meanwhile", async () => {
+    const { page, context } = await visit("root");
+    const saved = saves(page);
+    await page.route("**/api/option/", (route) =>
+      route.request().postDataJSON()?.key === "DocsLink"
+        ? route.fulfill({ json: { success: false, message: "这个地址不行", data: null } })
+        : route.continue(),
+    );
+    await page.goto("/setting?tab=operation");
+    const [chat, docs] = [page.getByLabel("聊天页面链接"), page.getByLabel("文档页面链接")];
+    const save = page.getByRole("button", { name: "保存通用设置" });
+    await chat.fill("https://chat.example");
+    await docs.fill("https://docs.example");
+    const told = page.waitForResponse(
+      (answer) => answer.url().endsWith("/api/option/") && answer.request().method() === "GET",
+    );
+    await save.click();
+    await page.getByText("这个地址不行").first().waitFor();
+    await told;
+    expect(await optionOf("ChatLink")).toBe("https://chat.example");
+    await expect.poll(() => chat.inputValue()).toBe("https://chat.example");
+    expect(await docs.inputValue()).toBe("https://docs.example");
+    // Another administrator changes a field of the same section; the save of another section tells this page.
+    await manage(server.url, "PUT", "/api/option/", { key: "CheapLink", value: "https://cheap.example" });
+    await page.getByLabel("最长响应时间").fill("77");
+    await page.getByRole("button", { name: "保存监控设置" }).click();
+    await expect.poll(() => page.getByLabel("特惠套餐页面链接").inputValue()).toBe("https://cheap.example");
+    expect(await docs.inputValue()).toBe("https://docs.example");
+    await page.unroute("**/api/option/");
+    saved.length = 0;
+    await save.click();
+    await expect.poll(() => optionOf("DocsLink")).toBe("https://docs.example");
+    expect(saved).toEqual([{ key: "DocsLink", value: "https://docs.example" }]);
+    for (const key of ["ChatLink", "DocsLink", "CheapLink"])
+      await manage(server.url, "PUT", "/api/option/", { key, value: "" });
+    await context.close();
+  });
+
+  it("take no domain twice and none that is empty, and say so (spec §5)", async () => {
+    const { page, context } = await visit("root");
+    const saved = saves(page);
+    await manage(server.url, "PUT", "/api/option/", { key: "EmailDomainWhitelist", value: "a.com" });
+    await page.goto("/setting?tab=system");
+    const box = page.getByLabel("邮箱域名白名单", { exact: true });
+    const section = page.locator("#domains");
+    for (const typed of ["a.com", "B.com", "b.com"]) {
+      await box.fill(typed);
+      await box.press("Enter");
+      if (typed !== "B.com") await section.getByText(`${typed} 已在白名单中`).waitFor();
+      else await section.getByText("已在白名单中").waitFor({ state: "detached" });
+    }
+    await box.fill("c.com,,a.com, d.com,");
+    await section.getByText("域名不能为空；a.com 已在白名单中").waitFor();
+    await section.getByRole("button", { name: "保存邮箱域名白名单设置" }).click();
+    await page.getByText("操作成功完成").waitFor();
+    expect(saved).toEqual([{ key: "EmailDomainWhitelist", value: "a.com,b.com,c.com,d.com" }]);
+    await context.close();
+  });
+
   it("of the super administrator are read-only for others", async () => {
     const { page, context } = await visit("wangfang");
     await page.goto("/setting?tab=system");

@@ -150,7 +150,7 @@ describe("channels (spec §4, §9)", () => {
     const texts: readonly [RegExp, string][] = [
       [/渠道1.*已启用.*\$12\.3[45]/, "已启用"],
       [/渠道2.*已禁用.*\$3\.00/, "已禁用"],
-      [/渠道3.*已禁用.*¥7\.00/, "已禁用"],
+      [/渠道3.*自动禁用.*¥7\.00/, "自动禁用"],
       [/渠道4.*未知状态.*¥8\.00/, "未知状态"],
       [/渠道5.*¥12\.50/, "已启用"],
       [/渠道6.*\$2\.00/, "已启用"],
@@ -158,7 +158,7 @@ describe("channels (spec §4, §9)", () => {
       [/渠道8.*不支持/, "已启用"],
     ];
     for (const [name, state] of texts) await page.getByRole("row", { name }).getByText(state).waitFor();
-    await page.getByRole("row", { name: /渠道3/ }).getByText("已禁用").hover();
+    await page.getByRole("row", { name: /渠道3/ }).getByText("自动禁用").hover();
     await page.getByText(/本渠道被程序自动禁用.*上游返回 401/).waitFor();
     expect(await groundOf(page, /渠道6/, "vip")).toBe(YELLOW);
     expect(await groundOf(page, /渠道6/, "pro")).toBe(YELLOW);

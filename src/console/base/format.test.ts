@@ -29,18 +29,38 @@ describe("format", () => {
     expect(relativeTime(1_000_000_000 + delta, 1_000_000_000)).toBe(words);
   });
 
-  it("shows charges with enough digits to be seen", () => {
+  it("shows charges with two decimals, and with enough of them to be seen below a cent (spec §9)", () => {
     expect(formatCharge(173, dollars)).toBe("$0.000346");
-    expect(formatCharge(600_000, dollars)).toBe("$1.2000");
+    expect(formatCharge(4_999, dollars)).toBe("$0.009998");
+    expect(formatCharge(-173, dollars)).toBe("-$0.000346");
+    expect(formatCharge(5_000, dollars)).toBe("$0.01");
+    expect(formatCharge(177_352, dollars)).toBe("$0.35");
+    expect(formatCharge(600_000, dollars)).toBe("$1.20");
     expect(formatCharge(60_000_000, dollars)).toBe("$120.00");
     expect(formatCharge(0, dollars)).toBe("$0.00");
-    expect(formatCharge(1_234_567, { ...dollars, inCurrency: false })).toBe("1,234,567");
+  });
+
+  it("abbreviates charges outside currency mode (spec §9)", () => {
+    const points = { ...dollars, inCurrency: false };
+    const quotas = [0, 173, 9_999, 177_352, 1_234_567, 2_500_000_000, 12.345];
+    expect(quotas.map((quota) => formatCharge(quota, points))).toEqual(
+      "0 173 9999 177.4k 1.2M 2.5B 12.3".split(" "),
+    );
   });
 
   it("shortens counts with K, M and B", () => {
     expect([999, 1_234, 2_500_000, 3_000_000_000].map(shortCount)).toEqual(["999", "1.2K", "2.5M", "3.0B"]);
     expect(formatCount(1_234_567)).toBe("1,234,567");
-    expect(formatMs(820)).toBe("0.82 秒");
+  });
+
+  it("tells short times in milliseconds, so that none is told as nothing", () => {
+    expect([820, 100, 99.6, 4, 0.2].map(formatMs)).toEqual([
+      "0.82 秒",
+      "0.10 秒",
+      "0.10 秒",
+      "4 毫秒",
+      "1 毫秒",
+    ]);
     expect(formatMs(0)).toBe("");
   });
 

@@ -48,17 +48,19 @@ export function shortCount(value: number): string {
   return value >= 1_000 ? `${(value / 1_000).toFixed(1)}K` : String(value);
 }
 
-/** Milliseconds → `0.82 秒`; "" for 0 (unknown). */
+/** Milliseconds → `0.82 秒`, below a tenth of a second `82 毫秒`; "" for 0 (unknown). */
 export function formatMs(ms: number): string {
-  return ms <= 0 ? "" : `${(ms / 1000).toFixed(2)} 秒`;
+  if (ms <= 0) return "";
+  const whole = Math.max(1, Math.round(ms));
+  return whole < 100 ? `${whole} 毫秒` : `${(ms / 1000).toFixed(2)} 秒`;
 }
 
-/** A charge with enough digits to be seen: `$123.46`, `$1.2346`, `$0.000012`. Plain quota outside currency mode. */
+/** A charge as any quota (spec §9), with more digits below a cent, where two would say nothing: `$123.46`, `$0.000012`, `12.3k`. */
 export function formatCharge(quota: number, display: QuotaDisplay): string {
-  if (!display.inCurrency) return formatCount(quota);
+  // Averages have parts of a unit.
+  if (!display.inCurrency) return formatQuota(Number(quota.toFixed(1)), display);
   const value = Math.abs(quota / display.quotaPerUnit);
-  if (value === 0 || value >= 100) return formatQuota(quota, display, 2);
-  return formatQuota(quota, display, value >= 1 ? 4 : 6);
+  return formatQuota(quota, display, value === 0 || value >= 0.01 ? 2 : 6);
 }
 
 /** A key for the eye: `sk-AbCd••••wXyZ`. */

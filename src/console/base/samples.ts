@@ -27,6 +27,43 @@ export function environmentSample({ server, key }: SampleInput): string {
   return `export OPENAI_BASE_URL="${server}/v1"\nexport OPENAI_API_KEY="${key}"`;
 }
 
+/** `~/.claude/settings.json` of Claude Code, which speaks Anthropic's format. */
+export function claudeCodeSample({ server, key, model }: SampleInput): string {
+  const env = { ANTHROPIC_BASE_URL: server, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model };
+  return JSON.stringify({ env }, null, 2);
+}
+
+/** `~/.codex/config.toml` of Codex, which speaks OpenAI's responses; it takes the key from the environment only. */
+export function codexSample({ server, key, model }: SampleInput): string {
+  return `# 启动前先设置：export GATEWAY_API_KEY="${key}"
+model = ${JSON.stringify(model)}
+model_provider = "gateway"
+
+[model_providers.gateway]
+name = "gateway"
+base_url = "${server}/v1"
+env_key = "GATEWAY_API_KEY"
+wire_api = "responses"`;
+}
+
+/** `~/.gemini/.env` of the Gemini CLI, which speaks Gemini's format. */
+export function geminiCliSample({ server, key, model }: SampleInput): string {
+  return `GOOGLE_GEMINI_BASE_URL="${server}"\nGEMINI_API_KEY="${key}"\nGEMINI_MODEL="${model}"`;
+}
+
+/** `~/.continue/config.yaml` of Continue, the assistant in VS Code and JetBrains. */
+export function continueSample({ server, key, model }: SampleInput): string {
+  return `name: gateway
+version: 0.0.1
+schema: v1
+models:
+  - name: ${JSON.stringify(model)}
+    provider: openai
+    model: ${JSON.stringify(model)}
+    apiBase: "${server}/v1"
+    apiKey: "${key}"`;
+}
+
 export function pythonSample({ server, key, model }: SampleInput): string {
   return `from openai import OpenAI
 

@@ -1,9 +1,11 @@
-// The frame of pages that need no login: brand, theme, a way in, footer. Light: no menu and no table code.
+// The frame of pages that need no login: brand, menu, theme, a way in, footer. Light: nothing of antd.
 import type { ReactNode } from "react";
 import { Link, useLocation } from "react-router";
+import { COMPACT, useMedia } from "#console/base/media.ts";
 import { useUser } from "#console/base/session.ts";
-import { useStatus, useSystemName } from "#console/base/status.ts";
+import { useSystemName } from "#console/base/status.ts";
 import { Logo } from "./brand.tsx";
+import { FoldedMenu, PublicLinks, SecondWay } from "./guest-menu.tsx";
 import { LinkButton } from "./plain-button.tsx";
 import { Footer } from "./shell/footer.tsx";
 import { ThemeSwitch } from "./shell/theme-switch.tsx";
@@ -20,7 +22,7 @@ export function GuestFrame({ title, isCentred = false, children }: GuestFramePro
   const name = useSystemName();
   const user = useUser();
   const { pathname } = useLocation();
-  const canRegister = useStatus()?.register !== false;
+  const isCompact = useMedia(COMPACT);
   return (
     <div className="tg-guest">
       <title>{`${title} · ${name}`}</title>
@@ -29,17 +31,15 @@ export function GuestFrame({ title, isCentred = false, children }: GuestFramePro
           <Logo />
           <span>{name}</span>
         </Link>
+        {isCompact ? null : <PublicLinks />}
         <ThemeSwitch />
-        {user !== undefined || !canRegister || pathname === "/register" ? null : (
-          <LinkButton to="/register" kind="text">
-            注册
-          </LinkButton>
-        )}
+        {isCompact ? null : <SecondWay />}
         {pathname === "/login" ? null : (
           <LinkButton to={user === undefined ? "/login" : "/token"}>
             {user === undefined ? "登录" : "进入控制台"}
           </LinkButton>
         )}
+        {isCompact ? <FoldedMenu key={pathname} /> : null}
       </header>
       <main className={isCentred ? "tg-guest-main tg-guest-centred" : "tg-guest-main"}>{children}</main>
       <Footer />

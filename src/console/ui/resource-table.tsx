@@ -1,6 +1,6 @@
 // A list of a resource: server paging, sorting and search, remembered looks, and cards instead of rows on phones.
 // Knows how lists behave, nothing about any resource.
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Query } from "#console/base/call.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
@@ -9,10 +9,11 @@ import { BulkBar } from "./bulk-bar.tsx";
 import { CardList } from "./card-list.tsx";
 import { RowTable } from "./row-table.tsx";
 import type { RowView } from "./row-view.ts";
+import type { SortName } from "./sort-choice.tsx";
 import { TableFooter } from "./table-footer.tsx";
 import { type ListInput, useTableState } from "./table-state.ts";
 import { EmptyState, ErrorState } from "./table-states.tsx";
-import { TableToolbar } from "./table-toolbar.tsx";
+import { type SearchDraft, TableToolbar } from "./table-toolbar.tsx";
 import "./resource-table.css";
 
 export interface ListAnswer<Row> {
@@ -29,9 +30,11 @@ export interface ResourceTableProps<Row extends { readonly id: number }>
   readonly load: (input: ListInput) => Query<ListAnswer<Row>>;
   readonly searchHint?: string;
   /** Text put into the search box from outside (clipboard fallback, spec §8). */
-  readonly searchDraft?: string;
+  readonly searchDraft?: SearchDraft | undefined;
   /** Filters at the left of the toolbar. */
   readonly filters?: ReactNode;
+  /** What rows can be sorted by that is no column of its own. */
+  readonly moreSorts?: readonly SortName[];
   readonly empty: { readonly text: string; readonly action?: ReactNode };
   /** Buttons under the table. */
   readonly footer?: ReactNode;
@@ -43,6 +46,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   const hiddenAtFirst = props.columns.filter((column) => column.isHiddenAtFirst).map((column) => column.key);
   const state = useTableState(props.name, hiddenAtFirst);
   const isNarrow = useMedia(NARROW);
+  const client = useQueryClient();
   const answer = useQuery({ ...props.load(state.input), placeholderData: keepPreviousData });
   const rows = answer.data === undefined ? [] : shownRows(answer.data, state.input);
   const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
@@ -51,6 +55,12 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   // Rows of other pages do not count: nobody sees them.
   const chosen = rows.filter((row) => ids.includes(row.id));
   const selection = props.bulk === undefined ? undefined : { ids: chosen.map((row) => row.id), choose };
+  /** Asks the server in any case, for the same term and for none as well (spec §5). */
+  const search = (text: string) => {
+    const { queryKey } = props.load({ ...state.input, p: 0, keyword: text.trim() });
+    void client.invalidateQueries({ queryKey, exact: true });
+    state.setKeyword(text);
+  };
   const body = () => {
     if (answer.isError && answer.data === undefined) {
       return <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />;
@@ -68,8 +78,10 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
         state={state}
         columns={props.columns}
         filters={props.filters}
+        moreSorts={props.moreSorts}
         searchHint={props.searchHint}
         searchDraft={props.searchDraft}
+        onSearch={search}
         onRefresh={() => void answer.refetch()}
       />
       {body()}

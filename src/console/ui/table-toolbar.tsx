@@ -1,36 +1,47 @@
 // The row above a list: filters or search at the left, refresh and the choice of columns at the right.
 import { ReloadOutlined, SearchOutlined, SettingOutlined } from "@ant-design/icons";
 import { Button, Checkbox, Input, Popover } from "antd";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { SortChoice, type SortName } from "./sort-choice.tsx";
 import type { TableState } from "./table-state.ts";
 import { Tooltip } from "./tooltip.tsx";
 
-interface ColumnName {
-  readonly key: string;
-  readonly title: string;
+interface ColumnName extends SortName {
   readonly isFixed?: boolean;
+  readonly isSortable?: boolean;
+}
+
+/** Text for the search box from outside; each new object is one more request to show it. */
+export interface SearchDraft {
+  readonly text: string;
 }
 
 export interface TableToolbarProps {
   readonly state: TableState;
   readonly columns: readonly ColumnName[];
   readonly filters?: ReactNode | undefined;
+  readonly moreSorts?: readonly SortName[] | undefined;
   readonly searchHint?: string | undefined;
-  readonly searchDraft?: string | undefined;
+  readonly searchDraft?: SearchDraft | undefined;
+  readonly onSearch: (text: string) => void;
   readonly onRefresh: () => void;
 }
 
-function SearchBox({
-  state,
-  hint,
-  draft,
-}: {
-  readonly state: TableState;
+interface SearchBoxProps {
+  readonly keyword: string;
   readonly hint: string;
-  readonly draft: string;
-}) {
-  const [text, setText] = useState(draft === "" ? state.input.keyword : draft);
+  readonly draft: SearchDraft | undefined;
+  readonly onSearch: (text: string) => void;
+}
+
+/** Shows what was searched for last, or what came from outside since. */
+function SearchBox({ keyword, hint, draft, onSearch }: SearchBoxProps) {
+  const [text, setText] = useState(keyword);
+  useEffect(() => setText(keyword), [keyword]);
+  useEffect(() => {
+    if (draft !== undefined) setText(draft.text);
+  }, [draft]);
   return (
     <Input.Search
       className="tg-search"
@@ -42,7 +53,7 @@ function SearchBox({
       onChange={(event) => setText(event.target.value)}
       onSearch={(value) => {
         setText(value.trim());
-        state.setKeyword(value);
+        onSearch(value);
       }}
     />
   );
@@ -75,20 +86,25 @@ function ColumnChoice({
 }
 
 export function TableToolbar(props: TableToolbarProps) {
-  const { state, searchHint, searchDraft = "" } = props;
+  const { state, searchHint } = props;
   const isNarrow = useMedia(NARROW);
+  const { moreSorts = [] } = props;
+  // Cards have no heads of columns.
+  const heads = props.columns.filter(({ key, isSortable }) => isSortable && !state.hidden.includes(key));
+  const sorts = isNarrow ? [...moreSorts, ...heads] : moreSorts;
   return (
     <div className="tg-toolbar">
       <div className="tg-toolbar-main">
         {searchHint === undefined ? null : (
           <SearchBox
-            key={`${searchDraft}\n${state.input.keyword}`}
-            state={state}
+            keyword={state.input.keyword}
             hint={searchHint}
-            draft={searchDraft}
+            draft={props.searchDraft}
+            onSearch={props.onSearch}
           />
         )}
         {props.filters}
+        {sorts.length === 0 ? null : <SortChoice state={state} sorts={sorts} />}
       </div>
       <div className="tg-toolbar-side">
         <Tooltip title="刷新">

@@ -12,7 +12,7 @@ import { responseGrade } from "#contract/quota.ts";
 import { Balance } from "./balance-cell.tsx";
 import { TypeTag } from "./type-tag.tsx";
 
-/** State with the reason and time of automatic disabling on hover. */
+/** State with the reason and time of automatic disabling on hover; two words, since colour alone tells nobody (spec §4). */
 export function ChannelState({ channel }: { readonly channel: Channel }) {
   switch (channel.status) {
     case ChannelStatus.enabled:
@@ -23,7 +23,7 @@ export function ChannelState({ channel }: { readonly channel: Channel }) {
       const when = formatTime(channel.status_time);
       const why = channel.status_reason;
       const hint = ["本渠道被程序自动禁用", when, why].filter((part) => part !== "").join(" · ");
-      return <StatusTag tone="bad" label="已禁用" hint={hint} />;
+      return <StatusTag tone="bad" label="自动禁用" hint={hint} />;
     }
     default:
       return <StatusTag tone="idle" label="未知状态" />;

@@ -106,7 +106,7 @@ export function ChannelListPage() {
         lead={(channel) => <TestButton channel={channel} test={test} />}
         cardTitle={(channel) => channel.name}
         cardState={(channel) => <ChannelState channel={channel} />}
-        cardFacts={["type", "response_time", "balance"]}
+        cardFacts={["id", "group", "type", "response_time", "balance", "priority", "weight"]}
         empty={{ text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: <AddChannel /> }}
         footer={<ChannelFooter />}
         bulk={(channels, clear) => <BulkActions channels={channels} test={test} onDone={clear} />}

@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { query } from "#console/base/call.ts";
-import { formatCount, formatMs, shortCount } from "#console/base/format.ts";
+import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
 import { selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { logApi } from "#contract/log.ts";
 import { formatQuota } from "#contract/quota.ts";
 import type { UsageReport } from "#contract/usage.ts";
-import { growth, money, outcomeOf, percent, sum } from "./usage.ts";
+import { growth, outcomeOf, percent, sum } from "./usage.ts";
 
 interface FigureProps {
   readonly label: string;
@@ -112,20 +112,20 @@ export function Figures({ report, isBrief }: FiguresProps) {
     <>
       <Figure
         label="今日花费"
-        value={money(today.quota, display)}
+        value={formatCharge(today.quota, display)}
         note={`${formatCount(today.requests)} 次请求`}
       />
       <Figure
         label={`${period}花费`}
-        value={money(all.quota, display)}
+        value={formatCharge(all.quota, display)}
         change={growth(all.quota, before.quota)}
-        note={before.requests === 0 ? "上一周期没有调用" : `上一周期 ${money(before.quota, display)}`}
+        note={before.requests === 0 ? "上一周期没有调用" : `上一周期 ${formatCharge(before.quota, display)}`}
       />
       <Figure
         label={`${period}请求`}
         value={shortCount(all.requests)}
         change={growth(all.requests, before.requests)}
-        note={all.requests === 0 ? "暂无调用" : `平均每次 ${money(all.quota / all.requests, display)}`}
+        note={all.requests === 0 ? "暂无调用" : `平均每次 ${formatCharge(all.quota / all.requests, display)}`}
       />
       <Figure
         label={`${period} Tokens`}

@@ -1,11 +1,11 @@
 // Who and what spent most: models, tokens, users, channels as short tables with bars. A name leads to its part of the log.
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
-import { formatCount, formatMs, shortCount } from "#console/base/format.ts";
+import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
 import type { OwnUsage, RankedChannel, SiteUsage } from "#contract/usage.ts";
-import { type ModelUsage, money, OTHERS, percent } from "./usage.ts";
+import { type ModelUsage, OTHERS, percent } from "./usage.ts";
 
 interface RankRow {
   readonly key: string;
@@ -89,7 +89,7 @@ export function ModelRanks({ models }: { readonly models: readonly ModelUsage[] 
     to: name === OTHERS ? undefined : logOf("model_name", name),
     colour,
     part: share,
-    cells: [money(quota, display), percent(share), countText(requests)],
+    cells: [formatCharge(quota, display), percent(share), countText(requests)],
   }));
   return <RankTable title="模型占比" heads={["模型", "花费", "占比", "请求"]} rows={rows} />;
 }
@@ -104,7 +104,7 @@ function useSpender(total: number) {
   const display = useQuotaDisplay();
   return ({ quota, requests }: Spent, most: number) => ({
     part: most === 0 ? 0 : quota / most,
-    cells: [money(quota, display), total === 0 ? "—" : percent(quota / total), countText(requests)],
+    cells: [formatCharge(quota, display), total === 0 ? "—" : percent(quota / total), countText(requests)],
   });
 }
 
@@ -147,7 +147,7 @@ export function ChannelRanks({ report }: { readonly report: SiteUsage }) {
     to: row.channel_id === 0 ? undefined : logOf("channel", row.channel_id),
     colour: "blue" as const,
     part: most === 0 ? 0 : row.quota / most,
-    cells: [money(row.quota, display), failedPart(row), formatMs(row.first_byte_ms) || "—"],
+    cells: [formatCharge(row.quota, display), failedPart(row), formatMs(row.first_byte_ms) || "—"],
   }));
   return <RankTable title="渠道排行" heads={["渠道", "花费", "失败率", "首字"]} rows={rows} />;
 }

@@ -4,7 +4,6 @@ import {
   dayOffset,
   daysOf,
   growth,
-  money,
   OTHERS,
   outcomeOf,
   outcomesByDay,
@@ -84,17 +83,6 @@ describe("how calls went", () => {
     ]);
     expect([growth(150, 100), growth(5, 0)]).toEqual([0.5, undefined]);
   });
-});
-
-it("money is as short as it can be without hiding small sums", () => {
-  const dollars = { quotaPerUnit: 500_000, inCurrency: true };
-  expect([0, 1_234_567, 177_352, 700].map((quota) => money(quota, dollars))).toEqual([
-    "$0.00",
-    "$2.47",
-    "$0.3547",
-    "$0.001400",
-  ]);
-  expect(money(177_352, { ...dollars, inCurrency: false })).toBe("177,352");
 });
 
 it("the hours of the week make a map of seven days, Monday first", () => {

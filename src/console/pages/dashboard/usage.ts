@@ -1,7 +1,5 @@
 // The report of the dashboard as what is drawn: sums by day, models by rank, the hours of the week. Pure.
 import type { TagColour } from "#console/base/colours.ts";
-import { formatCharge } from "#console/base/format.ts";
-import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
 import type { UsageReport, UsageSums } from "#contract/usage.ts";
 
 const DAY_S = 86_400;
@@ -142,11 +140,4 @@ export function dayLabel(day: number): string {
 export function percent(part: number): string {
   const value = part * 100;
   return `${value > 0 && value < 0.1 ? value.toFixed(2) : value.toFixed(1)}%`;
-}
-
-/** A sum for the board: cents from a dollar on, four digits down to a cent, below that what tells it from nothing. */
-export function money(quota: number, display: QuotaDisplay): string {
-  const value = quota / display.quotaPerUnit;
-  if (!display.inCurrency || value < 0.01) return formatCharge(quota, display);
-  return formatQuota(quota, display, value >= 1 ? 2 : 4);
 }

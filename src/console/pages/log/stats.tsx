@@ -4,7 +4,7 @@ import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, shortCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { type LogStat, logApi } from "#contract/log.ts";
-import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+import type { QuotaDisplay } from "#contract/quota.ts";
 import type { logQuery } from "./filters.ts";
 
 export interface StatsProps {
@@ -25,7 +25,7 @@ function figuresOf(stat: LogStat | undefined, display: QuotaDisplay): readonly F
     return ["总消耗额度", "Tokens", "调用次数"].map((label) => ({ label, ...none }));
   }
   const { quota, token, request } = stat;
-  const spent = quota >= display.quotaPerUnit ? formatQuota(quota, display) : formatCharge(quota, display);
+  const spent = formatCharge(quota, display);
   const perCall = request === 0 ? "暂无调用" : `平均每次 ${formatCharge(quota / request, display)}`;
   return [
     { label: "总消耗额度", value: spent, exact: `${formatCount(quota)} 点` },

@@ -13,6 +13,7 @@ import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
+import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { type Redemption, RedemptionStatus, redemptionApi } from "#contract/redemption.ts";
 
@@ -156,7 +157,7 @@ function AddRedemption() {
 
 export function RedemptionListPage() {
   const actions = useRedemptionActions();
-  const [refused, setRefused] = useState("");
+  const [refused, setRefused] = useState<SearchDraft>();
   return (
     <Page
       title="管理兑换码"
@@ -176,10 +177,10 @@ export function RedemptionListPage() {
         columns={columns}
         actions={actions}
         actionsWidth={216}
-        lead={(row) => <CopyCode redemption={row} onRefused={setRefused} />}
+        lead={(row) => <CopyCode redemption={row} onRefused={(text) => setRefused({ text })} />}
         cardTitle={(row) => <Name name={row.name} />}
         cardState={(row) => <State redemption={row} />}
-        cardFacts={["id", "quota", "redeemed_time"]}
+        cardFacts={["id", "quota", "created_time", "redeemed_time"]}
         empty={{ text: "还没有兑换码。生成一批，发给需要充值的用户。", action: <AddRedemption /> }}
       />
     </Page>

@@ -3,6 +3,7 @@ import { App, Form, type FormRule, Input, InputNumber, Select, Switch } from "an
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { OptionKey } from "#contract/option.ts";
+import { DomainsField } from "./domains-field.tsx";
 import { type FieldValue, faultOf, kindOf, rowOf } from "./option-values.ts";
 import { RatioField } from "./ratio-field.tsx";
 import { type Bases, isRatioKey } from "./ratio-rows.ts";
@@ -89,16 +90,7 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
     case "secret":
       return <Input.Password disabled={isLocked} placeholder={SECRET_HINT} autoComplete="new-password" />;
     case "domains":
-      return (
-        <Select
-          mode="tags"
-          disabled={isLocked}
-          open={false}
-          suffixIcon={null}
-          tokenSeparators={[",", " ", "\n"]}
-          placeholder="example.com"
-        />
-      );
+      return <DomainsField disabled={isLocked} />;
     case "html":
       return (
         <Input.TextArea

@@ -1,7 +1,7 @@
 // One section of options: a form that checks everything, then sends what changed, one option after the other.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Button, Form } from "antd";
-import { type ReactNode, useState } from "react";
+import { Button, Form, type FormInstance } from "antd";
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
 import { call } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { refreshStatus } from "#console/base/status.ts";
@@ -9,24 +9,63 @@ import { toast } from "#console/base/toast.ts";
 import { LeaveGuard } from "#console/ui/resource-form.tsx";
 import { type OptionKey, optionApi } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
-import { changesOf, type FieldValues, kindOf, rowOf, valuesOf } from "./option-values.ts";
+import {
+  changesOf,
+  type FieldValues,
+  kindOf,
+  type OptionChange,
+  rowOf,
+  shownOf,
+  textOf,
+  valuesOf,
+} from "./option-values.ts";
 import { type Bases, type RatioKey, readRatios } from "./ratio-rows.ts";
 import type { Section } from "./sections.ts";
 
 export interface OptionSectionProps {
   readonly section: Section;
-  /** Key → text as the server tells. */
+  /** Key → text as the server tells; another map only when it told again. */
   readonly stored: ReadonlyMap<string, string>;
   /** More of this section, under the form. */
   readonly children?: ReactNode;
 }
 
+/**
+ * The form shows what is stored, also when that changes elsewhere; what was typed and is not stored yet stays as it is. Returns what
+ * would have to be sent now, and what to do with an option that the server has taken.
+ */
+function useStored(
+  form: FormInstance<FieldValues>,
+  keys: readonly OptionKey[],
+  stored: ReadonlyMap<string, string>,
+) {
+  /** What each field was filled with, by key. */
+  const filled = useRef(new Map(stored));
+  const changes = () => changesOf(keys, form.getFieldsValue(true), filled.current);
+  const fill = useEffectEvent((told: ReadonlyMap<string, string>) => {
+    const typed = new Set(changes().map(({ key }) => key));
+    const free = keys.filter((key) => !typed.has(key));
+    form.setFieldsValue(valuesOf(free, told));
+    filled.current = new Map(told);
+  });
+  useEffect(() => fill(stored), [stored]);
+  const take = ({ key, value }: OptionChange) => {
+    filled.current.set(key, value);
+    // Not what was typed on while it was sent.
+    if (textOf(key, form.getFieldValue(key)) === value) form.setFieldValue(key, shownOf(key, value));
+  };
+  return { changes, take };
+}
+
 /** Sends the changes in order; what was stored before a refusal stays stored. */
-function useSave(keys: readonly OptionKey[], stored: ReadonlyMap<string, string>) {
+function useSave(take: (change: OptionChange) => void) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: async (values: FieldValues) => {
-      for (const change of changesOf(keys, values, stored)) await call(optionApi.update, { body: change });
+    mutationFn: async (changes: readonly OptionChange[]) => {
+      for (const change of changes) {
+        await call(optionApi.update, { body: change });
+        take(change);
+      }
     },
     onSuccess: () => toast.success(),
     onSettled: async () => {
@@ -51,18 +90,22 @@ function SectionForm({ section, stored }: OptionSectionProps) {
   const keys = section.fields.map(({ key }) => key);
   const isTop = isRoot(useUser());
   const [isDirty, setDirty] = useState(false);
-  const save = useSave(keys, stored);
+  const [form] = Form.useForm<FieldValues>();
+  const { changes, take } = useStored(form, keys, stored);
+  const save = useSave(take);
   const bases = basesOf(stored);
   const isAllLocked = keys.every((key) => rowOf(key).root === true && !isTop);
-  const submit = (values: FieldValues) => {
-    if (changesOf(keys, values, stored).length === 0) {
+  const submit = () => {
+    const due = changes();
+    if (due.length === 0) {
       toast.info("没有需要保存的修改");
       return;
     }
-    save.mutate(values, { onSuccess: () => setDirty(false) });
+    save.mutate(due, { onSuccess: () => setDirty(changes().length > 0) });
   };
   return (
     <Form<FieldValues>
+      form={form}
       layout="vertical"
       className="tg-option-form"
       initialValues={valuesOf(keys, stored)}
@@ -95,16 +138,12 @@ function SectionForm({ section, stored }: OptionSectionProps) {
 }
 
 export function OptionSection(props: OptionSectionProps) {
-  const { section, stored, children } = props;
-  // Stored texts seed the form anew when the server tells of others.
-  const seed = section.fields
-    .map(({ key }) => `${stored.get(key) ?? ""}\n${stored.get(`${key}Configured`) ?? ""}`)
-    .join("\n");
+  const { section, children } = props;
   return (
     <section className="tg-card tg-section" id={section.id} tabIndex={-1}>
       <h2>{section.title}</h2>
       <p>{section.text}</p>
-      <SectionForm key={seed} {...props} />
+      <SectionForm {...props} />
       {children}
     </section>
   );

@@ -68,22 +68,26 @@ export function shownOf(key: OptionKey, text: string): FieldValue {
   return text;
 }
 
+/** What the field shows as the text to store; a fault when the option's schema does not take it. */
+function read(key: OptionKey, value: FieldValue): { readonly text: string; readonly fault?: string } {
+  const typed = Array.isArray(value) ? value.join(",") : String(value ?? "");
+  const { schema } = rowOf(key);
+  const inward = schema.safeDecode(typed);
+  // Encoding normalises, e.g. an address loses its trailing slash (spec §5); what is normal may be refused in turn.
+  const outward = inward.success ? schema.safeEncode(inward.data) : inward;
+  if (outward.success) return { text: String(outward.data) };
+  return { text: typed, fault: outward.error.issues[0]?.message ?? "选项的值有误" };
+}
+
 /** What the field shows → text to store, normalised where the option's schema accepts it. */
 export function textOf(key: OptionKey, value: FieldValue): string {
-  const typed = Array.isArray(value) ? value.join(",") : String(value ?? "");
-  const row = rowOf(key);
-  const read = row.schema.safeDecode(typed);
-  // Encoding normalises, e.g. an address loses its trailing slash (spec §5).
-  return read.success ? String(row.schema.encode(read.data)) : typed;
+  return read(key, value).text;
 }
 
 /** Why a value cannot be stored, as a sentence; undefined when it can. An empty secret is not sent at all. */
 export function faultOf(key: OptionKey, value: FieldValue): string | undefined {
-  const text = textOf(key, value);
-  const row = rowOf(key);
-  if (row.secret === true && text.trim() === "") return undefined;
-  const result = row.schema.safeDecode(text);
-  return result.success ? undefined : (result.error.issues[0]?.message ?? "选项的值有误");
+  const { text, fault } = read(key, value);
+  return rowOf(key).secret === true && text.trim() === "" ? undefined : fault;
 }
 
 export interface OptionChange {

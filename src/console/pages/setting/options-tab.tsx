@@ -1,5 +1,6 @@
 // A tab of options: its sections, fed by the option list.
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { query } from "#console/base/call.ts";
 import { FormState } from "#console/ui/form-state.tsx";
 import { type OptionTab, optionApi } from "#contract/option.ts";
@@ -13,9 +14,11 @@ const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000 };
 
 export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
   const options = useQuery(optionsQuery);
-  if (options.data === undefined)
-    return <FormState error={options.error} onRetry={() => void options.refetch()} />;
-  const stored = new Map(options.data.map(({ key, value }) => [key, value]));
+  const stored = useMemo(
+    () => options.data && new Map(options.data.map(({ key, value }) => [key, value])),
+    [options.data],
+  );
+  if (stored === undefined) return <FormState error={options.error} onRetry={() => void options.refetch()} />;
   return (
     <div className="tg-setting-column">
       {tab === "other" ? null : <SectionJump sections={sections[tab]} />}

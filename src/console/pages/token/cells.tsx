@@ -3,6 +3,7 @@
 import { formatCount, formatTime } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { StatusTag } from "#console/ui/status-tag.tsx";
+import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import type { Token } from "#contract/token.ts";
@@ -28,13 +29,11 @@ export function RemainingQuota({ token }: { readonly token: Token }) {
   );
 }
 
+/** The date (spec §3), in a warning tone near the end; how far away it is on hover. */
 export function Expiry({ token }: { readonly token: Token }) {
-  const { text, tone } = expiryWords(token.expired_time, Date.now() / 1000);
-  if (token.expired_time === NEVER) return <span className="tg-muted">{text}</span>;
-  if (tone !== "idle") return <StatusTag tone={tone} label={text} hint={formatTime(token.expired_time)} />;
-  return (
-    <Tooltip title={formatTime(token.expired_time)}>
-      <span>{text}</span>
-    </Tooltip>
-  );
+  const { expired_time } = token;
+  const { text, tone } = expiryWords(expired_time, Date.now() / 1000);
+  if (expired_time === NEVER) return <span className="tg-muted">{text}</span>;
+  if (tone === "idle") return <TimeText seconds={expired_time} />;
+  return <StatusTag tone={tone} label={formatTime(expired_time)} hint={text} />;
 }

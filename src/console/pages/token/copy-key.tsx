@@ -1,10 +1,25 @@
-// Copies a token: its key, or a ready call or environment that holds it.
+// Copies a token: its key, or a ready call, environment or configuration of a client that holds it.
 import { DownOutlined } from "@ant-design/icons";
 import { Button, Dropdown, type MenuProps, Space } from "antd";
 import { copyText } from "#console/base/clipboard.ts";
-import { curlSample, environmentSample } from "#console/base/samples.ts";
+import {
+  claudeCodeSample,
+  codexSample,
+  continueSample,
+  curlSample,
+  environmentSample,
+  geminiCliSample,
+} from "#console/base/samples.ts";
 import { useServerAddress } from "#console/base/status.ts";
 import type { Token } from "#contract/token.ts";
+
+/** By the file that each stands in. */
+const CLIENTS = [
+  { label: "Claude Code（settings.json）", sample: claudeCodeSample },
+  { label: "Codex（config.toml）", sample: codexSample },
+  { label: "Gemini CLI（.env）", sample: geminiCliSample },
+  { label: "Continue（config.yaml）", sample: continueSample },
+] as const;
 
 const SAMPLE_MODEL = "gpt-4o-mini";
 
@@ -30,6 +45,16 @@ export function CopyKey({ token, onRefused }: CopyKeyProps) {
       onClick: () => void copy(environmentSample({ server, key, model })),
     },
     { key: "address", label: "复制接口地址", onClick: () => void copy(`${server}/v1`) },
+    {
+      key: "clients",
+      type: "group",
+      label: "客户端配置",
+      children: CLIENTS.map(({ label, sample }) => ({
+        key: label,
+        label,
+        onClick: () => void copy(sample({ server, key, model })),
+      })),
+    },
   ];
   return (
     <Space.Compact size="small" className="tg-copy-key">

@@ -21,7 +21,7 @@ export interface ExpiryWords {
   readonly tone: Tone;
 }
 
-/** The expiry in relative words; a warning tone from three days before. */
+/** The expiry in relative words, which stand beside its date; a warning tone from three days before. */
 export function expiryWords(expiredTime: number, nowSec: number): ExpiryWords {
   if (expiredTime === NEVER) return { text: "永不过期", tone: "idle" };
   if (expiredTime <= nowSec) return { text: `${relativeTime(expiredTime, nowSec)}已过期`, tone: "bad" };

@@ -13,6 +13,7 @@ import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { Column, RowAction } from "#console/ui/row-view.ts";
 import { StatusTag, type Tone } from "#console/ui/status-tag.tsx";
+import type { SearchDraft } from "#console/ui/table-toolbar.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 import { Expiry, RemainingQuota } from "./cells.tsx";
@@ -46,7 +47,7 @@ const columns: readonly Column<Token>[] = [
     isFixed: true,
     isSortable: true,
     isInHead: true,
-    width: 160,
+    width: 150,
     render: (token) => <TokenName token={token} />,
   },
   {
@@ -60,7 +61,7 @@ const columns: readonly Column<Token>[] = [
   {
     key: "key",
     title: "密钥",
-    width: 164,
+    width: 150,
     render: (token) => <code className="tg-code">{maskKey(token.key)}</code>,
   },
   {
@@ -68,7 +69,7 @@ const columns: readonly Column<Token>[] = [
     title: "已用额度",
     isSortable: true,
     isNumber: true,
-    width: 100,
+    width: 96,
     render: (token) => <QuotaText quota={token.used_quota} />,
   },
   {
@@ -76,14 +77,14 @@ const columns: readonly Column<Token>[] = [
     title: "剩余额度",
     isSortable: true,
     isNumber: true,
-    width: 130,
+    width: 122,
     render: (token) => <RemainingQuota token={token} />,
   },
   {
     key: "created_time",
     title: "创建时间",
     isSortable: true,
-    width: 164,
+    width: 152,
     render: (token) => <TimeText seconds={token.created_time} />,
   },
   {
@@ -98,7 +99,7 @@ const columns: readonly Column<Token>[] = [
     key: "expired_time",
     title: "过期时间",
     isSortable: true,
-    width: 132,
+    width: 172,
     render: (token) => <Expiry token={token} />,
   },
 ];
@@ -155,7 +156,7 @@ function AddToken() {
 
 export function TokenListPage() {
   const actions = useTokenActions();
-  const [refused, setRefused] = useState("");
+  const [refused, setRefused] = useState<SearchDraft>();
   return (
     <Page title="我的令牌" lead="令牌是调用接口用的密钥，可以分别限定额度、期限与模型。" extra={<AddToken />}>
       <AddressBar />
@@ -172,10 +173,10 @@ export function TokenListPage() {
         columns={columns}
         actions={actions}
         actionsWidth={232}
-        lead={(token) => <CopyKey token={token} onRefused={setRefused} />}
+        lead={(token) => <CopyKey token={token} onRefused={(text) => setRefused({ text })} />}
         cardTitle={(token) => <TokenName token={token} />}
         cardState={(token) => <State token={token} />}
-        cardFacts={["remain_quota", "used_quota", "expired_time"]}
+        cardFacts={["used_quota", "remain_quota", "created_time", "expired_time"]}
         empty={{ text: "还没有令牌。添加一个，就可以开始调用接口。", action: <AddToken /> }}
       />
     </Page>

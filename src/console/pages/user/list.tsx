@@ -7,9 +7,8 @@ import {
   WalletOutlined,
 } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Select } from "antd";
 import { useState } from "react";
-import { useNavigate, useSearchParams } from "react-router";
+import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
@@ -18,7 +17,6 @@ import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
-import { withParams } from "#console/ui/table-state.ts";
 import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
@@ -29,33 +27,12 @@ import "./list.css";
 
 const LISTS = [userAdminApi.list, userAdminApi.search] as const;
 
+/** What the column 统计信息 holds. */
 const SORTS = [
-  { value: "", label: "默认排序" },
-  { value: "quota", label: "按剩余额度排序" },
-  { value: "used_quota", label: "按已用额度排序" },
-  { value: "request_count", label: "按请求次数排序" },
+  { key: "quota", title: "剩余额度" },
+  { key: "used_quota", title: "已用额度" },
+  { key: "request_count", title: "请求次数" },
 ] as const;
-
-/** Sorts by what the column 统计信息 holds; biggest first. */
-function SortChoice() {
-  const [params, setParams] = useSearchParams();
-  const order = params.get("order") ?? "";
-  const isListed = SORTS.some(({ value }) => value === order);
-  return (
-    <Select
-      className="tg-user-sort"
-      aria-label="排序"
-      value={isListed ? order : ""}
-      options={[...SORTS]}
-      onChange={(next) =>
-        setParams(
-          (current) => withParams(current, { page: "", order: next, desc: next === "" ? "" : "true" }),
-          { replace: true },
-        )
-      }
-    />
-  );
-}
 
 /** Bans, activates or deletes; the row takes what the server returned (spec §4). */
 function useManage() {
@@ -151,7 +128,7 @@ export function UserListPage() {
         name="user"
         label="用户列表"
         searchHint="搜索 ID、用户名、显示名称、邮箱"
-        filters={<SortChoice />}
+        moreSorts={SORTS}
         load={({ keyword, ...page }) =>
           keyword === ""
             ? query(userAdminApi.list, { query: page })
@@ -167,7 +144,7 @@ export function UserListPage() {
             <UserState user={user} />
           </>
         )}
-        cardFacts={["group", "stats"]}
+        cardFacts={["id", "group", "stats"]}
         empty={{ text: "还没有用户。", action: <AddUser /> }}
       />
       {paid === undefined ? null : <WithdrawalDialog user={paid} onClose={() => setPaid(undefined)} />}

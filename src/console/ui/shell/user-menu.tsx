@@ -1,17 +1,15 @@
 // The signed-in user: balance, profile, logout.
 import { LogoutOutlined, UserOutlined } from "@ant-design/icons";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Avatar, Dropdown, type MenuProps } from "antd";
 import { useNavigate } from "react-router";
-import { useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
-import { roleLabel, selfQuery, signOut } from "#console/base/session.ts";
+import { roleLabel, selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
-import { toast } from "#console/base/toast.ts";
 import { Tooltip } from "#console/ui/tooltip.tsx";
-import { authApi } from "#contract/auth.ts";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
+import { useLogout } from "./logout.ts";
 
 /** The remaining quota of the user as the server tells it: the answer to a login knows of none (contract 3.3). */
 export function BalancePill() {
@@ -34,20 +32,13 @@ export function BalancePill() {
 
 export function UserMenu({ user }: { readonly user: User }) {
   const navigate = useNavigate();
-  const client = useQueryClient();
-  const logout = useCall(authApi.logout, {
-    onSuccess: () => {
-      toast.success("注销成功！");
-      signOut("left");
-      client.clear();
-    },
-  });
+  const logout = useLogout();
   const name = user.display_name || user.username;
   const items: NonNullable<MenuProps["items"]> = [
     { key: "who", type: "group", label: `${name} · ${roleLabel(user.role)}` },
     { key: "edit", icon: <UserOutlined />, label: "个人资料", onClick: () => void navigate("/user/edit") },
     { type: "divider", key: "line" },
-    { key: "logout", icon: <LogoutOutlined />, label: "注销", onClick: () => logout.mutate({}) },
+    { key: "logout", icon: <LogoutOutlined />, label: "注销", onClick: logout.go },
   ];
   return (
     <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
