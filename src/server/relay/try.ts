@@ -143,10 +143,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     const isCooling = health.cooling(model);
     const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
     if (channel === undefined) throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, model)));
-    if (fault !== undefined && !wasUncalled(fault)) {
-      await pause(pauseAfter(spent, Math.random()), cancellation);
-      if (cancellation.isCancelled) throw new Refusal(lastWord(fault));
-    }
+    if (fault !== undefined) await calmDown(fault, spent, cancellation);
     progress.channel = channel;
     progress.attempts += 1;
     const ticket = health.calling(channel.id, model);
@@ -168,6 +165,13 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     report(tools, progress.requestId, { channel, fault, willRetry });
     if (!willRetry) throw new Refusal(lastWord(fault));
   }
+}
+
+/** Before another channel is called after this fault. Throws: Refusal when the client leaves meanwhile. */
+async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<void> {
+  if (wasUncalled(fault)) return;
+  await pause(pauseAfter(calls, Math.random()), cancellation);
+  if (cancellation.isCancelled) throw new Refusal(lastWord(fault));
 }
 
 /** Tells a fault from what was asked for, which is never called one. */
