@@ -182,6 +182,16 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect(clock.now() - before).toBe(4 * 60_000);
   });
 
+  test("passwords for 60 names at once from one address: 40 are looked at", async () => {
+    const who = visit(app);
+    const tries = Array.from({ length: 60 }, (_, index) =>
+      who.call("POST", "/api/user/login", { username: `name${index}`, password: "some password" }),
+    );
+    const answers = await Promise.all(tries);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(40);
+    expect((await logIn("alice", seedPassword)).success).toBe(true);
+  });
+
   test("12 logins at once with the right password all come in, though there is one failure left", async () => {
     await seedUser(app.ctx, "grace");
     for (let index = 0; index < 4; index += 1) await logIn("grace", `guess ${index}`);

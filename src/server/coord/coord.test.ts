@@ -93,6 +93,16 @@ describe.each(engines)("coord for %s", (engine) => {
     expect((await there.count("quick", 100, 1)).allowed).toBe(true);
   });
 
+  test.each([39, 70, 700])("lets the last one of a burst of %i through", async (limit) => {
+    let allowed = 0;
+    const clock = fakeClock();
+    const node = await openCoord({ store, clock, node: "still", onError: (error) => errors.push(error) });
+    for (let time = 0; time <= limit; time += 1)
+      if ((await node.count(`burst of ${limit}`, 3_600_000, limit)).allowed) allowed += 1;
+    expect(allowed).toBe(limit);
+    await node.close();
+  });
+
   test("takes back what it counted, and never more than was counted", async () => {
     const count = async () => (await here.count("undone", 300_000, 3)).allowed;
     await there.uncount("undone", 300_000, 3);

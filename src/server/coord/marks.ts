@@ -3,8 +3,11 @@
 /** About 100 bytes each; more keys than this at once means an attack, and then the oldest are forgotten. */
 const MAX_KEYS = 100_000;
 
-/** Rounding of `windowMs / limit` must not refuse the last event of a burst. Unit: ms. */
-export const GCRA_SLACK_MS = 0.001;
+/**
+ * Rounding must not refuse the last event of a burst: each step that is no whole number may cost a ten-thousandth beside a time of
+ * day. Unit: ms.
+ */
+export const GCRA_SLACK_MS = 1;
 
 export class Marks {
   readonly #untilMs = new Map<string, number>();
