@@ -8,6 +8,7 @@ import { hashPassword, isOutdatedHash, type Secrets, verifyPassword } from "#ser
 import type { Db } from "#server/store/db.ts";
 import { findPasswordByUserId, findUserByLogin, replacePassword, type UserRow } from "#server/store/users.ts";
 import { limitKey } from "./address.ts";
+import { createEvenWork } from "./even-work.ts";
 
 // The budget refills evenly while it is used, and the failure that finds it empty is evaluated too: 4 in 20 minutes come
 // to at most 9 failures in any 15 minutes per account, 20 to at most 49 per address (reliability L03: 10 and 50).
@@ -46,6 +47,7 @@ export function createLogins(deps: {
   events: Events;
 }): Logins {
   const { db, clock, coord, events } = deps;
+  const evenOut = createEvenWork(db);
   const lockedUntilMs = new Map<string, number>();
 
   function refuseLocked(account: string, address: string): void {
@@ -102,6 +104,7 @@ export function createLogins(deps: {
           ? logins.verify({ username, password, address })
           : { isIn: true, user, hash };
       }
+      await evenOut(password, stored ?? "");
       await countFailure(username, address);
       const reason = user ? (isRight ? "disabled" : "password") : "unknown";
       events.loginFailed({ reason, address });
