@@ -47,9 +47,7 @@ describe.each(databases)("the work of a failed login on $name", (database) => {
     ["banned", "old password"],
   ] as const;
 
-  test("is the same for every kind of account while there are hashes of the older kind, and less after", {
-    timeout: 60_000,
-  }, async () => {
+  test("is the same for every kind of account while there are hashes of the older kind, and less after", async () => {
     for (const [username, password] of failures) {
       const work = await workOf(() => logIn(username, password));
       expect(work, `${username}, ${password}`).toEqual(KINDS);
