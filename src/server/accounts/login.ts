@@ -6,6 +6,7 @@ import { hashPassword, isOutdatedHash, type Secrets, verifyPassword } from "#ser
 import type { Db } from "#server/store/db.ts";
 import { findPasswordByUserId, findUserByLogin, replacePassword, type UserRow } from "#server/store/users.ts";
 import { limitKey } from "./address.ts";
+import { createEvenWork } from "./even-work.ts";
 import { type Budget, createTurns } from "./turns.ts";
 
 // 5 at once and one every 4 minutes: at most 8 wrong passwords in any 15 minutes per account; 40 and one every 96 seconds, at most
@@ -39,6 +40,7 @@ export type Verified =
 export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; events: Events }): Logins {
   const { db, secrets, events } = deps;
   const turns = createTurns(deps.coord);
+  const evenOut = createEvenWork(db);
 
   /** The budgets of an account and of an address, and what is told when one is used up. */
   function limits(account: string, address: string) {
@@ -59,6 +61,7 @@ export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; eve
   async function judge(user: UserRow | undefined, password: string): Promise<Verified> {
     const stored = user ? await findPasswordByUserId(db, user.id) : "";
     const isRight = await verifyPassword(password, stored ?? "");
+    if (!isRight || user?.status !== UserStatus.enabled) await evenOut(password, stored ?? "");
     if (!user) return { isIn: false, reason: "unknown", known: undefined };
     if (!isRight) return { isIn: false, reason: "password", known: user };
     if (user.status !== UserStatus.enabled) return { isIn: false, reason: "disabled", known: user };

@@ -181,6 +181,17 @@ export async function findPasswordByUserId(db: Db, id: number): Promise<string |
   return row?.password;
 }
 
+/** Kind and cost of a bcrypt hash (`$2a$10$`) that some user still has; undefined when none has one. */
+export async function findOutdatedPrefix(db: Db): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("users")
+    .select(sql<string>`substr(password, 1, 7)`.as("prefix"))
+    .where("password", "like", "$2%")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.prefix;
+}
+
 /** The password hash of the first super administrator. */
 export async function findRootPassword(db: Db, rootRole: number): Promise<string | undefined> {
   const row = await db
