@@ -139,6 +139,22 @@ const PLACES: readonly Place[] = [
     planted: ['from "node:crypto"', "crypto.randomUUID()"],
   },
   {
+    promise: "chance that can be guessed chooses channels and places, and nothing that is secret",
+    folder: "src",
+    pattern: /\bMath\.random\b/g,
+    allowed: /^src\/server\/(?:relay\/(?:try|count)|coord\/places)\.ts$/,
+    planted: ["Math.random()"],
+  },
+  {
+    // The log looks for what it hides; the trail and the shipped password compare what is stored with what is stored.
+    promise: "secrets and their hashes are not compared in a time that tells where they differ",
+    folder: "src/server",
+    pattern:
+      /\w*(?:[Hh]ash|[Ss]ecret|[Pp]assword)\s*[!=]==?(?!=|\s*(?:undefined\b|null\b|""))|[!=]==?\s*(?:\w+\.)*\w*(?:[Hh]ash|[Ss]ecret|[Pp]assword)\b/g,
+    allowed: /^src\/server\/(?:log\/texts|store\/audit|accounts\/default-password)\.ts$/,
+    planted: ["row.key_hash === hash", "given !== options.secret", "body.password === stored"],
+  },
+  {
     promise: "only egress opens connections",
     folder: "src/server",
     pattern: /(?<![.\w])fetch\(|\bnew WebSocket\(|["']node:(?:net|tls|dns)["']/g,

@@ -1,9 +1,13 @@
-// Walks the contract table: every endpoint × every kind of caller gets exactly what its level says (reliability Z02).
+// Every endpoint × every kind of caller gets exactly what the table of roles says, which is written by hand (reliability Z02), and
+// nothing is served that it does not name (Z01).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint, Level } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
+import { docsPaths } from "#server/api/docs-site.ts";
+import { createApi } from "#server/api/mount.ts";
 import { updateUserProfile } from "#server/store/users.ts";
 import { type Answer, asGuest, asRoot, createTestApp, databases, type TestApp, type Who } from "./app.ts";
+import { roleTable, routeOf } from "./role-table.ts";
 import { seedPassword, seedPeople, seedToken } from "./seed.ts";
 
 const endpoints: readonly Endpoint[] = Object.values(api).flatMap((resource) =>
@@ -94,9 +98,20 @@ describe.each(databases)("permissions on $name", (database) => {
       caller,
       endpoint,
       route: `${endpoint.method} ${endpoint.path}`,
-      verdict: expected[caller][endpoint.level],
+      verdict: expected[caller][roleTable.get(routeOf(endpoint)) ?? "root"],
     })),
   );
+
+  test("what is in the contract and what the router serves is in the table of roles, and the other way round", () => {
+    const known = [...roleTable.keys()].sort();
+    expect(endpoints.map(routeOf).sort()).toEqual(known);
+    expect(endpoints.filter((endpoint) => roleTable.get(routeOf(endpoint)) !== endpoint.level)).toEqual([]);
+    const served = createApi(app.ctx)
+      .routes.filter(({ method }) => method !== "ALL")
+      .map(routeOf);
+    const documents = docsPaths.map((path) => `GET ${path}`);
+    expect([...new Set(served)].filter((route) => !documents.includes(route)).sort()).toEqual(known);
+  });
 
   test.each(cells)("$caller at $route: $verdict", async ({ caller, endpoint, verdict }) => {
     const { path, body } = probe(endpoint);
@@ -126,7 +141,7 @@ describe.each(databases)("permissions on $name", (database) => {
       expect(answer.status).toBe((await app.call(asGuest, endpoint.method, path, body)).status);
       // GitHub's callback without a state is the one public call that is refused by status (contract 4.5).
       const open = endpoint.path === "/api/oauth/github" ? 403 : 200;
-      expect(answer.status).toBe(endpoint.level === "public" ? open : 401);
+      expect(answer.status).toBe(roleTable.get(routeOf(endpoint)) === "public" ? open : 401);
     },
   );
 
