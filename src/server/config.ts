@@ -1,4 +1,5 @@
 // The only reader of the process environment (design 1.2). Reads once, refuses what it does not understand, and says so.
+import { totalmem } from "node:os";
 import { z } from "zod";
 
 /** One private destination that upstreams may have: a CIDR or address, and a port when only one is meant. */
@@ -34,6 +35,8 @@ export interface Config {
   readonly rateLimits: { readonly api: RateLimit; readonly web: RateLimit; readonly critical: RateLimit };
   /** Connections of clients that one process may hold; 0 = what the system's limit of open files allows. */
   readonly maxConnections: number;
+  /** Memory that one process may use: its share of what was set, or else of the container's limit or the machine's memory. */
+  readonly memoryBytes: number;
   /** Time limit of a relayed call that is no stream; 0 = none. */
   readonly relayTimeoutMs: number;
   /** How often options and channels are read again besides being told of changes. */
@@ -59,6 +62,7 @@ export class ConfigError extends Error {
 }
 
 const MINUTE_MS = 60_000;
+const MEBIBYTE = 1024 * 1024;
 
 /** Whole number between two bounds; empty text counts as absent. */
 function count(min: number, max: number, fallback: number) {
@@ -165,6 +169,7 @@ const Environment = z.object({
   GLOBAL_WEB_RATE_LIMIT: count(0, 1_000_000_000, 240),
   CRITICAL_RATE_LIMIT: count(0, 1_000_000_000, 20),
   MAX_CONNECTIONS: count(0, 10_000_000, 0),
+  MAX_MEMORY: count(0, 100_000_000, 0),
   RELAY_TIMEOUT: count(0, 86_400, 300),
   SYNC_FREQUENCY: count(1, 86_400, 60),
   CHANNEL_TEST_FREQUENCY: count(0, 525_600, 0),
@@ -183,6 +188,11 @@ const Environment = z.object({
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** Without a container's limit Node says 0, or more than any machine has. */
+function memoryThere(): number {
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }
 
 /** Reads the environment. Throws: ConfigError that names every variable that is wrong. */
@@ -226,6 +236,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
       critical: { limit: env.CRITICAL_RATE_LIMIT, windowMs: 20 * MINUTE_MS },
     },
     maxConnections: env.MAX_CONNECTIONS,
+    memoryBytes: Math.floor((env.MAX_MEMORY * MEBIBYTE || memoryThere()) / env.WORKERS),
     relayTimeoutMs: env.RELAY_TIMEOUT * 1000,
     syncFrequencyMs: env.SYNC_FREQUENCY * 1000,
     channelTestFrequencyMs: env.CHANNEL_TEST_FREQUENCY * MINUTE_MS,

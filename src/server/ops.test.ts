@@ -94,6 +94,14 @@ test("numbers are for this machine or an administrator's access token", async ()
   expect((await scrape({ ...proxied, ...asRoot })).status).toBe(200);
 });
 
+test("behind a known proxy nobody is local, since a bare one adds nothing", async () => {
+  const behind = await createTestApp({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  const address = await behind.listen();
+  expect((await fetch(`${address}/metrics`)).status).toBe(403);
+  expect((await fetch(`${address}/metrics`, { headers: asRoot })).status).toBe(200);
+  await behind.close();
+});
+
 test("alive is not ready: a database that cannot be written makes the one 503 and leaves the other", async () => {
   const look = async (path: string) => (await fetch(`${url}${path}`)).status;
   expect([await look("/healthz"), await look("/readyz")]).toEqual([200, 200]);

@@ -2,11 +2,13 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
+import { getHeapStatistics } from "node:v8";
 import { afterEach, expect, test } from "vitest";
+import { trimMemory } from "#server/store/trim.ts";
 import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
 import { chatReply, createFakeUpstream, json } from "#test/fake-upstream.ts";
 import { seedToken } from "#test/seed.ts";
-import { createPressure } from "./pressure.ts";
+import { createPressure, memoryInUse } from "./pressure.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -89,9 +91,9 @@ test("guests of the console go first, then new calls, then new connections; and 
   expect(await statusOf(chat())).toBe(200);
 });
 
-test("a full heap does the same, and the door opens again when there is room", async () => {
-  let heap = 0;
-  const pressure = createPressure({ maxConnections: 1_000, heapShare: () => heap });
+test("a full memory does the same, and the door opens again when there is room", async () => {
+  let memory = 0;
+  const pressure = createPressure({ maxConnections: 1_000, memoryBytes: 0, memoryShare: () => memory });
   cleanups.push(() => pressure.close());
   const server = createServer((_, res) => res.end("ok"));
   pressure.attach(server);
@@ -101,7 +103,7 @@ test("a full heap does the same, and the door opens again when there is room", a
   const port = typeof address === "object" ? (address?.port ?? 0) : 0;
   const sheds = () => [pressure.shedsGuests(), pressure.shedsCalls()];
   const settle = (share: number) => {
-    heap = share;
+    memory = share;
     return new Promise((resolve) => setTimeout(resolve, 400));
   };
   expect(sheds()).toEqual([false, false]);
@@ -123,7 +125,53 @@ test("a full heap does the same, and the door opens again when there is room", a
 });
 
 test("without a number the system's limit of open files decides", () => {
-  const pressure = createPressure({ maxConnections: 0 });
+  const pressure = createPressure({ maxConnections: 0, memoryBytes: 1024 ** 3 });
   expect([pressure.shedsGuests(), pressure.shedsCalls()]).toEqual([false, false]);
   pressure.close();
+});
+
+test("memory is the heap or, where that is more, the heap and all buffers", () => {
+  const gibibyte = 1024 ** 3;
+  const share = (used: number, external: number, memory: number) =>
+    memoryInUse(
+      { used_heap_size: used, heap_size_limit: gibibyte, external_memory: external },
+      memory + 128 * 1024 ** 2,
+    );
+  expect(share(0.9 * gibibyte, 0, 4 * gibibyte)).toBeCloseTo(0.9);
+  expect(share(0.5 * gibibyte, 3 * gibibyte, 4 * gibibyte)).toBeCloseTo(0.875);
+  // Where hardly more is there than the process needs for itself.
+  expect(share(gibibyte / 32, 0, 0)).toBeCloseTo(0.5);
+});
+
+test("bodies that are half sent count, although they lie outside of the heap", async () => {
+  trimMemory();
+  const { used_heap_size, external_memory } = getHeapStatistics();
+  const used = used_heap_size + external_memory;
+  // Seven tenths are in use, or less; bodies may take a quarter of all, which is more than is sent here.
+  const mebibytes = Math.ceil(used / 0.7 / 1024 ** 2) + 128;
+  const sentBytes = used * 0.35 + 27_000_000;
+  const app = await createTestApp({ env: { MAX_MEMORY: String(mebibytes) } });
+  cleanups.push(() => app.close());
+  const { key } = await seedToken(app.ctx, 1);
+  const url = await app.listen();
+  const status = () => statusOf(fetch(`${url}/v1/models`, { headers: { connection: "close" } }));
+  expect(await status()).toBe(401);
+  const piece = Buffer.alloc(1_000_000, " ");
+  const sockets: Socket[] = [];
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (let left = sentBytes; left > 0; left -= 30 * piece.length) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => undefined);
+    sockets.push(socket);
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-${key}\r\nContent-Length: 33000000\r\n\r\n`,
+    );
+    // The same bytes again and again: nothing of them is held on this side.
+    for (let at = 0; at < Math.min(30, left / piece.length); at += 1) socket.write(piece);
+  }
+  await expect.poll(status, { timeout: 10_000 }).toBe(503);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  // It passes without anybody's doing.
+  await expect.poll(status, { timeout: 10_000 }).toBe(401);
 });

@@ -2,15 +2,20 @@
 // 90 % new relayed calls, at 95 % new connections. Whoever is in already is served to the end.
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
-import { getHeapStatistics } from "node:v8";
+import { getHeapStatistics, type HeapInfo } from "node:v8";
+import { collectGarbage } from "#server/store/trim.ts";
 
 /** Shares of what the process can hold. */
 const SHED = { guests: 0.8, calls: 0.9, connections: 0.95 } as const;
 const SAMPLE_MS = 250;
+/** While callers are turned away little is allocated, so that V8 would not collect what they left: it is made to, so often. */
+const COLLECT_MS = 5_000;
 /** Where the system does not say how many files a process may open. */
 const USUAL_FILES = 4_096;
 /** Files that are no connections of clients: database, upstreams that are kept, code. */
 const OWN_FILES = 200;
+/** Memory that is neither the main thread's heap nor its buffers: code, other threads, the database's cache. */
+const OWN_BYTES = 128 * 1024 * 1024;
 
 export interface Pressure {
   /** Whether guests of the console are asked to come later. */
@@ -25,24 +30,33 @@ export interface Pressure {
 export interface PressureParts {
   /** Connections of clients that the process may hold; 0 = as many as the system's limit of open files allows. */
   readonly maxConnections: number;
-  /** Share of the heap that is in use, from 0 to 1. */
-  readonly heapShare?: () => number;
+  /** What the process may use. */
+  readonly memoryBytes: number;
+  /** Share of the memory that is in use, from 0 to 1. */
+  readonly memoryShare?: () => number;
 }
 
-export function createPressure({ maxConnections, heapShare = heapInUse }: PressureParts): Pressure {
+export function createPressure({ maxConnections, memoryBytes, ...parts }: PressureParts): Pressure {
+  const memoryShare = parts.memoryShare ?? (() => memoryInUse(getHeapStatistics(), memoryBytes));
   const most = maxConnections > 0 ? maxConnections : connectionsAllowed();
   const doorLimit = Math.max(1, Math.floor(most * SHED.connections));
   const servers = new Set<Server>();
   let connections = 0;
-  let heap = 0;
+  let memory = 0;
+  let collectedMs = 0;
 
   function sample(): void {
-    heap = heapShare();
+    memory = memoryShare();
+    if (memory >= SHED.guests && performance.now() - collectedMs >= COLLECT_MS) {
+      collectGarbage();
+      collectedMs = performance.now();
+      memory = memoryShare();
+    }
     // Node closes each new connection while there are as many as this.
-    for (const server of servers) server.maxConnections = heap >= SHED.connections ? 1 : doorLimit;
+    for (const server of servers) server.maxConnections = memory >= SHED.connections ? 1 : doorLimit;
   }
   const timer = setInterval(sample, SAMPLE_MS).unref();
-  const level = () => Math.max(connections / most, heap);
+  const level = () => Math.max(connections / most, memory);
 
   return {
     shedsGuests: () => level() >= SHED.guests,
@@ -62,9 +76,17 @@ export function createPressure({ maxConnections, heapShare = heapInUse }: Pressu
   };
 }
 
-function heapInUse(): number {
-  const { used_heap_size, heap_size_limit } = getHeapStatistics();
-  return used_heap_size / heap_size_limit;
+/**
+ * The larger of two shares: of the heap that V8 allows, and, since bodies lie outside of it, of the memory there is for both. What is
+ * resident is not asked: the allocator keeps what was given back, and an overload would never pass.
+ */
+export function memoryInUse(
+  heap: Pick<HeapInfo, "used_heap_size" | "heap_size_limit" | "external_memory">,
+  memoryBytes: number,
+): number {
+  const { used_heap_size, heap_size_limit, external_memory } = heap;
+  const room = Math.max(memoryBytes - OWN_BYTES, memoryBytes / 2);
+  return Math.max(used_heap_size / heap_size_limit, (used_heap_size + external_memory) / room);
 }
 
 /** Each relayed call needs a second file for its upstream. */

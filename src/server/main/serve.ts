@@ -9,6 +9,7 @@ import { redactText } from "#server/log/texts.ts";
 import { trimMemory } from "#server/store/trim.ts";
 import { banner, explainFailure } from "./banner.ts";
 import { closeGently } from "./close.ts";
+import { startWatchdog } from "./watchdog.ts";
 import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
 
 /** How long taking down may take; then the process ends anyway. */
@@ -129,6 +130,7 @@ async function start(): Promise<void> {
   drainOnSignal(ctx, app, server);
   startJobs(ctx);
   startHeartbeat();
+  await startWatchdog(ctx.store);
   if (isSpokesman()) say(banner(ctx, server.address()));
   await ctx.defaultPassword.check();
 }

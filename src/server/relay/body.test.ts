@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cancellation } from "#server/upstream/hub.ts";
+import { createBodyReader, type Reader } from "./body.ts";
 import { Refusal } from "./refusal.ts";
-import { createBodyReader, type RelayRequest } from "./routes.ts";
+import type { RelayRequest } from "./routes.ts";
 
-const readBody = createBodyReader();
+const readBody = createBodyReader(1024 * 1024);
 const gone = new Cancellation();
 gone.cancel();
 
@@ -17,14 +18,20 @@ let begun = 0;
 const server = createServer(async (req, res) => {
   // As after the look at a remembered key.
   await undefined;
-  seen.push(await read(req, req.headers["x-gone"] === undefined ? new Cancellation() : gone));
+  const onOver = (listener: () => void) => void res.once("close", listener);
+  seen.push(
+    await read(req, { onOver, gone: req.headers["x-gone"] === undefined ? new Cancellation() : gone }),
+  );
+  await answers;
   res.end("ok");
 });
+/** What answers wait for. */
+let answers: Promise<unknown> = Promise.resolve();
 
-async function read(req: RelayRequest, cancellation: Cancellation): Promise<(typeof seen)[number]> {
+async function read(req: RelayRequest, reader: Reader): Promise<(typeof seen)[number]> {
   begun += 1;
   try {
-    const body = readBody(req, cancellation);
+    const body = readBody(req, reader);
     return { isAtOnce: Buffer.isBuffer(body), body: (await body).toString() };
   } catch (error) {
     if (error instanceof Refusal) return { isAtOnce: false, body: String(error.fault.code) };
@@ -85,4 +92,25 @@ test("of a client that has left meanwhile nothing is read", async () => {
   expect(await send([post("{}", "x-gone: yes\r\n")], 1)).toEqual([
     { isAtOnce: false, body: "incomplete_body" },
   ]);
+});
+
+test("bodies that came in pieces are held until their answers are over, and all together they have a limit", async () => {
+  const { promise, resolve } = Promise.withResolvers();
+  answers = promise;
+  const body = "a".repeat(200_000);
+  /** Whether a body was read while others are held. */
+  const isTaken = async () => (await send([post("", "", body.length), body], 1))[0]?.body === body;
+  // This client stays, unlike those of `send`, and gets no answer yet.
+  const waiting = connect((server.address() as AddressInfo).port, "127.0.0.1").resume();
+  seen.length = 0;
+  waiting.write(post("", "", body.length));
+  waiting.write(body);
+  await expect.poll(() => seen.length).toBe(1);
+  expect(await isTaken()).toBe(false);
+  expect(seen).toEqual([{ isAtOnce: false, body: "overloaded" }]);
+  // One that came with its head is none of them.
+  expect(await send([post("{}")], 1)).toEqual([{ isAtOnce: true, body: "{}" }]);
+  resolve(undefined);
+  await expect.poll(isTaken).toBe(true);
+  waiting.destroy();
 });

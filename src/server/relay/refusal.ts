@@ -78,6 +78,11 @@ export const refusals = {
   quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
+  /** Bodies of calls take as much memory as they may (reliability D02). */
+  overloaded: (): RelayFault => ({
+    ...localFault(503, "overloaded", "服务繁忙，请稍后再试"),
+    retryAfterMs: 3_000,
+  }),
   /** Nothing could be set aside, so nothing was sent (reliability F02, F03). */
   bankClosed: (detail: string): RelayFault => ({
     ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),

@@ -154,7 +154,7 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     journey.caller = caller;
     const entered = rooms.limits.begin(caller, address);
     journey.leave = entered instanceof Promise ? await entered : entered;
-    const body = rooms.readBody(req, door.gone);
+    const body = rooms.readBody(req, door);
     const read = readAsked(req, errand, body instanceof Promise ? await body : body);
     const incoming = read instanceof Promise ? await read : read;
     journey.incoming = incoming;
@@ -268,7 +268,7 @@ async function count(
   // It costs nothing, but it is work.
   const leave = await rooms.limits.begin(caller, addressOf(req, rooms.ctx.config.trustedProxies));
   try {
-    const bytes = await rooms.readBody(req, door.gone);
+    const bytes = await rooms.readBody(req, door);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
     const candidates = await findCandidates(rooms, caller, incoming);
     const { requestId, gone } = door;

@@ -1,10 +1,13 @@
 // What clients may ask: paths, bodies, models.
-import { connect } from "node:net";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createRelayWorld, errorOf, QUESTION } from "#test/relay-world.ts";
 import { seedToken, seedUser } from "#test/seed.ts";
+import { createRelay } from "./relay.ts";
 
+const MEBIBYTE = 1024 * 1024;
 const world = createRelayWorld();
 
 describe("what may be asked", () => {
@@ -183,8 +186,9 @@ describe("bodies of any size and speed", () => {
 
   function socketTo(
     head: string,
+    url = world.url,
   ): Promise<{ text: () => string; closed: Promise<void>; write: (data: Buffer | string) => void }> {
-    const { port, hostname } = new URL(world.url);
+    const { port, hostname } = new URL(url);
     let text = "";
     return new Promise((resolve) => {
       const socket = connect(Number(port), hostname, () => {
@@ -225,6 +229,42 @@ describe("bodies of any size and speed", () => {
     await closed;
     expect(text()).toContain("HTTP/1.1 413");
     expect(world.upstream.journal.length).toBe(0);
+  });
+
+  it("gives up the bodies that have cost most when all together take too much memory", async () => {
+    // A quarter of this may be held.
+    const config = { ...world.ctx.config, memoryBytes: 4 * 3 * MEBIBYTE };
+    const server = createServer(createRelay({ ...world.ctx, config }));
+    const url = await new Promise<string>((resolve) =>
+      // A server that listens on a port has an address of this kind.
+      server.listen(0, "127.0.0.1", () =>
+        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      ),
+    );
+    const head = (path: string) =>
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.token.key}\r\nContent-Length: 30000000\r\n\r\n`;
+    const half = Buffer.alloc(1.3 * MEBIBYTE, " ");
+    const first = await socketTo(head("/v1/messages"), url);
+    first.write(half);
+    await sleep(200);
+    const second = await socketTo(head("/v1/chat/completions"), url);
+    second.write(half);
+    await sleep(200);
+    expect([first.text(), second.text()]).toEqual(["", ""]);
+    const long = { ...QUESTION, messages: [{ role: "user", content: "a".repeat(MEBIBYTE) }] };
+    const ask = (body: object) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${world.token.key}` },
+        body: JSON.stringify(body),
+      });
+    expect((await ask(long)).status).toBe(200);
+    await expect
+      .poll(first.text)
+      .toMatch(/^HTTP\/1.1 503 [^{]*retry-after: 3\r\n[^{]*\{"type":"error","error":\{/i);
+    expect(second.text()).toBe("");
+    server.closeAllConnections();
+    server.close();
   });
 
   it("judges the key before it reads a body", async () => {

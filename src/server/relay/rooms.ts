@@ -4,8 +4,8 @@ import type { Context } from "#server/context.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
 import { createTokenCounter } from "#server/upstream/tokens.ts";
 import { createAdmission } from "./admit.ts";
+import { createBodyReader } from "./body.ts";
 import { createRelayLimits } from "./limits.ts";
-import { createBodyReader } from "./routes.ts";
 
 /** Everything the rooms of a request need. */
 export type Rooms = ReturnType<typeof createRooms>;
@@ -18,7 +18,7 @@ export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
     admission: createAdmission(ctx),
     health: createHealth(ctx),
     limits: createRelayLimits(ctx),
-    readBody: createBodyReader(),
+    readBody: createBodyReader(ctx.config.memoryBytes),
     bill: {
       ledger,
       prices,

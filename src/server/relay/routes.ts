@@ -1,15 +1,11 @@
-// The relay's door, inwards: paths → what is asked (contract 8.1), and a request's headers and body, read once and bounded. Talks to
-// no database.
+// The relay's door, inwards: paths → what is asked (contract 8.1), and what a request's headers say. Talks to no database.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { identifyCaller } from "#server/accounts/address.ts";
 import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
-import type { Cancellation } from "#server/upstream/hub.ts";
 import type { BillingPart } from "./billing.ts";
 import type { EmbedKind } from "./gemini-embed.ts";
 import type { TextEndpoint } from "./incoming.ts";
 import type { ListFormat } from "./models.ts";
-import { Refusal, refusals } from "./refusal.ts";
-import { Roster } from "./roster.ts";
 
 /** What node:http gives; named here so that the other rooms need not know it. */
 export type RelayRequest = IncomingMessage;
@@ -230,92 +226,4 @@ export function addressOf(req: RelayRequest, trustedProxies: readonly string[]):
     return typeof value === "string" ? value : undefined;
   };
   return identifyCaller(peer, header, trustedProxies).address;
-}
-
-/** Source: reliability R04. Files come in forms. Unit: MiB. */
-const BODY_LIMIT = { form: 64, other: 32 } as const;
-const MIB = 1024 * 1024;
-/** Between two looks this much must have come, else the client is too slow (reliability R02). */
-const LEAST_BYTES = 16 * 1024;
-const LOOK_MS = 30_000;
-const SWEEP_MS = 1_000;
-
-/** A body on its way. */
-interface Reading {
-  lookAtMs: number;
-  bytes: number;
-  bytesAtLook: number;
-  readonly giveUp: () => void;
-}
-
-/** Reads a body whole. Throws: Refusal 413, 415, 408, or 400 when the client breaks off. */
-export type ReadBody = (req: RelayRequest, gone: Cancellation) => Buffer | Promise<Buffer>;
-
-/** Makes a reader with one timer for all bodies: a timer each would cost more than reading most of them. */
-export function createBodyReader(): ReadBody {
-  const readings = new Roster<Reading>();
-  const sweep = () => {
-    const now = performance.now();
-    for (const reading of readings.list()) {
-      if (now < reading.lookAtMs) continue;
-      if (reading.bytes - reading.bytesAtLook < LEAST_BYTES) reading.giveUp();
-      reading.bytesAtLook = reading.bytes;
-      reading.lookAtMs = now + LOOK_MS;
-    }
-  };
-  setInterval(sweep, SWEEP_MS).unref();
-  return (req, gone) => {
-    const coding = req.headers["content-encoding"];
-    if (coding !== undefined && coding !== "identity") throw new Refusal(refusals.bodyCoded());
-    const announced = Number(req.headers["content-length"] ?? 0);
-    const limit = req.headers["content-type"]?.startsWith("multipart/") ? BODY_LIMIT.form : BODY_LIMIT.other;
-    if (announced > limit * MIB) throw new Refusal(refusals.bodyTooLarge(limit));
-    const arrived = gone.isCancelled ? undefined : arrivedBody(req, announced);
-    return arrived ?? collect(req, gone, { readings, limit });
-  };
-}
-
-/**
- * A body that came with its head, as most do: nobody has to listen for it, nor for its end, which says nothing new (what is left of
- * the request stays with its connection until the next one: 1 KB). undefined = it is still on its way.
- */
-function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
-  if (announced === 0 || req.readableLength !== announced) return undefined;
-  const body: unknown = req.read();
-  return Buffer.isBuffer(body) ? body : undefined;
-}
-
-function collect(
-  req: RelayRequest,
-  gone: Cancellation,
-  { readings, limit }: { readings: Roster<Reading>; limit: number },
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    const stop = (refusal: Refusal) => {
-      readings.remove(seat);
-      req.removeAllListeners("data");
-      req.pause();
-      reject(refusal);
-    };
-    const reading: Reading = {
-      lookAtMs: performance.now() + LOOK_MS,
-      bytes: 0,
-      bytesAtLook: 0,
-      giveUp: () => stop(new Refusal(refusals.bodyTooSlow())),
-    };
-    req.on("data", (chunk: Buffer) => {
-      reading.bytes += chunk.length;
-      chunks.push(chunk);
-      if (reading.bytes > limit * MIB) stop(new Refusal(refusals.bodyTooLarge(limit)));
-    });
-    req.on("end", () => {
-      readings.remove(seat);
-      gone.watch(undefined);
-      const [first] = chunks;
-      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
-    });
-    const seat = readings.add(reading);
-    gone.watch(() => stop(new Refusal(refusals.bodyBroken())));
-  });
 }

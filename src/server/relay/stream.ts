@@ -190,6 +190,11 @@ export class Door {
     this.#res.once("drain", listener);
   }
 
+  /** Calls once when the answer is over, however it ends. */
+  onOver(listener: () => void): void {
+    this.#res.once("close", listener);
+  }
+
   /** The connection ends with the answer, which tells the client so unless it has begun. */
   endConnection(): void {
     if (!this.#res.headersSent) this.#res.setHeader("Connection", "close");

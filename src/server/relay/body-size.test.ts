@@ -3,10 +3,10 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { Cancellation } from "#server/upstream/hub.ts";
-import { createBodyReader } from "./routes.ts";
+import { createBodyReader } from "./body.ts";
 
 const MIB = 1024 * 1024;
-const readBody = createBodyReader();
+const readBody = createBodyReader(1024 * MIB);
 
 function requestOf(headers: Record<string, string>): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { headers });
@@ -16,7 +16,7 @@ function requestOf(headers: Record<string, string>): IncomingMessage {
 async function fateOf(type: string, bytes: number, isAnnounced: boolean): Promise<string> {
   const length = isAnnounced ? { "content-length": String(bytes) } : {};
   const req = requestOf({ "content-type": type, ...length });
-  const reading = (async () => readBody(req, new Cancellation()))().then(
+  const reading = (async () => readBody(req, { gone: new Cancellation(), onOver: () => undefined }))().then(
     (body) => `${body.length} bytes`,
     (refusal: { fault: { status: number; publicMessage: string } }) =>
       `${refusal.fault.status} ${refusal.fault.publicMessage}`,

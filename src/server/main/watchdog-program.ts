@@ -1,0 +1,26 @@
+// Runs in the thread that writes the SQLite database (SqliteStore.runProgram): ends a process that only looks alive.
+import { writeSync } from "node:fs";
+
+const LOOK_MS = 1_000;
+/** Looks without a beat between them until a loop counts as stuck. Not time: who slept or was stopped did not look either. */
+const LOOKS = 10;
+
+/** Looks from now on. `beats` is counted up by a loop that turns; 0 = do not look. */
+export function run(_database: unknown, beats: Int32Array): void {
+  let last = 0;
+  let looks = 0;
+  setInterval(() => {
+    const now = Atomics.load(beats, 0);
+    looks = now === last && now !== 0 ? looks + 1 : 0;
+    last = now;
+    if (looks < LOOKS) return;
+    // A thread's own streams go through the main thread.
+    writeSync(2, `tollgate: the event loop has been stuck for ${(LOOKS * LOOK_MS) / 1000} s, ending\n`);
+    process.kill(process.pid, "SIGKILL");
+  }, LOOK_MS).unref();
+}
+
+/** Nothing was put off. */
+export function finish(): void {
+  // Called before every statement of others, like that of the money groups.
+}
