@@ -69,8 +69,8 @@ export async function readMasterKey(
 }
 
 /**
- * Opens the data key of a database with the master key, or makes one for a new database; a new master key ends the one it replaces. `overhear` is
- * told of all that is opened and sealed, the data key included. Throws: MasterKeyError.
+ * Opens the data key of a database with the master key, or makes one for a new database; a new master key ends the one it replaces.
+ * `overhear` is told of all that is opened and sealed, the data key included. Throws: MasterKeyError.
  */
 export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear): Promise<Secrets> {
   const known = await openSeals(db, key, overhear);
