@@ -309,6 +309,9 @@ test("a key from the environment is exchanged for the one in NEW_MASTER_KEY", as
     0,
   );
   expect(await chat(first.url)).toBe(200);
+  // Nor is one that starts again before it has the new key: both are accepted until somebody starts with that.
+  const again = await boot(env.DATA_DIR, { ...env, MASTER_KEY: before });
+  expect(await chat(again.url)).toBe(200);
   const second = await boot(env.DATA_DIR, { ...env, MASTER_KEY: after });
   expect(await chat(second.url)).toBe(200);
   await expect(startServer(env.DATA_DIR, { ...env, MASTER_KEY: before })).rejects.toThrow("is not the key");

@@ -16,7 +16,7 @@ import {
 } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { flushNames, tighten } from "#server/store/files.ts";
-import { findOption, insertOptionOnce } from "#server/store/options.ts";
+import { findOptions, insertOptionOnce, replaceOption } from "#server/store/options.ts";
 
 export interface MasterKey {
   readonly bytes: Uint8Array;
@@ -31,7 +31,10 @@ export class MasterKeyError extends Error {
   override readonly name = "MasterKeyError";
 }
 
-/** Options with the data key sealed by the master key; `next` is there while the master key is being exchanged. */
+/**
+ * Options with the data key sealed by the master key. While that is exchanged `next` holds what the new one sealed, and both open the
+ * database (reliability K03).
+ */
 export const DATA_KEY = { current: "DataKey", next: "DataKeyNext" } as const;
 const SEAL_CONTEXT = "options.DataKey";
 
@@ -66,20 +69,28 @@ export async function readMasterKey(
 }
 
 /**
- * Opens the data key of a database with the master key, or makes one for a new database; `overhear` is told of all that is
- * opened and sealed, the data key included. Throws: MasterKeyError.
+ * Opens the data key of a database with the master key, or makes one for a new database; a new master key ends the one it replaces.
+ * `overhear` is told of all that is opened and sealed, the data key included. Throws: MasterKeyError.
  */
 export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear): Promise<Secrets> {
-  const known = await openDataKey(db, key, overhear);
-  if (known !== undefined) return createSecrets(known, overhear);
+  const known = await openSeals(db, key, overhear);
+  if (known !== undefined) {
+    const { current, next, isNext } = known;
+    if (isNext) {
+      // Others may do the same, or exchange the key again.
+      await replaceOption(db, DATA_KEY.current, current, next);
+      await replaceOption(db, DATA_KEY.next, next, "");
+    }
+    return createSecrets(known.dataKey, overhear);
+  }
   // The file first: a database tied to a key that no file holds would be lost.
   if (key.isNew && key.file !== undefined) await writeKeyFile(key.file, key.bytes);
   await insertOptionOnce(db, DATA_KEY.current, sealDataKey(Buffer.from(randomId(), "base64url"), key));
   try {
     // Another node may have been first: what is stored counts.
-    const stored = await openDataKey(db, key, overhear);
+    const stored = await openSeals(db, key, overhear);
     if (stored === undefined) throw new MasterKeyError("the database does not keep what is written to it");
-    return createSecrets(stored, overhear);
+    return createSecrets(stored.dataKey, overhear);
   } catch (error) {
     if (key.isNew && key.file !== undefined) await rm(key.file);
     throw error;
@@ -87,17 +98,21 @@ export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear)
 }
 
 /** The data key, or undefined when the database has none yet. Throws: MasterKeyError when the master key is another one. */
-export async function openDataKey(
-  db: Db,
-  key: MasterKey,
-  overhear?: Overhear,
-): Promise<Uint8Array | undefined> {
+export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | undefined> {
+  return (await openSeals(db, key))?.dataKey;
+}
+
+/** Both seals as they are at one moment, and what is in the one that the master key opens. */
+async function openSeals(db: Db, key: MasterKey, overhear?: Overhear) {
   const wrapping = createSecrets(key.bytes, overhear);
-  const current = await findOption(db, DATA_KEY.current);
+  const stored = await findOptions(db, [DATA_KEY.current, DATA_KEY.next]);
+  const current = stored.get(DATA_KEY.current);
   if (current === undefined) return undefined;
-  for (const sealed of [current, (await findOption(db, DATA_KEY.next)) ?? ""]) {
+  const next = stored.get(DATA_KEY.next) ?? "";
+  for (const sealed of [current, next]) {
     try {
-      return Buffer.from(wrapping.open(sealed, SEAL_CONTEXT), "base64url");
+      const dataKey = Buffer.from(wrapping.open(sealed, SEAL_CONTEXT), "base64url");
+      return { dataKey, current, next, isNext: sealed !== current };
     } catch (error) {
       if (!(error instanceof SealError)) throw error;
     }

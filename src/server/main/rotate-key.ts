@@ -1,19 +1,21 @@
-// The command `tollgate rotate-key`: a new master key for the same data. Only the data key is sealed anew, in one row, so
-// no other row can be left behind; at every moment at least one of the two master keys on disk opens the database.
+// The command `tollgate rotate-key`: a new master key for the same data. Only the data key is sealed anew, so no other row can be left
+// behind; at every moment what is on disk opens the database, and both keys do until the new one is started with (reliability K03).
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import {
   DATA_KEY,
   type MasterKey,
   openDataKey,
   readMasterKey,
   sealDataKey,
+  unlockSecrets,
   writeKeyFile,
 } from "#server/accounts/master-key.ts";
 import type { Config } from "#server/config.ts";
 import { randomHex } from "#server/secrets.ts";
 import { type Db, openStore } from "#server/store/db.ts";
+import { flush, flushNames } from "#server/store/files.ts";
 import { saveOption } from "#server/store/options.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -26,7 +28,7 @@ export async function rotateMasterKey(config: Config): Promise<string> {
     const dataKey = await openDataKey(store.db, current);
     if (dataKey === undefined) throw new CommandError("this database holds nothing that is sealed yet");
     return current.file === undefined
-      ? await rotateInEnvironment(store.db, dataKey, config)
+      ? await rotateInEnvironment(store.db, dataKey, { ...config, current })
       : await rotateInFile(store.db, dataKey, { ...current, file: resolve(current.file) });
   } finally {
     await store.close();
@@ -34,12 +36,24 @@ export async function rotateMasterKey(config: Config): Promise<string> {
 }
 
 /** The new key comes from NEW_MASTER_KEY; the operator puts it into MASTER_KEY. */
-async function rotateInEnvironment(db: Db, dataKey: Uint8Array, config: Config): Promise<string> {
-  if (config.newMasterKey === undefined || config.newMasterKey === config.masterKey) {
+async function rotateInEnvironment(
+  db: Db,
+  dataKey: Uint8Array,
+  { current, masterKey, newMasterKey }: Pick<Config, "masterKey" | "newMasterKey"> & { current: MasterKey },
+): Promise<string> {
+  if (newMasterKey === undefined || newMasterKey === masterKey) {
     throw new CommandError("the master key comes from MASTER_KEY: give the new one in NEW_MASTER_KEY");
   }
-  await saveOption(db, DATA_KEY.current, sealDataKey(dataKey, { bytes: Buffer.from(config.newMasterKey) }));
-  return "the data key is sealed with NEW_MASTER_KEY now: start every server with that as MASTER_KEY. Backups made before need the old one";
+  await saveSeals(db, dataKey, current, { bytes: Buffer.from(newMasterKey) });
+  return "NEW_MASTER_KEY opens the data key too now: start every server with that as MASTER_KEY. The first start ends the old one, which backups made before need";
+}
+
+type Key = Pick<MasterKey, "bytes">;
+
+/** Both keys open the database when it is done; `current` does already, perhaps as the next of an exchange that was not ended. */
+async function saveSeals(db: Db, dataKey: Uint8Array, current: Key, next: Key): Promise<void> {
+  await saveOption(db, DATA_KEY.current, sealDataKey(dataKey, current));
+  await saveOption(db, DATA_KEY.next, sealDataKey(dataKey, next));
 }
 
 async function rotateInFile(
@@ -58,15 +72,15 @@ async function rotateInFile(
     rmSync(next, { force: true });
     await writeKeyFile(next, bytes);
   }
-  // The key on disk opens `current`, also after an exchange that was interrupted at its end.
-  await saveOption(db, DATA_KEY.current, sealDataKey(dataKey, current));
-  const sealed = sealDataKey(dataKey, { bytes });
-  await saveOption(db, DATA_KEY.next, sealed);
-  // From here both keys open the database.
+  await saveSeals(db, dataKey, current, { bytes });
+  // Each step is on the disk before the next relies on it.
   copyFileSync(file, old);
+  flush(old);
+  flushNames(dirname(file));
   renameSync(next, file);
-  await saveOption(db, DATA_KEY.current, sealed);
-  await saveOption(db, DATA_KEY.next, "");
+  flushNames(dirname(file));
+  // A start with the new key does the same.
+  await unlockSecrets(db, { bytes, file, isNew: false });
   return `${file} is new. ${old} opens backups made before now: put it away with them, then remove it`;
 }
 

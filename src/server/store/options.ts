@@ -14,6 +14,22 @@ export async function findOption(db: Db, key: string): Promise<string | undefine
   return row?.value;
 }
 
+/** Several as they are at one moment; those that there are. */
+export async function findOptions(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.selectFrom("options").select(["key", "value"]).where("key", "in", keys).execute();
+  return new Map(rows.map(({ key, value }) => [key, value]));
+}
+
+/** Writes an option that still has the value `from`. */
+export async function replaceOption(db: Db, key: string, from: string, to: string): Promise<void> {
+  await db
+    .updateTable("options")
+    .set({ value: to })
+    .where("key", "=", key)
+    .where("value", "=", from)
+    .execute();
+}
+
 /** Writes an option, new or not. */
 export async function saveOption(db: Db, key: string, value: string): Promise<void> {
   await db
