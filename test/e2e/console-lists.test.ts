@@ -57,6 +57,30 @@ describe("a search (spec §5)", () => {
   });
 });
 
+describe("tokens (spec §3)", () => {
+  it("tell the date of their end, and how far away it is on hover", async () => {
+    const { page, context } = await world.visit("lihua");
+    const day = 86_400;
+    for (const [name, days, words] of [
+      ["很久", 400, "1 年后"],
+      ["快了", 2, /^(1|2) 天后过期$/],
+      ["过了", -5, "5 天前已过期"],
+    ] as const) {
+      const at = Math.floor(Date.now() / 1000) + days * day;
+      const data = { name, remain_quota: 1, expired_time: at, unlimited_quota: false };
+      await context.request.post("/api/token/", { data });
+      await page.goto("/token");
+      const [date = ""] = new Date((at - new Date().getTimezoneOffset() * 60) * 1000)
+        .toISOString()
+        .split("T");
+      const end = page.getByRole("row", { name }).getByText(date);
+      await end.hover();
+      await page.getByText(words).waitFor();
+    }
+    await context.close();
+  });
+});
+
 describe("on a phone (spec §2)", () => {
   it("cards of channels tell all their columns, and take priority and weight in place", async () => {
     const { page, context } = await world.visit("root", PHONE);
