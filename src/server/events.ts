@@ -71,6 +71,14 @@ export interface Events {
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
   /** A model that is in no price table is called: it costs what `FallbackModelRatio` says. */
   pricedByFallback(event: { model: string }): void;
+  /** A call cost more than its user or token had left; the rest was not charged (reliability M04). Unit: quota. */
+  fellShort(event: {
+    requestId: string;
+    userId: number;
+    tokenId: number;
+    channelId: number;
+    quota: number;
+  }): void;
   optionChanged(event: { option: string; actorId: number }): void;
   rateLimited(event: { limit: string; address: string }): void;
   ledgerRecovered(event: { closed: number }): void;
@@ -124,6 +132,27 @@ function accountEvents(logger: Logger, counters: Counters) {
       counters.add("tollgate_mails_total", `outcome="${event.outcome}"`);
       if (event.outcome === "sent") logger.debug(event, "mail sent");
       else logger.warn(event, "mail not sent");
+    },
+  } satisfies Partial<Events>;
+}
+
+/** The bank's. */
+function moneyEvents(logger: Logger, counters: Counters) {
+  return {
+    fellShort(event) {
+      counters.add("tollgate_relay_shortfall_quota_total", "", event.quota);
+      logger.warn(event, "a call cost more than there was");
+    },
+    ledgerRecovered(event) {
+      counters.add("tollgate_ledger_recovered_total", "", event.closed);
+      if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
+    },
+    booksDiffer(event) {
+      counters.add("tollgate_books_differ_total", "", event.mismatches);
+      logger.error(event, "balances differ from the ledger");
+    },
+    booksChecked(event) {
+      counters.set("tollgate_ledger_mismatches", event.mismatches);
     },
   } satisfies Partial<Events>;
 }
@@ -193,6 +222,7 @@ export function createEvents(logger: Logger): Events {
     onRelayDone: relayed.add,
     onChannelFailed: failed.add,
     ...accountEvents(logger, counters),
+    ...moneyEvents(logger, counters),
     pricedByFallback(event) {
       logger.warn(event, "a model without a price of its own costs FallbackModelRatio");
     },
@@ -203,20 +233,9 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_rate_limited_total", `limit="${event.limit}"`);
       logger.debug(event, "rate limited");
     },
-    ledgerRecovered(event) {
-      counters.add("tollgate_ledger_recovered_total", "", event.closed);
-      if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
-    },
     rootNotified(event) {
       counters.add("tollgate_notices_total", "");
       logger.warn(event, "notice for the administrator");
-    },
-    booksDiffer(event) {
-      counters.add("tollgate_books_differ_total", "", event.mismatches);
-      logger.error(event, "balances differ from the ledger");
-    },
-    booksChecked(event) {
-      counters.set("tollgate_ledger_mismatches", event.mismatches);
     },
     jobDone(event) {
       counters.add("tollgate_jobs_total", `job="${event.job}"`);
