@@ -71,6 +71,14 @@ export interface Events {
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
   /** A model that is in no price table is called: it costs what `FallbackModelRatio` says. */
   pricedByFallback(event: { model: string }): void;
+  /** A call cost more than its user or token had left; the rest was not charged (reliability M04). Unit: quota. */
+  fellShort(event: {
+    requestId: string;
+    userId: number;
+    tokenId: number;
+    channelId: number;
+    quota: number;
+  }): void;
   optionChanged(event: { option: string; actorId: number }): void;
   rateLimited(event: { limit: string; address: string }): void;
   ledgerRecovered(event: { closed: number }): void;
@@ -151,6 +159,27 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
+/** The bank's. */
+function moneyEvents(logger: Logger, counters: Counters) {
+  return {
+    fellShort(event) {
+      counters.add("tollgate_relay_shortfall_quota_total", "", event.quota);
+      logger.warn(event, "a call cost more than there was");
+    },
+    ledgerRecovered(event) {
+      counters.add("tollgate_ledger_recovered_total", "", event.closed);
+      if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
+    },
+    booksDiffer(event) {
+      counters.add("tollgate_books_differ_total", "", event.mismatches);
+      logger.error(event, "balances differ from the ledger");
+    },
+    booksChecked(event) {
+      counters.set("tollgate_ledger_mismatches", event.mismatches);
+    },
+  } satisfies Partial<Events>;
+}
+
 /** Who hears of one kind of event. A list, since each call tells them all and hardly ever does one come or go. */
 class Hearers<Hear> {
   list: readonly Hear[] = [];
@@ -217,6 +246,7 @@ export function createEvents(logger: Logger): Events {
     onChannelFailed: failed.add,
     ...accountEvents(logger, counters),
     ...checkEvents(logger, counters),
+    ...moneyEvents(logger, counters),
     pricedByFallback(event) {
       logger.warn(event, "a model without a price of its own costs FallbackModelRatio");
     },

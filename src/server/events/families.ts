@@ -20,6 +20,7 @@ export const families: Readonly<Record<string, Family>> = {
   tollgate_relay_prompt_tokens_total: counter("Prompt tokens of relayed calls."),
   tollgate_relay_completion_tokens_total: counter("Completion tokens of relayed calls."),
   tollgate_relay_quota_total: counter("Quota units charged."),
+  tollgate_relay_shortfall_quota_total: counter("Quota units that calls cost beyond what there was."),
   tollgate_relay_duration_seconds: histogram("From the arrival of a relayed call to its end."),
   tollgate_relay_first_byte_seconds: histogram(
     "From the arrival of a relayed call to the first byte of its answer.",

@@ -8,7 +8,6 @@ import { type Failure, printTrail } from "#server/store/log-trail.ts";
 import { valuesOf } from "#server/upstream/body.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
 import type { Heard } from "#server/upstream/courses/course.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
 import {
@@ -19,10 +18,12 @@ import {
 } from "#server/upstream/tokens.ts";
 import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
+import { Cover } from "./cover.ts";
 import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
+import type { Verdict } from "./pour.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
-export type BillTools = Pick<Context, "ledger" | "prices" | "options" | "clock"> & {
+export type BillTools = Pick<Context, "ledger" | "prices" | "options" | "clock" | "events"> & {
   readonly tokens: TokenCounter;
 };
 
@@ -63,8 +64,6 @@ const PROMPT_SLACK = 16_384;
 const FOUND_TOKENS = 1_048_576;
 /** What is counted roughly is at most so many times as much. */
 const REREAD = 3;
-/** A stream asks for more when it comes this near to what was set aside. */
-const MARGIN_TOKENS = 256;
 const CHECKPOINT_MS = 250;
 /** An image of 1024 × 1024 (contract 11.3). */
 const IMAGE_TOKENS = 765;
@@ -95,10 +94,8 @@ export class Account {
   #channelId = 0;
   #isBooking = false;
   #usage = NOTHING;
-  /** Output tokens that what was set aside covers. */
-  #coveredTokens: number;
-  #isAsking = false;
-  #isRefused = false;
+  /** Of a stream that runs. */
+  #cover: Cover | undefined;
   #notedMs: number;
   #roughPrompt: number;
 
@@ -106,7 +103,6 @@ export class Account {
     this.tools = tools;
     this.billed = billed;
     this.price = price;
-    this.#coveredTokens = firstOutput(billed.incoming);
     this.#notedMs = billed.startedMs;
     this.#roughPrompt = roughPrompt(billed.incoming);
   }
@@ -131,7 +127,7 @@ export class Account {
   /** What is set aside before the call. Unit: quota. */
   protected firstAmount(): bigint {
     const floor = this.tools.options.get("PreConsumedQuota");
-    return estimate(this.#roughPrompt, this.#coveredTokens, this.price, floor);
+    return estimate(this.#roughPrompt, firstOutput(this.billed.incoming), this.price, floor);
   }
 
   /** The channel that is being called now; it may map to a name with a price of its own. */
@@ -143,14 +139,16 @@ export class Account {
       this.tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.price;
   }
 
-  /** Looks at a running stream: notes what has come and asks for more before it runs out. A fault = there is no more. */
-  watch(reply: StreamReply): RelayFault | undefined {
-    if (this.#isRefused) return refusals.quotaRanOut();
+  /**
+   * Looks at a running stream: notes what has come and asks for more before it runs out. Nothing is delivered for which there may be no
+   * quota (reliability M04).
+   */
+  watch(reply: StreamReply): Verdict {
     const tokens = roughOutput(reply.tap);
-    if (tokens + MARGIN_TOKENS > this.#coveredTokens && !this.#isAsking) this.#askForMore();
     const now = this.tools.clock.now();
     if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(tokens, now);
-    return undefined;
+    this.#cover ??= this.#newCover();
+    return this.#cover.look(tokens);
   }
 
   /**
@@ -188,11 +186,14 @@ export class Account {
     const elapsedMs = this.tools.clock.now() - startedMs;
     this.#usage = usage;
     this.#isBooking = true;
-    return this.tools.ledger.settle({
+    this.#cover?.close();
+    const { userId, tokenId } = caller;
+    const channelId = this.#channelId;
+    const settlement = {
       requestId,
-      userId: caller.userId,
-      tokenId: caller.tokenId,
-      channelId: this.#channelId,
+      userId,
+      tokenId,
+      channelId,
       charge: amount,
       usage,
       // The last of many events: what is left of it is the terminator.
@@ -208,6 +209,11 @@ export class Account {
             trail: printTrail(trail),
           }
         : null,
+    };
+    return this.tools.ledger.settle(settlement).then((booking) => {
+      const quota = Number(booking.shortfall);
+      if (quota > 0) this.tools.events.fellShort({ requestId, userId, tokenId, channelId, quota });
+      return booking;
     });
   }
 
@@ -273,21 +279,12 @@ export class Account {
     return { promptTokens, completionTokens, cachedTokens: 0 };
   }
 
-  #askForMore(): void {
-    this.#isAsking = true;
-    // As much again as there was: few questions, however long the answer.
-    const more = Math.max(STREAM_OUTPUT, this.#coveredTokens);
-    this.tools.ledger
-      .extend(this.billed.requestId, estimate(0, more, tierOf(this.price, this.#roughPrompt), 0))
-      .then((isGranted) => {
-        if (isGranted) this.#coveredTokens += more;
-        else this.#isRefused = true;
-      })
-      // The bank is in trouble: the stream goes on, and ends by the settlement.
-      .catch(() => undefined)
-      .finally(() => {
-        this.#isAsking = false;
-      });
+  /** What was set aside for this call, seen as output. */
+  #newCover(): Cover {
+    const { ledger, clock } = this.tools;
+    return new Cover(firstOutput(this.billed.incoming), clock, (tokens) =>
+      ledger.extend(this.billed.requestId, estimate(0, tokens, tierOf(this.price, this.#roughPrompt), 0)),
+    );
   }
 
   #note(completionTokens: number, nowMs: number): void {

@@ -230,13 +230,14 @@ export class RealtimeBill {
   async #book(entry: Entry, making?: Making): Promise<void> {
     const { requestId, model, startedMs, usage, amount, content, isEstimated } = entry;
     const { userId, tokenId } = this.#speaker.caller;
-    const { ledger, options, clock } = this.#tools;
+    const { ledger, options, clock, events } = this.#tools;
     const firstMs = making?.firstMs ?? 0;
-    const { charged } = await ledger.settle({
+    const channelId = this.#channelId;
+    const { charged, shortfall } = await ledger.settle({
       requestId,
       userId,
       tokenId,
-      channelId: this.#channelId,
+      channelId,
       charge: amount,
       usage,
       log: options.get("LogConsumeEnabled")
@@ -254,6 +255,8 @@ export class RealtimeBill {
     this.total.promptTokens += usage.promptTokens;
     this.total.completionTokens += usage.completionTokens;
     this.total.charged += charged;
+    const quota = Number(shortfall);
+    if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
   }
 
   /** What the responses that are being made come to so far: the whole conversation is their prompt. */

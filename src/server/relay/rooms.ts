@@ -12,7 +12,7 @@ export type Rooms = ReturnType<typeof createRooms>;
 
 /** Builds them once per process; `limits` are shorter in tests. */
 export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
-  const { ledger, prices, options, clock } = ctx;
+  const { ledger, prices, options, clock, events } = ctx;
   return {
     ctx,
     admission: createAdmission(ctx),
@@ -24,6 +24,7 @@ export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
       prices,
       options,
       clock,
+      events,
       tokens: createTokenCounter(() => options.get("ApproximateTokenEnabled")),
     },
     upstream: {

@@ -1,9 +1,9 @@
 // Clients that do not read: what was written for one of them is kept for a while, not for ever.
 import type { RelayResponse } from "./routes.ts";
 
-/** A client that takes nothing for this long is given up (reliability R03). */
+/** A client that takes nothing is given up within this time (reliability R03). */
 export const STALL_MS = 120_000;
-/** Node looks whether anything moved since its last look; the first one sees what the system took at once. */
+/** Node looks so often whether anything moved; to the first look what the system took at once has moved. */
 const LOOKS = 2;
 
 /** From now on, until its answer is out, a client is given up that takes nothing of what is written. Unit: ms. */
