@@ -41,18 +41,14 @@ async function nextUsers(db: Db, after: number): Promise<UserRange | undefined> 
   return first && last ? { first: first.id, last: last.id } : undefined;
 }
 
-/** Stored and expected value of each column, side by side. */
-type Pair = readonly [column: string, stored: number, expected: number];
-
-/** Balances that were imported below zero stay so until somebody raises them; the bank never drives one there. */
-const MAY_BE_NEGATIVE = new Set(["quota", "remain_quota"]);
+/** Stored and expected value of each column, side by side, and how low it may be where that is not 0. */
+type Pair = readonly [column: string, stored: number, expected: number, least?: number];
 
 function differing(table: Mismatch["table"], id: number, pairs: readonly Pair[]): Mismatch[] {
-  return pairs
-    .filter(
-      ([column, stored, expected]) => stored !== expected || (stored < 0 && !MAY_BE_NEGATIVE.has(column)),
-    )
-    .map(([column, stored, expected]) => ({ table, id, column, stored, expected }));
+  return pairs.flatMap(([column, stored, expected, least = 0]) => {
+    if (stored !== expected) return [{ table, id, column, stored, expected }];
+    return stored < least ? [{ table, id, column, stored, expected: least }] : [];
+  });
 }
 
 /** Whole number of a sum that may be absent, on both databases. */
@@ -63,6 +59,14 @@ function int(expression: string) {
 /** What a row had used before it was imported. */
 function opened(column: "used_quota" | "request_count") {
   return int(`openings.${column}`);
+}
+
+/** Balances that were imported below zero stay so until somebody raises them; the bank drives none there (decision 014). */
+function least(scope: "user" | "token", balance: "quota" | "remain_quota") {
+  const opened = scope === "user" ? "amount" : "token_amount";
+  return sql.raw(`CASE WHEN ${scope}s.${balance} < 0 THEN
+    (SELECT cast(coalesce(min(${opened}), 0) as bigint) FROM ledger WHERE request_id = 'import-${scope}-' || ${scope}s.id)
+    ELSE 0 END`);
 }
 
 function openings(scope: "user" | "token" | "channel") {
@@ -86,9 +90,10 @@ function entriesOf(basis: AuditBasis, range?: UserRange) {
 async function auditUsers(db: Db, range: UserRange, basis: AuditBasis): Promise<Mismatch[]> {
   const { first, last } = range;
   const { rows } = await sql<
-    Record<"id" | "quota" | "used" | "requests" | "credit" | "spent" | "calls" | "held", number>
+    Record<"id" | "quota" | "least" | "used" | "requests" | "credit" | "spent" | "calls" | "held", number>
   >`
-    SELECT users.id AS id, users.quota AS quota, users.used_quota AS used, users.request_count AS requests,
+    SELECT users.id AS id, users.quota AS quota, ${least("user", "quota")} AS least,
+      users.used_quota AS used, users.request_count AS requests,
       ${int("base.credit")} + ${int("booked.credit")} AS credit,
       ${opened("used_quota")} + ${int("base.spent")} + ${int("booked.spent")} AS spent,
       ${opened("request_count")} + ${int("base.calls")} + ${int("booked.calls")} AS calls, ${int("open.held")} AS held
@@ -104,7 +109,7 @@ async function auditUsers(db: Db, range: UserRange, basis: AuditBasis): Promise<
     WHERE users.id BETWEEN ${first} AND ${last} ORDER BY users.id`.execute(db);
   return rows.flatMap((row) =>
     differing("users", row.id, [
-      ["quota", row.quota, row.credit - row.held],
+      ["quota", row.quota, row.credit - row.held, row.least],
       ["used_quota", row.used, row.spent],
       ["request_count", row.requests, row.calls],
     ]),
@@ -113,8 +118,11 @@ async function auditUsers(db: Db, range: UserRange, basis: AuditBasis): Promise<
 
 async function auditTokens(db: Db, range: UserRange, basis: AuditBasis): Promise<Mismatch[]> {
   const { first, last } = range;
-  const { rows } = await sql<Record<"id" | "remain" | "used" | "credit" | "spent" | "held", number>>`
-    SELECT tokens.id AS id, tokens.remain_quota AS remain, tokens.used_quota AS used,
+  const { rows } = await sql<
+    Record<"id" | "remain" | "least" | "used" | "credit" | "spent" | "held", number>
+  >`
+    SELECT tokens.id AS id, tokens.remain_quota AS remain, ${least("token", "remain_quota")} AS least,
+      tokens.used_quota AS used,
       ${int("base.credit")} + ${int("booked.credit")} AS credit,
       ${opened("used_quota")} + ${int("base.spent")} + ${int("booked.spent")} AS spent, ${int("open.held")} AS held
     FROM tokens ${openings("token")} ${summed(basis, "token")}
@@ -128,7 +136,7 @@ async function auditTokens(db: Db, range: UserRange, basis: AuditBasis): Promise
     WHERE tokens.user_id BETWEEN ${first} AND ${last} ORDER BY tokens.id`.execute(db);
   return rows.flatMap((row) =>
     differing("tokens", row.id, [
-      ["remain_quota", row.remain, row.credit - row.held],
+      ["remain_quota", row.remain, row.credit - row.held, row.least],
       ["used_quota", row.used, row.spent],
     ]),
   );

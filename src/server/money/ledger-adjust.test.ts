@@ -5,6 +5,31 @@ import { audit } from "./audit.ts";
 
 describe.each(engines)("adjustments on %s", (engine) => {
   const bank = useBank(engine);
+
+  /** What nobody but an import or a broken program writes beside the bank. */
+  const writeEntry = (parts: {
+    readonly user_id: number;
+    readonly amount: number;
+    readonly token_id?: number;
+    readonly token_amount?: number;
+    readonly request_id?: string;
+  }) =>
+    bank.db
+      .insertInto("ledger")
+      .values({
+        created_at: 1,
+        kind: "opening",
+        token_id: 0,
+        channel_id: 0,
+        token_amount: 0,
+        request_id: null,
+        shortfall: 0,
+        actor_id: 0,
+        detail: "",
+        ...parts,
+      })
+      .execute();
+
   test("turns an absolute balance into an entry with the difference", async () => {
     const account = await seedAccount(bank.db, bank.ledger, { quota: 100n, remain: 10n });
     const target = { userId: account.userId, actorId: 7, reason: "修改额度" };
@@ -67,22 +92,8 @@ describe.each(engines)("adjustments on %s", (engine) => {
   test("a balance imported below zero may rise but not fall, and pays nothing", async () => {
     const account = await seedAccount(bank.db, bank.ledger, { quota: 0n });
     await bank.db.updateTable("users").set({ quota: -50 }).where("id", "=", account.userId).execute();
-    await bank.db
-      .insertInto("ledger")
-      .values({
-        created_at: 1,
-        kind: "import",
-        user_id: account.userId,
-        token_id: 0,
-        channel_id: 0,
-        amount: -50,
-        token_amount: 0,
-        request_id: null,
-        shortfall: 0,
-        actor_id: 0,
-        detail: "",
-      })
-      .execute();
+    await writeEntry({ user_id: account.userId, amount: -50, request_id: `import-user-${account.userId}` });
+    expect(await audit(bank.db)).toEqual([]);
     expect(await bank.ledger.reserve(order(account, 1n))).toBe("user_quota");
     expect(await bank.ledger.settle(bill(order(account, 0n), 5n))).toEqual({ charged: 0n, shortfall: 5n });
     const change = { userId: account.userId, kind: "adjust", actorId: 1, reason: "" } as const;
@@ -91,6 +102,23 @@ describe.each(engines)("adjustments on %s", (engine) => {
       outcome: "done",
       after: -40n,
     });
+  });
+
+  test("a balance below zero that nobody imported is told, although the ledger agrees", async () => {
+    const { userId, tokenId } = await seedAccount(bank.db, bank.ledger, { quota: 10n, remain: 10n });
+    await bank.db.updateTable("users").set({ quota: -50 }).where("id", "=", userId).execute();
+    await bank.db.updateTable("tokens").set({ remain_quota: -7 }).where("id", "=", tokenId).execute();
+    await writeEntry({ user_id: userId, amount: -60, token_id: tokenId, token_amount: -17 });
+    const below = [
+      { table: "users", id: userId, column: "quota", stored: -50, expected: 0 },
+      { table: "tokens", id: tokenId, column: "remain_quota", stored: -7, expected: 0 },
+    ];
+    expect(await audit(bank.db)).toEqual(below);
+    expect(await audit(bank.db, "sums")).toEqual(below);
+    const change = { userId, actorId: 1, reason: "" };
+    await bank.ledger.adjust({ ...change, kind: "adjust", quota: { target: 0n } });
+    await bank.ledger.adjust({ ...change, kind: "token-adjust", tokenId, quota: { target: 0n } });
+    expect(await audit(bank.db)).toEqual([]);
   });
 
   test("entries of the ledger can be neither changed nor removed", async () => {

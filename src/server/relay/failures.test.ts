@@ -201,6 +201,65 @@ describe("upstreams that fail", () => {
     expect(third - second).toBeGreaterThanOrEqual(99);
   });
 
+  it("fail, fail, ok is one reservation and one entry, on the channel that answered", async () => {
+    await world.setOption("RetryTimes", "3");
+    const failing = [await world.addChannel({ priority: 9 }), await world.addChannel({ priority: 8 })];
+    const answering = await world.addChannel({ priority: 7 });
+    const oops = json({ error: { message: "oops" } }, 500);
+    const reservations: number[] = [];
+    const counted =
+      (step: Step): Step =>
+      async (res, asked) => {
+        reservations.push((await world.money()).open);
+        await step(res, asked);
+      };
+    world.upstream.script(counted(oops), counted(reset), counted(json(chatReply("ok"))));
+    const { charged, open, entries, log } = await world.costOf(() => world.ask(QUESTION));
+    expect({ charged, open, entries, reservations }).toEqual({
+      charged: 300,
+      open: 0,
+      entries: 1,
+      reservations: [1, 1, 1],
+    });
+    const { db } = world.ctx;
+    const rows = await db
+      .selectFrom("channels")
+      .select(["id", "used_quota"])
+      .where("id", "in", [...failing, answering])
+      .orderBy("id")
+      .execute();
+    expect(rows).toEqual([
+      ...failing.map((id) => ({ id, used_quota: 0 })),
+      { id: answering, used_quota: 300 },
+    ]);
+    expect(parseTrail(log?.trail ?? "").map(({ channelId }) => channelId)).toEqual(failing);
+    const booked = await db
+      .selectFrom("ledger")
+      .select("channel_id")
+      .orderBy("id", "desc")
+      .limit(2)
+      .execute();
+    expect(booked[0]?.channel_id).toBe(answering);
+    expect(failing).not.toContain(booked[1]?.channel_id);
+  });
+
+  it.each([
+    ["a name that nobody has", () => "http://no-such-host.invalid"],
+    ["a port where nobody listens", () => refusedUrl],
+    ["no TLS where some was expected", () => world.upstream.url.replace("http:", "https:")],
+  ])("%s charges nothing as the last word", async (_, baseUrl) => {
+    await world.addChannel({ baseUrl: baseUrl() });
+    for (const stream of [false, true]) {
+      const { charged, open, entries } = await world.costOf(async () => {
+        const response = await world.ask({ ...QUESTION, stream });
+        expect(response.status).toBe(502);
+        expect(await response.text()).not.toContain("127.0.0.1");
+      });
+      expect({ charged, open, entries }).toEqual({ charged: 0, open: 0, entries: 0 });
+    }
+    expect(world.upstream.journal).toEqual([]);
+  });
+
   it("tries each channel once and no more than RetryTimes says", async () => {
     await world.setOption("RetryTimes", "9");
     for (let index = 0; index < 8; index += 1) await world.addChannel({ key: `sk-channel-number-${index}` });

@@ -28,6 +28,7 @@ const HAN_PER_SECOND = 4;
 const TEXT_TOKENS_PER_SECOND = 4;
 
 const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
+const REMARK_GONE = "（客户端在结果返回前断开）";
 const REMARK_ANOMALOUS = "（上游用量异常，已按上限计）";
 const NO_TOKENS: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
@@ -41,7 +42,7 @@ export class TaskAccount extends Account {
   }
 
   protected override firstAmount(): bigint {
-    const counted = this.#counted(undefined);
+    const counted = this.#counted(undefined, this.#task);
     if (counted !== undefined) return chargeUnits(counted.counted, this.price);
     const { promptTokens, completionTokens } = commonUsage(this.#task);
     return estimate(promptTokens, completionTokens, this.price, 0);
@@ -53,26 +54,28 @@ export class TaskAccount extends Account {
   }
 
   protected override async sum(reply: Reply): Promise<Sum> {
-    const counted = this.#counted(reply);
+    const task = reply === undefined ? begun(this.#task) : this.#task;
+    const counted = this.#counted(reply, task);
+    const estimated = reply === undefined ? REMARK_GONE : REMARK_ESTIMATED;
     if (counted !== undefined) {
       const amount = chargeUnits(counted.counted, this.price);
-      const remark = counted.isEstimated ? REMARK_ESTIMATED : "";
+      const remark = counted.isEstimated || reply === undefined ? estimated : "";
       const content = explainUnits(counted.counted, this.price, amount) + remark;
       return { usage: NO_TOKENS, amount, content, isEstimated: counted.isEstimated };
     }
     const read =
-      reply?.usage === undefined ? undefined : readUsage(reply.usage, boundsOf(this.#task), reply.quirks);
-    const usage = read?.usage ?? commonUsage(this.#task);
+      reply?.usage === undefined ? undefined : readUsage(reply.usage, boundsOf(task), reply.quirks);
+    const common = commonUsage(task);
+    const usage = read?.usage ?? (reply === undefined ? inputOf(common) : common);
     const amount = charge(usage, this.price);
-    const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
+    const remark = read === undefined ? estimated : read.isAnomalous ? REMARK_ANOMALOUS : "";
     const content = explain(usage, this.price, amount) + remark;
     return { usage, amount, content, isEstimated: read === undefined };
   }
 
   /** What is counted where the model is paid by the piece; undefined = it is paid by tokens. */
-  #counted(reply: Reply): { counted: Counted; isEstimated: boolean } | undefined {
+  #counted(reply: Reply, task: TaskFacts): { counted: Counted; isEstimated: boolean } | undefined {
     const unit = chargeUnit[pricedName(this.price.model)];
-    const task = this.#task;
     if (task.kind === "images" && unit === "image") {
       const { size, quality } = task;
       return {
@@ -87,6 +90,18 @@ export class TaskAccount extends Account {
     const seconds = told ?? Math.max(roughSeconds(task.bytes), leastSeconds(reply?.text() ?? ""));
     return { counted: { unit: "second", seconds }, isEstimated: told === undefined };
   }
+}
+
+/**
+ * The part of a task that is charged when its client leaves before the answer: what went in, and of pictures that are paid by the
+ * piece the one that was begun (docs/decisions/006, reliability M16).
+ */
+function begun(task: TaskFacts): TaskFacts {
+  return task.kind === "images" ? { ...task, images: 1 } : task;
+}
+
+function inputOf(usage: TokenUsage): TokenUsage {
+  return { ...usage, completionTokens: 0, imageCompletionTokens: 0, audioCompletionTokens: 0 };
 }
 
 /** Pictures in a whole reply, when they can be counted: an upstream may give fewer than were asked for. */

@@ -1,6 +1,7 @@
 // Pictures, sound, moderation and rerank: what goes out, what comes back, what it costs (contract 12).
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { json, raw, type Step, sse } from "#test/fake-upstream.ts";
+import { json, raw, type Step, silence, sse } from "#test/fake-upstream.ts";
 import { createRelayWorld, errorOf } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
@@ -64,6 +65,36 @@ describe("pictures", () => {
     world.upstream.script(json({ created: 1, data: [{ b64_json: "a" }, { b64_json: "b" }] }));
     const ask = () => world.ask({ model: "dall-e-2", prompt: "p", n: 3 }, { path: "/v1/images/generations" });
     expect(await world.costOf(ask)).toMatchObject({ charged: 20_000 });
+  });
+
+  const half: Step = (res) =>
+    void res.writeHead(200, { "content-type": "application/json" }).write('{"data":[');
+
+  it.each([
+    ["before", "dall-e-2", silence],
+    ["during", "dall-e-2", half],
+    ["before", "gpt-image-1", silence],
+    ["during", "gpt-image-1", half],
+  ] as const)("left %s the answer, three pictures of %s cost what was begun", async (_, model, step) => {
+    world.upstream.script(step);
+    const { charged, open, entries, log } = await world.costOf(async () => {
+      const leaving = new AbortController();
+      const init = { path: "/v1/images/generations", signal: leaving.signal };
+      const pending = world.ask({ model, prompt: "p", n: 3 }, init).catch(() => undefined);
+      while (world.upstream.journal.length === 0) await sleep(5);
+      await sleep(50);
+      leaving.abort();
+      await world.upstream.journal[0]?.aborted;
+      await pending;
+      await sleep(50);
+    });
+    const isByPiece = model === "dall-e-2";
+    expect({ open, entries }).toEqual({ open: 0, entries: 1 });
+    // One picture, or the prompt.
+    expect(log).toMatchObject({ prompt_tokens: isByPiece ? 0 : 1, completion_tokens: 0 });
+    expect(log?.content).toContain("客户端在结果返回前断开");
+    expect(charged).toBe(isByPiece ? 10_000 : log?.quota);
+    expect(charged).toBeGreaterThan(0);
   });
 
   it("charges token models by the usage they tell, streamed or not", async () => {
