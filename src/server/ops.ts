@@ -25,7 +25,8 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
   app.get("/metrics", async (http) => {
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "";
     // Where a proxy is known whoever comes through it looks local when it adds no header.
-    const mayBeLocal = ctx.config.trustedProxies.length === 0 && isLocal(peer, (name) => http.req.header(name));
+    const mayBeLocal =
+      ctx.config.trustedProxies.length === 0 && isLocal(peer, (name) => http.req.header(name));
     const isAllowed = mayBeLocal || (await isAdmin(ctx, http.req.header("authorization")));
     if (!isAllowed)
       return http.text("metrics are for this machine, or with an administrator's access token\n", 403);

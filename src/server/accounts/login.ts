@@ -59,15 +59,16 @@ export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; eve
   }
 
   async function judge(user: UserRow | undefined, password: string): Promise<Verified> {
-    const stored = user ? await findPasswordByUserId(db, user.id) : "";
-    const isRight = await verifyPassword(password, stored ?? "");
-    if (!isRight || user?.status !== UserStatus.enabled) await evenOut(password, stored ?? "");
-    if (!user) return { isIn: false, reason: "unknown", known: undefined };
-    if (!isRight) return { isIn: false, reason: "password", known: user };
-    if (user.status !== UserStatus.enabled) return { isIn: false, reason: "disabled", known: user };
-    const hash = await renewed(user.id, stored ?? "", password);
-    // Somebody changed it meanwhile: perhaps another login of the same owner, to another hash of the same password.
-    return hash === undefined ? judge(user, password) : { isIn: true, user, hash };
+    const stored = (user && (await findPasswordByUserId(db, user.id))) ?? "";
+    const isRight = await verifyPassword(password, stored);
+    if (user && isRight && user.status === UserStatus.enabled) {
+      const hash = await renewed(user.id, stored, password);
+      // Somebody changed it meanwhile: perhaps another login of the same owner, to another hash of the same password.
+      return hash === undefined ? judge(user, password) : { isIn: true, user, hash };
+    }
+    await evenOut(password, stored);
+    const reason = user ? (isRight ? "disabled" : "password") : "unknown";
+    return { isIn: false, reason, known: user };
   }
 
   /** The hash that a right password is kept as from now on; undefined when it was changed meanwhile. */

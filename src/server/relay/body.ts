@@ -128,7 +128,8 @@ function collect(
       reject(refusal);
     };
     const onData = (chunk: Buffer) => {
-      if (reading.bytes + chunk.length > limit * MIB) return giveUp(new Refusal(refusals.bodyTooLarge(limit)));
+      if (reading.bytes + chunk.length > limit * MIB)
+        return giveUp(new Refusal(refusals.bodyTooLarge(limit)));
       reading.bytes += chunk.length;
       chunks.push(chunk);
       shelf.take(chunk.length);
