@@ -1,5 +1,7 @@
 // Upgrades at the door of the whole server (reliability R28).
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestApp, type TestApp } from "#test/app.ts";
 
@@ -40,6 +42,21 @@ it("takes WebSockets on one path only", async () => {
   expect(await statusOf("/api/status", "websocket")).toBe(400);
   expect(await statusOf("/", "WebSocket")).toBe(400);
   expect(await statusOf("/v1/realtime?model=m", "WebSocket")).toBe(101);
+});
+
+it("lets go of whom it refused, though he does not hang up", async () => {
+  const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).resume();
+  const gone = new Promise((resolve) => client.once("error", resolve));
+  client.write(
+    "GET /api/status HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+  );
+  await once(client, "end");
+  // What comes for a connection that nobody has any more is refused by the system.
+  const talk = setInterval(() => client.write("x"), 50);
+  expect(await gone).toMatchObject({ code: expect.stringMatching(/EPIPE|ECONNRESET/) });
+  clearInterval(talk);
+  client.destroy();
 });
 
 it("answers probes at once, and knows the relay's paths from the console's", async () => {

@@ -79,8 +79,9 @@ export function createApp(ctx: Context): App {
       void serveSite(req, res);
     },
     upgrade(req, socket, head) {
-      if (isDraining) socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n");
-      else relay.upgrade(req, socket, head);
+      if (!isDraining) relay.upgrade(req, socket, head);
+      else
+        socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n", () => socket.destroy());
     },
     request: async (path, init) => site.request(path, init),
     attach: (server) => pressure.attach(server),

@@ -124,6 +124,8 @@ function refuse(socket: Duplex, requestId: string, path: string): void {
   socket.end(
     `HTTP/1.1 ${fault.status} ${word}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    // The server knows nothing of this socket any more: nobody else would close it when its client does not.
+    () => socket.destroy(),
   );
 }
 
