@@ -28,7 +28,9 @@ function scripted(answer: (batch: Batch, turn: number) => Promise<void> | undefi
     close: () => Promise.resolve(),
   };
   const clock = fakeClock();
-  return { batches, clock, groups: createGroups({ teller, clock, node: "n" }) };
+  const givenUp: string[] = [];
+  const onGivenUp = ({ requestId }: Operation) => void givenUp.push(requestId);
+  return { batches, clock, givenUp, groups: createGroups({ teller, clock, node: "n", onGivenUp }) };
 }
 
 const fail = (kind: StoreFaultKind) => Promise.reject(new StoreError(kind, kind));
@@ -205,20 +207,22 @@ test("what failed goes before what came later", async () => {
 test("takes no more callers than can wait while it fails", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   let isBroken = true;
-  const { groups, batches } = scripted(() => (isBroken ? fail("busy") : undefined));
+  const { groups, batches, givenUp } = scripted(() => (isBroken ? fail("busy") : undefined));
   const waiting = Array.from({ length: 1_600 }, (_, index) => groups.submit(call(String(index))));
   await vi.waitFor(() => expect(batches.length).toBeGreaterThan(0));
   await expect(groups.submit(call("too many"))).rejects.toThrow("does not keep up");
   isBroken = false;
   await vi.advanceTimersByTimeAsync(1_000);
   await Promise.all(waiting);
+  // Nothing of what was never tried can have been stored.
+  expect(givenUp).toEqual([]);
   vi.useRealTimers();
 });
 
 test("gives up after some tries, but not on what is owed", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   let isBroken = true;
-  const { groups, batches } = scripted(() => (isBroken ? fail("busy") : undefined));
+  const { groups, batches, givenUp } = scripted(() => (isBroken ? fail("busy") : undefined));
   const outcome = groups.submit(call("a")).catch((error: unknown) => error);
   const owed = groups.submit(call("b", "release"), { isOwed: true }).catch((error: unknown) => error);
   const advance = vi.waitFor(async () => {
@@ -230,6 +234,7 @@ test("gives up after some tries, but not on what is owed", async () => {
   expect(await owed).toMatchObject({ kind: "busy" });
   expect(batches[7]).toEqual(["a", "b"]);
   expect(batches[8]).toEqual(["b"]);
+  expect(givenUp).toEqual(["a"]);
   isBroken = false;
   const later = groups.submit(call("c"));
   await vi.advanceTimersByTimeAsync(1_000);
