@@ -65,14 +65,14 @@ interface Running {
 const PULSE_MS = 9_000;
 
 /** Time limits of a call, and of a client that does not take its answer (reliability R03). Unit: ms. */
-export interface RelayLimits extends AttemptLimits {
+interface RelayTimes extends AttemptLimits {
   readonly stallMs: number;
 }
 
 /** Builds the listener of /v1. `limits`, `pulseMs` and `times` (of realtime conversations) are shorter in tests. */
 export function createRelay(
   ctx: Context,
-  limits: Partial<RelayLimits> = {},
+  limits: Partial<RelayTimes> = {},
   pulseMs: number = PULSE_MS,
   times?: RealtimeTimes,
 ): Relay {

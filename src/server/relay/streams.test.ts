@@ -261,9 +261,11 @@ describe("streams", () => {
       res.write(chunk({}, "stop"));
       res.end(DONE);
     });
+    // So much takes a slow machine longer than the world's upstreams may stand still.
+    const url = await world.serve(createRelay(world.ctx));
     const got = await new Promise<number>((resolve, reject) => {
       const request = httpRequest(
-        `${world.url}/v1/chat/completions`,
+        `${url}/v1/chat/completions`,
         { method: "POST", headers: { authorization: world.token.key } },
         async (response) => {
           let bytes = 0;
