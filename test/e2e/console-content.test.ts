@@ -107,7 +107,9 @@ describe("what the operator writes", () => {
     expect(await page.locator('.tg-prose a[href^="javascript"]').count()).toBe(0);
     await page.goto("/about");
     await page.getByRole("heading", { name: "关于我们" }).waitFor();
-    expect(await page.getByRole("link", { name: "文档" }).first().getAttribute("rel")).toContain("noopener");
+    expect(await page.getByRole("main").getByRole("link", { name: "文档" }).getAttribute("rel")).toContain(
+      "noopener",
+    );
     expect(await page.locator('.tg-prose a[href^="javascript"]').count()).toBe(0);
     expect(dialogs).toEqual([]);
     await setOption("HomePageContent", "");

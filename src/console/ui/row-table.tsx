@@ -175,7 +175,16 @@ export function RowTable<Row extends { readonly id: number }>(props: RowTablePro
   if (isLoading) {
     return (
       <div ref={box}>
-        <Table {...look} rowKey="id" className="tg-bones" columns={boneColumns(props)} dataSource={BONES} />
+        <ColumnTitles value={titlesOf(props)}>
+          <Table
+            {...look}
+            components={PARTS}
+            rowKey="id"
+            className="tg-bones"
+            columns={boneColumns(props)}
+            dataSource={BONES}
+          />
+        </ColumnTitles>
       </div>
     );
   }
