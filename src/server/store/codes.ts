@@ -84,9 +84,10 @@ export async function guessCode(db: Db, query: CodeQuery): Promise<boolean> {
     .where("key", "=", query.key)
     .where("expires_at", ">", query.now)
     .where("tries", "<", query.maxTries)
-    .returning("code_hash")
+    .returning((code) => code("code_hash", "=", query.codeHash).as("isRight"))
     .executeTakeFirst();
-  return row?.code_hash === query.codeHash;
+  // SQLite's truth is a number.
+  return Boolean(row?.isRight);
 }
 
 /** Takes a code away, whatever it is. Of several that do so at once, one is told true. */
