@@ -16,7 +16,8 @@ function requestOf(headers: Record<string, string>): IncomingMessage {
 async function fateOf(type: string, bytes: number, isAnnounced: boolean): Promise<string> {
   const length = isAnnounced ? { "content-length": String(bytes) } : {};
   const req = requestOf({ "content-type": type, ...length });
-  const reading = (async () => readBody(req, { gone: new Cancellation(), onOver: () => undefined }))().then(
+  const reading = (async () =>
+    readBody(req, { gone: new Cancellation(), onOver: (listener) => listener() }))().then(
     (body) => `${body.length} bytes`,
     (refusal: { fault: { status: number; publicMessage: string } }) =>
       `${refusal.fault.status} ${refusal.fault.publicMessage}`,
