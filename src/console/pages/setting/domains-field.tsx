@@ -47,8 +47,7 @@ export function DomainsField({ id, value = [], onChange, disabled }: DomainsFiel
         suffixIcon={null}
         placeholder="example.com"
         value={[...value]}
-        searchValue={text}
-        onSearch={type}
+        showSearch={{ searchValue: text, onSearch: type }}
         // Called for a tag that is there already, too.
         onSelect={(domain: string) => add([domain])}
         onChange={(domains) => {
