@@ -159,23 +159,12 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
-/** The bank's. */
+/** What calls cost beyond what there was. */
 function moneyEvents(logger: Logger, counters: Counters) {
   return {
     fellShort(event) {
       counters.add("tollgate_relay_shortfall_quota_total", "", event.quota);
       logger.warn(event, "a call cost more than there was");
-    },
-    ledgerRecovered(event) {
-      counters.add("tollgate_ledger_recovered_total", "", event.closed);
-      if (event.closed > 0) logger.warn(event, "closed reservations of a process that ended");
-    },
-    booksDiffer(event) {
-      counters.add("tollgate_books_differ_total", "", event.mismatches);
-      logger.error(event, "balances differ from the ledger");
-    },
-    booksChecked(event) {
-      counters.set("tollgate_ledger_mismatches", event.mismatches);
     },
   } satisfies Partial<Events>;
 }
