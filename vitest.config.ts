@@ -13,6 +13,8 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ["default", "./scripts/totals-reporter.ts"],
     restoreMocks: true,
+    // What is waited for comes at once on most machines, and late on a loaded one.
+    expect: { poll: { timeout: 10_000 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.{ts,tsx}"],

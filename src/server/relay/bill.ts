@@ -5,23 +5,17 @@ import type { Context } from "#server/context.ts";
 import type { ReserveVerdict } from "#server/money/operations.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import { type Failure, printTrail } from "#server/store/log-trail.ts";
-import { valuesOf } from "#server/upstream/body.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
-import type { Heard } from "#server/upstream/courses/course.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
-import {
-  approximateTokens,
-  type Countable,
-  TOKENS_PER_BYTE,
-  type TokenCounter,
-} from "#server/upstream/tokens.ts";
+import type { Countable, TokenCounter } from "#server/upstream/tokens.ts";
 import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
 import { Cover } from "./cover.ts";
 import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
 import type { Verdict } from "./pour.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import { leastOutput, leastPrompt, roughOutput, roughPrompt } from "./rough.ts";
 
 export type BillTools = Pick<Context, "ledger" | "prices" | "options" | "clock" | "events"> & {
   readonly tokens: TokenCounter;
@@ -65,10 +59,6 @@ const FOUND_TOKENS = 1_048_576;
 /** What is counted roughly is at most so many times as much. */
 const REREAD = 3;
 const CHECKPOINT_MS = 250;
-/** An image of 1024 × 1024 (contract 11.3). */
-const IMAGE_TOKENS = 765;
-/** Nearly all text has at least four bytes a token; in events that bring one token each, the events count. */
-const BYTES_PER_TOKEN = 4;
 
 const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
@@ -146,7 +136,7 @@ export class Account {
   watch(reply: StreamReply): Verdict {
     const tokens = roughOutput(reply.tap);
     const now = this.tools.clock.now();
-    if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(tokens, now);
+    if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(reply, now);
     this.#cover ??= this.#newCover();
     return this.#cover.look(tokens);
   }
@@ -287,13 +277,19 @@ export class Account {
     );
   }
 
-  #note(completionTokens: number, nowMs: number): void {
+  /** What recovery charges if this process dies now: never more than came (reliability M12). */
+  #note(reply: StreamReply, nowMs: number): void {
     this.#notedMs = nowMs;
-    const usage = { promptTokens: this.#roughPrompt, completionTokens, cachedTokens: 0 };
+    const told = this.#told(reply)?.usage ?? NOTHING;
+    const usage = {
+      ...told,
+      promptTokens: told.promptTokens || leastPrompt(this.billed.incoming),
+      completionTokens: Math.max(told.completionTokens, leastOutput(reply.tap)),
+    };
     this.tools.ledger.checkpoint(this.billed.requestId, {
       charge: charge(usage, this.price),
       promptTokens: usage.promptTokens,
-      completionTokens,
+      completionTokens: usage.completionTokens,
       channelId: this.#channelId,
     });
   }
@@ -358,22 +354,10 @@ const FINDINGS = [
   "tool_search",
 ].map((name) => Buffer.from(`"${name}`));
 
-/** What the prompt comes to without looking closely: text by its bytes, media by what an image of common size costs. */
-function roughPrompt({ endpoint, tally, body }: Incoming): number {
-  // Its question is read with each document.
-  if (endpoint === "rerank") return approximateTokens(promptParts(endpoint, valuesOf(body)));
-  const given = endpoint === "completions" || endpoint === "embeddings" ? tally.numbers : 0;
-  return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given;
-}
-
 /** What of the prompt is to be counted; only here is all of the body parsed. */
 function promptOf({ endpoint, body }: Incoming): Countable {
   const values = asObject(JSON.parse(Buffer.from(body.bytes).toString()));
   return promptParts(endpoint, values ?? {});
-}
-
-function roughOutput(tap: Heard): number {
-  return Math.max(tap.textPieces, Math.ceil(tap.textBytes / BYTES_PER_TOKEN));
 }
 
 function remarkOf(read: ReadUsage | undefined, isGone: boolean): string {

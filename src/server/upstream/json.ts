@@ -21,8 +21,10 @@ export interface JsonObject {
 
 /** What a scan hears on its way through all values, for whoever wants to know. */
 export interface Tally {
-  /** Bytes of text values at any depth, escapes as they stand; files in base64 are left out. */
+  /** Bytes of text values at any depth, escapes counted as about what they stand for; files in base64 are left out. */
   textBytes: number;
+  /** How much longer escapes are than what they stand for, about. */
+  escapeBytes: number;
   /** Members named after images, sounds and files: their tokens cannot be told from their bytes. */
   media: number;
   /** Numbers at any depth; a prompt can be given as token numbers. */
@@ -36,7 +38,15 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { textBytes: 0, media: 0, numbers: 0, nests: 0, isFile: false, hasLoneSurrogate: false };
+  return {
+    textBytes: 0,
+    escapeBytes: 0,
+    media: 0,
+    numbers: 0,
+    nests: 0,
+    isFile: false,
+    hasLoneSurrogate: false,
+  };
 }
 
 const QUOTE = 0x22;
@@ -98,9 +108,15 @@ function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): 
   return -1;
 }
 
+/** How much longer an escape is than the UTF-8 of most characters it can stand for, by its letter. Unit: bytes. */
+export function escapeExcess(letter: number): number {
+  return letter === LOWER_U ? 3 : 1;
+}
+
 /** The offset behind the escape at `at`, both halves of a pair; -1 = no escape of JSON. */
 function skipEscape(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
   const letter = bytes[at + 1] ?? 0;
+  if (tally !== undefined) tally.escapeBytes += escapeExcess(letter);
   if (letter !== LOWER_U) return SHORT_ESCAPES.has(letter) ? at + 2 : -1;
   const unit = hexAt(bytes, at + 2);
   if (unit < 0) return -1;
@@ -173,9 +189,11 @@ function isOneTooMany(tally: Tally | undefined): boolean {
 
 /** A string that is a value. */
 function skipText(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
+  const excess = tally?.escapeBytes ?? 0;
   const end = skipString(bytes, from, tally);
   if (tally === undefined || end < 0) return end;
-  if (!(tally.isFile && isBase64(bytes, from + 1, end - 1))) tally.textBytes += end - from - 2;
+  if (!(tally.isFile && isBase64(bytes, from + 1, end - 1)))
+    tally.textBytes += end - from - 2 - (tally.escapeBytes - excess);
   return end;
 }
 

@@ -18,7 +18,7 @@ const MADE_PER_SECOND = 20;
 /** PCM of 24 kHz and 16 bits; G.711 has 8 kHz and 8 bits. */
 const PCM_BYTES_PER_SECOND = 48_000;
 const NARROW_BYTES_PER_SECOND = 8_000;
-/** Nearly all text has at least four bytes a token. */
+/** Most text has about four bytes a token, and most events bring one. */
 const BYTES_PER_TOKEN = 4;
 const DONE = "response.done";
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
@@ -45,7 +45,7 @@ export function readEvent(event: JsonRecord, isNarrow: boolean): RealtimeNews | 
   const isAudio = AUDIO_DELTA.test(type);
   const tokens = isAudio
     ? soundTokens(delta.length, MADE_PER_SECOND, isNarrow)
-    : Math.ceil(Buffer.byteLength(delta) / BYTES_PER_TOKEN);
+    : Math.max(1, Math.round(Buffer.byteLength(delta) / BYTES_PER_TOKEN));
   return { kind: "output", response: id, tokens, isAudio };
 }
 

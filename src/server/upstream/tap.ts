@@ -1,6 +1,8 @@
 // Listens to reply bytes on their way: collects the generated text and notices usage, errors and finish reasons, without
 // parsing or changing anything. It looks at JSON keys and strings only, so it costs a fraction of a JSON.parse.
 
+import { escapeExcess } from "./json.ts";
+
 /** What one look noticed; flags of `ReplyTap.scan`. */
 export const Seen = {
   /** A `usage` object. */
@@ -58,6 +60,7 @@ const OPENAI_KEYS = keyTable({
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const LOWER_U = 0x75;
 const OPEN_BRACE = 0x7b;
 
 /** Text beyond this is counted by its bytes only; an estimate of it would not be worth the memory. */
@@ -65,8 +68,9 @@ const TEXT_LIMIT_BYTES = 1024 * 1024;
 
 /** One tap per reply. */
 export class ReplyTap {
-  /** Bytes of generated text seen so far, as they stand in the JSON. */
+  /** Bytes of generated text seen so far, escapes counted as about what they stand for. */
   textBytes = 0;
+  textChars = 0;
   /** Events or replies that brought text. Most upstreams send one token in each. */
   textPieces = 0;
   readonly #keys: KeyTable;
@@ -124,9 +128,24 @@ export class ReplyTap {
     }
   }
 
+  #measure(bytes: Uint8Array, start: number, end: number): void {
+    let chars = 0;
+    let excess = 0;
+    for (let at = start; at < end; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if ((byte & 0xc0) !== 0x80) chars += 1;
+      if (byte !== BACKSLASH) continue;
+      const letter = bytes[at + 1] ?? 0;
+      excess += escapeExcess(letter);
+      at += letter === LOWER_U ? 5 : 1;
+    }
+    this.textChars += chars;
+    this.textBytes += end - start - excess;
+  }
+
   #keep(bytes: Uint8Array, start: number, end: number): number {
     const size = end - start;
-    this.textBytes += size;
+    this.#measure(bytes, start, end);
     if (this.#kept + size > TEXT_LIMIT_BYTES) return Seen.text;
     if (this.#kept + size > this.#text.length) {
       const larger = Buffer.allocUnsafe(Math.max(this.#text.length * 2, this.#kept + size));

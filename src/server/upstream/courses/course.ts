@@ -9,6 +9,8 @@ import type { SseEvent } from "#server/upstream/sse.ts";
 export interface Heard {
   /** Bytes of text seen. */
   readonly textBytes: number;
+  /** Characters of it. */
+  readonly textChars: number;
   /** Events or replies that brought text. Most upstreams send one token in each. */
   readonly textPieces: number;
   text(): string;

@@ -74,7 +74,7 @@ export class SpeechCourse extends WholeCourse implements Course {
 /** Follows sound that has come whole. */
 function soundMeter(): Meter {
   return {
-    tap: { textBytes: 0, textPieces: 0, text: () => "" },
+    tap: { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" },
     usage: undefined,
     isFinished: true,
     events: 1,

@@ -162,7 +162,7 @@ class ByteReader implements EventReader {
   }
 }
 
-const NOTHING_HEARD: Heard = { textBytes: 0, textPieces: 0, text: () => "" };
+const NOTHING_HEARD: Heard = { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" };
 
 /** Sound is complete when its connection ends in good order. */
 class ByteMeter implements Meter {

@@ -135,6 +135,7 @@ function renamed(
 /** Counts and keeps generated text. */
 class Hearing implements Heard {
   textBytes = 0;
+  textChars = 0;
   textPieces = 0;
   #pieces: string[] = [];
 
@@ -145,6 +146,7 @@ class Hearing implements Heard {
       if (text === "") continue;
       hasText = true;
       this.textBytes += Buffer.byteLength(text);
+      this.textChars += text.length;
       if (this.textBytes <= TEXT_LIMIT_BYTES) this.#pieces.push(text);
     }
     if (hasText) this.textPieces += 1;
