@@ -64,6 +64,9 @@ interface Running {
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
 const PULSE_MS = 9_000;
 
+/** When the process ends, calls that still wait for a count after this long are charged by a rough one. */
+const COUNTING_MS = 2_000;
+
 /** Time limits of a call, and of a client that does not take its answer (reliability R03). Unit: ms. */
 interface RelayTimes extends AttemptLimits {
   readonly stallMs: number;
@@ -101,7 +104,9 @@ export function createRelay(
     async cut() {
       const left = running.list();
       for (const { door } of left) door.cut(refusals.serverStopping());
+      const hurry = setTimeout(() => void rooms.bill.tokens.close(), COUNTING_MS);
       await Promise.all([...left.map(({ done }) => done), realtime.cut()]);
+      clearTimeout(hurry);
     },
   });
 }

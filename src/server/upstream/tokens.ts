@@ -13,6 +13,7 @@ export interface Countable {
 export interface TokenCounter {
   /** Counts; never fails: what cannot be counted in time is approximated. */
   count(model: string, what: Countable): Promise<number>;
+  /** Approximates what still waits. */
   close(): Promise<void>;
 }
 
