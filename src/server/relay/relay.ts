@@ -46,6 +46,9 @@ import { voiceOf } from "./voices.ts";
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
   readonly upgrade: Realtime["upgrade"];
+  readonly decline: Realtime["decline"];
+  /** Answers a call that is not taken, in its own format; the connection ends (reliability D02). */
+  turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault): void;
   /** From now on connections end with the answers that have not begun. */
   drain(): void;
   /**
@@ -95,6 +98,14 @@ export function createRelay(
   };
   return Object.assign(listen, {
     upgrade: realtime.upgrade,
+    decline: realtime.decline,
+    turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault) {
+      const door = new Door(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
+      const { path, wantsEvents } = splitUrl(req.url ?? "");
+      door.voice = voiceOf(path, wantsEvents);
+      door.endConnection();
+      door.sendFault(fault);
+    },
     drain() {
       for (const { door } of running.list()) door.endConnection();
     },
