@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestApp, type TestApp } from "#test/app.ts";
 
@@ -95,4 +96,14 @@ it("asks browsers that came by TLS to come by TLS again, on pages and calls", as
 it("takes none while it drains", async () => {
   app.app.drain();
   expect(await statusOf("/v1/realtime?model=m", "websocket")).toBe(503);
+});
+
+it("tells whoever comes while the server stops why he is refused", async () => {
+  app.app.drain();
+  const client = connect({ port, host: "127.0.0.1" });
+  client.write(
+    "GET /v1/realtime?model=m HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+  );
+  expect(await text(client)).toMatch(/^HTTP\/1\.1 503 .*x-oneapi-request-id: \w+.*"code":"server_stopping"/s);
 });

@@ -17,8 +17,9 @@ import { createConsoleFiles } from "#server/app/console-files.ts";
 import { EarlyAnswer, holdBody } from "#server/app/early-answer.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
-import { asAppError, faults, openAiError, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";
+import { refusals } from "#server/relay/refusal.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { Roster } from "#server/relay/roster.ts";
 import { limitStall, STALL_MS } from "#server/relay/stall.ts";
@@ -64,12 +65,15 @@ export function createApp(ctx: Context): App {
       if (isDraining) res.setHeader("Connection", "close");
       holdBody(req);
       if (RELAY_PATH.test(req.url ?? "")) {
-        if (pressure.shedsCalls()) turnAway(ctx, res, "calls");
-        else relay(req, res);
+        if (!pressure.shedsCalls()) relay(req, res);
+        else {
+          ctx.events.rateLimited({ limit: "overload_calls", address: "" });
+          relay.turnAway(req, res, refusals.overloaded());
+        }
         return;
       }
       if (pressure.shedsGuests() && isGuest(req)) {
-        turnAway(ctx, res, "guests");
+        turnAway(ctx, res);
         return;
       }
       const seat = open.add(res);
@@ -79,9 +83,11 @@ export function createApp(ctx: Context): App {
       void serveSite(req, res);
     },
     upgrade(req, socket, head) {
-      if (!isDraining) relay.upgrade(req, socket, head);
-      else
-        socket.end("HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n", () => socket.destroy());
+      if (isDraining) relay.decline(socket, refusals.serverStopping());
+      else if (pressure.shedsCalls()) {
+        ctx.events.rateLimited({ limit: "overload_calls", address: "" });
+        relay.decline(socket, refusals.overloaded());
+      } else relay.upgrade(req, socket, head);
     },
     request: async (path, init) => site.request(path, init),
     attach: (server) => pressure.attach(server),
@@ -125,24 +131,18 @@ function isGuest({ url, headers }: IncomingMessage): boolean {
   return headers.authorization === undefined && !/(^|[ -])session=/.test(headers.cookie ?? "");
 }
 
-/** There is no room: whoever comes is told when to come again, and the connection ends. */
-function turnAway(ctx: Context, res: ServerResponse, who: "calls" | "guests"): void {
-  const requestId = newRequestId(ctx.clock.now());
+/** There is no room: a guest is told when to come again, and the connection ends. */
+function turnAway(ctx: Context, res: ServerResponse): void {
   const error = faults.overloaded();
-  const body = JSON.stringify(
-    who === "calls"
-      ? openAiError({ message: error.publicMessage, code: error.code }, requestId)
-      : renderEnvelope(error),
-  );
-  ctx.events.rateLimited({ limit: `overload_${who}`, address: "" });
+  const body = JSON.stringify(renderEnvelope(error));
+  ctx.events.rateLimited({ limit: "overload_guests", address: "" });
   res.shouldKeepAlive = false;
   res.writeHead(error.status, {
     ...BASE_HEADERS,
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": Buffer.byteLength(body),
     "Retry-After": String(error.retryAfterSec ?? 1),
-    "X-Oneapi-Request-Id": requestId,
-    ...(who === "calls" ? { "Access-Control-Allow-Origin": "*" } : {}),
+    "X-Oneapi-Request-Id": newRequestId(ctx.clock.now()),
   });
   res.end(body);
 }

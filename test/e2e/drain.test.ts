@@ -1,5 +1,6 @@
 // Stopping: what runs ends in its time, then with an error that the client can read, and everything is booked (reliability G).
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { Agent, createServer, get, type IncomingMessage, type Server } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -339,3 +340,44 @@ test("rolling restarts of two nodes lose no call and cut no stream for a client 
   expect(charged).toEqual([{ entries: String(seen.whole) }]);
   expect(seen.reset).toBeLessThan(seen.whole / 20);
 });
+
+test.runIf(process.platform === "linux")(
+  "SIGHUP replaces the workers one after the other, and no call fails meanwhile",
+  async () => {
+    const database = await createPostgresDatabase();
+    cleanups.push(database.drop);
+    const env = { DATABASE_URL: database.url, MASTER_KEY: "a master key of all workers, 32 characters" };
+    const server = await start(700, { ...env, WORKERS: "2" });
+    const workers = () =>
+      readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ");
+    await expect.poll(() => query(database, "SELECT node FROM nodes"), { timeout: 10_000 }).toHaveLength(2);
+    const before = workers();
+    const seen = { whole: 0, reset: 0, bad: [] as string[] };
+    let isOver = false;
+    const client = async () => {
+      while (!isOver) {
+        const outcome = await tryOnce(server.url);
+        if (outcome === "whole") seen.whole += 1;
+        else if (outcome === "reset") seen.reset += 1;
+        else seen.bad.push(outcome);
+      }
+    };
+    const clients = Array.from({ length: 8 }, client);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    process.kill(server.pid, "SIGHUP");
+    // Twice says nothing more.
+    process.kill(server.pid, "SIGHUP");
+    const isReplaced = () => workers().length === 2 && workers().every((worker) => !before.includes(worker));
+    await expect.poll(isReplaced, { timeout: 30_000, interval: 20 }).toBe(true);
+    isOver = true;
+    await Promise.all(clients);
+    expect(seen.bad).toEqual([]);
+    expect(seen.whole).toBeGreaterThan(20);
+    expect(seen.reset).toBeLessThan(seen.whole / 20);
+    const charged = await query(database, "SELECT count(*) AS entries FROM ledger WHERE kind = 'consume'");
+    expect(charged).toEqual([{ entries: String(seen.whole) }]);
+    await server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+  },
+  60_000,
+);

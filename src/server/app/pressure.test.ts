@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { getHeapStatistics } from "node:v8";
 import { afterEach, expect, test } from "vitest";
 import { trimMemory } from "#server/store/trim.ts";
@@ -56,14 +57,31 @@ async function start() {
   };
 }
 
+/** How each format is told (reliability D02, P02). */
+const REFUSALS = [
+  ["/v1/messages", { type: "error", error: { type: "api_error", message: "服务繁忙，请稍后再试" } }],
+  ["/v1beta/models/gemini-2.5-flash:generateContent", { error: { code: 503, status: "UNAVAILABLE" } }],
+  ["/v1/responses", { error: { code: "overloaded", type: "one_api_error" } }],
+] as const;
+
 const statusOf = async (answer: Promise<Response>) => {
   const response = await answer;
   await response.text();
   return response.status;
 };
 
+/** What the server says to a handshake of a realtime conversation, until it ends the connection. */
+async function upgradeAt(url: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const handshake = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13";
+  socket.write(
+    `GET /v1/realtime?model=m HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n${handshake}\r\n\r\n`,
+  );
+  return text(socket);
+}
+
 test("guests of the console go first, then new calls, then new connections; and all come back", async () => {
-  const { hold, get, chat, upstream } = await start();
+  const { url, hold, get, chat, upstream } = await start();
   expect([await statusOf(get("/api/status")), await statusOf(chat())]).toEqual([200, 200]);
 
   await hold(15);
@@ -81,6 +99,14 @@ test("guests of the console go first, then new calls, then new connections; and 
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "3"]);
   expect(await refused.json()).toMatchObject({ error: { code: "overloaded", type: "one_api_error" } });
   expect(upstream.journal.length).toBe(sent);
+  for (const [path, body] of REFUSALS) {
+    const other = await fetch(url + path, { method: "POST", headers: { connection: "close" }, body: "{}" });
+    expect([other.status, other.headers.get("retry-after")]).toEqual([503, "3"]);
+    expect(other.headers.get("connection")).toBe("close");
+    expect(other.headers.get("x-oneapi-request-id")).not.toBeNull();
+    expect(await other.json()).toMatchObject(body);
+  }
+  expect(await upgradeAt(url)).toMatch(/^HTTP\/1\.1 503 .*retry-after: 3.*"code":"overloaded"/s);
   expect(await statusOf(get("/api/user/self", asRoot))).toBe(200);
 
   await hold(19);

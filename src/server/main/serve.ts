@@ -14,8 +14,8 @@ import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts
 
 /** How long taking down may take; then the process ends anyway. */
 const LAST_MOMENT_MS = 5_000;
-/** What calls that are cut off get for being settled, and their clients for reading the last event. */
-const SETTLING_MS = 2_000;
+/** What calls that are cut off get for being settled, longer than the relay counts for it, and their clients for reading the last event. */
+const SETTLING_MS = 4_000;
 const LAST_WORDS_MS = 100;
 
 function say(text: string): void {

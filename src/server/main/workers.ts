@@ -1,5 +1,6 @@
 // WORKERS > 1: the first process only keeps that many workers alive behind one port. It opens no database itself.
 import cluster, { type Worker } from "node:cluster";
+import { once } from "node:events";
 
 export interface WorkerPlan {
   readonly count: number;
@@ -54,14 +55,17 @@ export function isSpokesman(): boolean {
 }
 
 /**
- * Starts workers and replaces those that die, slower each time they die early. The first one starts alone: it migrates and
- * makes the first user, and when it cannot start the program ends with its code.
+ * Starts workers and replaces those that die, slower each time they die early, and all of them one after the other on SIGHUP. The
+ * first one starts alone: it migrates and makes the first user, and when it cannot start the program ends with its code.
  */
 export function keepWorkers({ count, say }: WorkerPlan): void {
   let isEnding = false;
   let isRunning = false;
+  let isReplacing = false;
   let pauseMs = FIRST_PAUSE_MS;
   const born = new Map<number, number>();
+  /** Those whose successors are started already. */
+  const retired = new Set<number>();
 
   function start(): void {
     const worker = cluster.fork();
@@ -75,6 +79,7 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
       process.exitCode ||= code ?? 1;
       return;
     }
+    if (retired.delete(worker.id)) return;
     pauseMs = livedMs < SETTLED_MS ? Math.min(pauseMs * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
     say(
       `tollgate: worker ${worker.process.pid} ended (${code ?? "killed"}); another starts in ${pauseMs} ms`,
@@ -82,6 +87,25 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
     setTimeout(() => {
       if (!isEnding) start();
     }, pauseMs);
+  }
+
+  /** Each worker ends its calls when its successor listens; when none can start the old ones go on (reliability G03). */
+  async function replaceAll(): Promise<void> {
+    if (isReplacing || !isRunning) return;
+    isReplacing = true;
+    for (const worker of Object.values(cluster.workers ?? {})) {
+      if (isEnding || worker === undefined || worker.isDead()) continue;
+      say(`tollgate: worker ${worker.process.pid} is being replaced`);
+      retired.add(worker.id);
+      const successor = once(cluster, "listening");
+      start();
+      await successor;
+      if (worker.isDead()) continue;
+      const gone = once(worker, "exit");
+      worker.process.kill("SIGTERM");
+      await gone;
+    }
+    isReplacing = false;
   }
 
   cluster.on("exit", onExit);
@@ -98,5 +122,7 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
       for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal);
     });
   }
+  // A terminal that closes sends it too, and means the end.
+  if (!process.stdin.isTTY) process.on("SIGHUP", () => void replaceAll());
   start();
 }

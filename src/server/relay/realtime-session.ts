@@ -1,7 +1,7 @@
 // Two sockets of one realtime conversation: messages are copied both ways as they are, with back-pressure; what costs something is booked
 // before the message that says so goes on (reliability M11). Knows no channels and no database.
 import { WebSocket } from "ws";
-import type { RelayFault } from "#server/upstream/fault.ts";
+import { type RelayFault, redact } from "#server/upstream/fault.ts";
 import { type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { maskSecrets } from "#server/upstream/mask.ts";
 import type { Frame, RealtimeLine } from "#server/upstream/realtime.ts";
@@ -111,7 +111,7 @@ export class RealtimeSession {
   }
 
   #hearServer(): void {
-    const { socket } = this.#parts.line;
+    const { socket, secrets } = this.#parts.line;
     socket.on("message", (data: Buffer, isBinary: boolean) => {
       this.#isQuiet = false;
       this.#take({ data, isBinary });
@@ -119,7 +119,7 @@ export class RealtimeSession {
     socket.on("close", (code, reason) => {
       const end = () => {
         if (code === CLOSE.broken) this.end(refusals.upstreamBroke(), CLOSE.internal);
-        else this.#close(code, reason.toString(), code);
+        else this.#close(code, redact(reason.toString(), secrets), code);
       };
       // What came before the close is told before it.
       if (this.#waiting.length === 0 && !this.#isPumping) end();
@@ -147,7 +147,7 @@ export class RealtimeSession {
       const booking = event && this.#bill(event);
       const fault = booking instanceof Promise ? await this.#held(booking) : booking;
       const shown = event && withoutSecrets(event, line.secrets);
-      const masked = isBinary ? data : maskSecrets(shown ?? data, line.credentials);
+      const masked = maskSecrets(shown ?? data, line.credentials);
       this.#copy({ data: masked, isBinary }, line.socket, client);
       if (fault !== undefined) this.end(fault, CLOSE.policy);
     }

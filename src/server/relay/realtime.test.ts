@@ -205,12 +205,14 @@ describe("a conversation", () => {
 });
 
 describe("ends", () => {
-  it("copies the server's code and reason", async () => {
+  it("copies the server's code and reason, but no credential", async () => {
     await addChannel();
     const client = open();
     await client.until("session.created");
-    lastTalk().socket.close(4321, "enough");
-    expect(await client.closed).toEqual([4321, "enough"]);
+    lastTalk().socket.send(Buffer.from(CHANNEL_KEY));
+    expect(String((await once(client.socket, "message"))[0])).toMatch(/^\*+$/);
+    lastTalk().socket.close(4321, `enough of ${CHANNEL_KEY}`);
+    expect(await client.closed).toEqual([4321, "enough of ***"]);
   });
 
   it("tells of a server that breaks off", async () => {

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { newRequestId } from "#server/secrets.ts";
 import { printTrail } from "#server/store/log-trail.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime.ts";
 import { type Caller, parseCredential } from "./admit.ts";
@@ -20,6 +21,8 @@ import { realtimeError, voices } from "./voices.ts";
 export interface Realtime {
   /** Takes an upgrade to WebSocket; on any path but ours it is refused (reliability R28). */
   upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
+  /** Answers an upgrade that is not taken now (reliability D02). */
+  decline(socket: Duplex, fault: RelayFault): void;
   /** Ends all conversations with an error and 1001. Resolves when they are booked. */
   cut(): Promise<void>;
 }
@@ -73,8 +76,17 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
       const requestId = newRequestId(rooms.ctx.clock.now());
       ids.set(req, requestId);
       const path = plainPath(splitUrl(req.url ?? "").path);
-      if (path !== PATH) refuse(socket, requestId, path);
-      else server.handleUpgrade(req, socket, head, begin);
+      if (path === PATH) server.handleUpgrade(req, socket, head, begin);
+      else
+        refuse(
+          socket,
+          requestId,
+          path === RESPONSES_PATH ? refusals.upgradeDeclined() : refusals.upgradeRefused(),
+        );
+    },
+    decline(socket, fault) {
+      socket.on("error", () => undefined);
+      refuse(socket, newRequestId(rooms.ctx.clock.now()), fault);
     },
     async cut() {
       for (const talk of running.keys()) stop(talk);
@@ -115,15 +127,19 @@ function stop({ session, client, cancellation, requestId }: Conversation): void 
   cancellation.cancel();
 }
 
+const PHRASES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  426: "Upgrade Required",
+  503: "Service Unavailable",
+};
+
 /** Answers an upgrade that is not served, in HTTP. */
-function refuse(socket: Duplex, requestId: string, path: string): void {
-  const isDeclined = path === RESPONSES_PATH;
-  const fault = isDeclined ? refusals.upgradeDeclined() : refusals.upgradeRefused();
-  const word = isDeclined ? "Upgrade Required" : "Bad Request";
+function refuse(socket: Duplex, requestId: string, fault: RelayFault): void {
   const body = JSON.stringify(voices.openai.body(fault, requestId));
+  const retryAfter = fault.retryAfterMs > 0 ? `retry-after: ${Math.ceil(fault.retryAfterMs / 1000)}\r\n` : "";
   socket.end(
-    `HTTP/1.1 ${fault.status} ${word}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${fault.status} ${PHRASES[fault.status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-oneapi-request-id: ${requestId}\r\n${retryAfter}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     // The server knows nothing of this socket any more: nobody else would close it when its client does not.
     () => socket.destroy(),
   );

@@ -175,6 +175,27 @@ describe("a plain call", () => {
     }
   });
 
+  it("masks it in JSON's escapes too: in a body, an event, an error, an error that is told word for word", async () => {
+    const escaped = CHANNEL_KEY.replace("k", "\\u006b").replace("c", "\\\\u0063");
+    const echo = (value: object) => JSON.stringify(value).replaceAll(CHANNEL_KEY, escaped);
+    const type = { "content-type": "application/json" };
+    const error = { message: `bad ${CHANNEL_KEY}`, [CHANNEL_KEY]: CHANNEL_KEY };
+    const events = `data: ${echo({ choices: [{ delta: { content: CHANNEL_KEY } }] })}\n\n`;
+    world.upstream.script(
+      raw(echo({ ...chatReply(`hi ${CHANNEL_KEY}`), extra: { [CHANNEL_KEY]: CHANNEL_KEY } }), type),
+      sse(events, chunk({}, "stop"), DONE),
+      raw(echo({ error }), type, 400),
+      raw(echo({ error }), type, 500),
+    );
+    for (const stream of [false, true, true, false]) {
+      const text = await (await world.ask({ ...QUESTION, stream })).text();
+      expect(text).toContain("***");
+      expect(
+        text.replace(/\\+u00(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+      ).not.toContain("canary");
+    }
+  });
+
   it("survives a client that leaves while its call is being settled", async () => {
     const { ledger } = world.ctx;
     const slow: typeof ledger = {

@@ -46,6 +46,9 @@ import { voiceOf } from "./voices.ts";
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
   readonly upgrade: Realtime["upgrade"];
+  readonly decline: Realtime["decline"];
+  /** Answers a call that is not taken, in its own format; the connection ends (reliability D02). */
+  turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault): void;
   /** From now on connections end with the answers that have not begun. */
   drain(): void;
   /**
@@ -63,6 +66,9 @@ interface Running {
 
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
 const PULSE_MS = 9_000;
+
+/** When the process ends, calls that still wait for a count after this long are charged by a rough one. */
+const COUNTING_MS = 2_000;
 
 /** Time limits of a call, and of a client that does not take its answer (reliability R03). Unit: ms. */
 interface RelayTimes extends AttemptLimits {
@@ -95,13 +101,23 @@ export function createRelay(
   };
   return Object.assign(listen, {
     upgrade: realtime.upgrade,
+    decline: realtime.decline,
+    turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault) {
+      const door = new Door(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
+      const { path, wantsEvents } = splitUrl(req.url ?? "");
+      door.voice = voiceOf(path, wantsEvents);
+      door.endConnection();
+      door.sendFault(fault);
+    },
     drain() {
       for (const { door } of running.list()) door.endConnection();
     },
     async cut() {
       const left = running.list();
       for (const { door } of left) door.cut(refusals.serverStopping());
+      const hurry = setTimeout(() => void rooms.bill.tokens.close(), COUNTING_MS);
       await Promise.all([...left.map(({ done }) => done), realtime.cut()]);
+      clearTimeout(hurry);
     },
   });
 }

@@ -4,6 +4,7 @@ import type { Egress } from "#server/egress/dispatcher.ts";
 import type { EgressRequest } from "#server/egress/send.ts";
 import type { Call, Prepared, Result } from "./call.ts";
 import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
+import { canaryOf } from "./mask.ts";
 import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
 import { prepare } from "./prepare.ts";
 import { Receiver } from "./reply.ts";
@@ -155,10 +156,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
       course,
       dropped,
       secrets: made.length === 0 ? plan.secrets : [...plan.secrets, ...made],
-      credentials:
-        made.length === 0
-          ? plan.credentials
-          : [...plan.credentials, ...made.map((text) => Buffer.from(text))],
+      credentials: made.length === 0 ? plan.credentials : [...plan.credentials, ...made.map(canaryOf)],
       isStream,
       totalMs,
       firstEventMs: isStream ? firstByteMs : totalMs,

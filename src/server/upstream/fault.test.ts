@@ -72,6 +72,16 @@ describe("statusFault", () => {
 describe("redact", () => {
   const secrets = ["Plain4Key9without", "api.secret.host"];
 
+  it("finds a secret in the escapes of an error within an error", () => {
+    const [key = ""] = secrets;
+    const escaped = key.replace("4", "\\u0034").replace("K", "\\\\u004B");
+    expect(redact(`{"message":"bad ${escaped}"} at https:\\/\\/api\\u002esecret.host\\/v1`, secrets)).toBe(
+      '{"message":"bad ***"} at https:\\/\\/***\\/v1',
+    );
+    const long = `${"x".repeat(1_990)}${key.replace(/./g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)}`;
+    expect(redact(long, secrets)).toBe(`${"x".repeat(1_990)}***`);
+  });
+
   it("leaves nothing of a secret in any part of an error", () => {
     const [key = ""] = secrets;
     const error = {

@@ -3,6 +3,7 @@
 import { isAddress6 } from "#server/egress/policy.ts";
 import type { EgressFault } from "#server/egress/send.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
+import { unescaped, withoutEscaped } from "./mask.ts";
 
 /** Who a failure counts against: `credential` and `channel` go to the channel's health, `none` to nobody. */
 export type Blame = "none" | "channel" | "credential";
@@ -154,7 +155,10 @@ export function statusFault(error: UpstreamError): RelayFault {
     publicMessage: message,
     retry: status < 400 || RETRYABLE.has(status) || isServerError(status),
     blame: blameFor(status),
-    detail: [`status ${status}`, ...new Set(signals.filter((signal) => WORD.test(signal)))].join(" "),
+    detail: [
+      `status ${status}`,
+      ...new Set(signals.filter((signal) => WORD.test(redact(signal, secrets)))),
+    ].join(" "),
     words: `${status}: ${message.slice(0, 300)}`,
     upstreamStatus: status,
     signals,
@@ -318,12 +322,18 @@ const MAX_WORDS = 2_000;
 /** What an address of version 6 looks like, and a time or a name of C++ too. */
 const COLONS = /(?<![\w:.])[0-9a-f]{0,4}:[0-9a-f:]{1,37}(?![\w:])/gi;
 
+/** Characters of JSON that may stand for one: backslashes, `u` and four digits. */
+const LONGEST_ESCAPE = 13;
+
 /** Takes keys, account ids, hosts and addresses out of a text (reliability R18, R19). Cut to 2,000 characters. */
 export function redact(text: string, secrets: readonly string[]): string {
   // What the cut would leave of a secret that lies across it is gone before it.
-  let clean = text.slice(0, MAX_WORDS + Math.max(0, ...secrets.map(({ length }) => length)));
+  let clean = text.slice(0, MAX_WORDS + LONGEST_ESCAPE * Math.max(0, ...secrets.map(({ length }) => length)));
+  const mayHideOne = clean.includes("\\");
   for (const secret of secrets) {
-    if (secret.length >= 4) clean = clean.replaceAll(secret, "***");
+    if (secret.length < 4) continue;
+    clean = clean.replaceAll(secret, "***");
+    if (mayHideOne) clean = withoutEscaped(clean, unescaped(secret), () => "***");
   }
   return clean
     .slice(0, MAX_WORDS)

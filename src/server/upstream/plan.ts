@@ -15,6 +15,7 @@ import type { Dialect, Target } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "./fault.ts";
 import { type Effort, effortOf } from "./hub-request.ts";
+import { type Canary, canaryOf } from "./mask.ts";
 import { keyFault, signerFor } from "./signers/index.ts";
 import { type CallSigner, type Signer, secretsOf } from "./signers/signer.ts";
 
@@ -66,8 +67,8 @@ export interface Plan {
   readonly loopbackPort: number | undefined;
   /** Strings that no caller may read in an error or header: the credential, its parts, the host. */
   readonly secrets: readonly string[];
-  /** The credential and its parts as bytes, to be masked in replies. */
-  readonly credentials: readonly Buffer[];
+  /** The credential and its parts to be masked in replies. */
+  readonly credentials: readonly Canary[];
 }
 
 /** The value of an option that a row's header is filled from. */
@@ -161,7 +162,7 @@ function makePlan(
     secrets: [...secretsOf(key), url.host, url.hostname],
     credentials: secretsOf(key)
       .filter((secret) => secret.length >= 8)
-      .map((secret) => Buffer.from(secret)),
+      .map(canaryOf),
   };
 }
 

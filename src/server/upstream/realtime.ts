@@ -5,6 +5,7 @@ import type { Egress } from "#server/egress/dispatcher.ts";
 import type { SocketResult } from "#server/egress/socket.ts";
 import { networkFault, type RelayFault, retryAfterOf, statusFault } from "./fault.ts";
 import { asObject, type Cancellation, readJson } from "./hub.ts";
+import { type Canary, canaryOf } from "./mask.ts";
 import { type OptionText, type Plan, planCall, type UpstreamTarget } from "./plan.ts";
 import { isFault, type Signed } from "./signers/signer.ts";
 import type { TokenCache } from "./signers/token-cache.ts";
@@ -42,7 +43,7 @@ export interface RealtimeLine {
   /** Upstream name. */
   readonly model: string;
   /** The channel's credential: not to reach the client. */
-  readonly credentials: readonly Buffer[];
+  readonly credentials: readonly Canary[];
   /** Strings that no caller may read in an error. */
   readonly secrets: readonly string[];
 }
@@ -77,7 +78,7 @@ export async function openRealtime(
   const result = await opening.result;
   if (result.kind !== "open") return faultIn(result, plan, tools.now());
   const { secrets: made = [] } = signed;
-  const credentials = [...plan.credentials, ...made.map((text) => Buffer.from(text))];
+  const credentials = [...plan.credentials, ...made.map(canaryOf)];
   const secrets = [...plan.secrets, ...made];
   const line = { kind: "line", socket: result.socket, model, credentials, secrets } as const;
   return firstWord(line, call.cancellation);

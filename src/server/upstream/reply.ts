@@ -6,7 +6,7 @@ import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./courses/course.ts";
 import { networkFault, ownFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
-import { maskSecrets } from "./mask.ts";
+import { type Canary, maskSecrets } from "./mask.ts";
 import type { SseEvent } from "./sse.ts";
 import { ReplyTap } from "./tap.ts";
 import { errorIn, isCoded, mediaTypeOf } from "./verdict.ts";
@@ -19,7 +19,7 @@ export interface ReceiverOptions {
   readonly secrets: readonly string[];
   readonly dropped: readonly string[];
   /** The channel's credential: not to reach the client in a reply. */
-  readonly credentials: readonly Buffer[];
+  readonly credentials: readonly Canary[];
   /** Time limit of an answer that is no stream; 0 = none. Unit: ms. */
   readonly totalMs: number;
   /** Until the first event of a stream, and for all of it; 0 = none. Unit: ms. */

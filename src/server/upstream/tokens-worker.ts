@@ -12,7 +12,7 @@ export interface CountRequest {
 export interface CountReply {
   readonly id: number;
   readonly encoding: EncodingName;
-  /** Of all texts together; undefined = the encoding could not be loaded. */
+  /** Of all texts together; undefined = it would take too long, or the encoding could not be loaded. */
   readonly tokens: number | undefined;
 }
 
@@ -22,6 +22,8 @@ interface Encoding {
 
 /** Merging is quadratic in the length of a run without blanks; slices bound it. A cut costs a token at most. */
 const SLICE_CHARS = 4_000;
+/** How long one request may be counted: nobody makes others wait for long (reliability R27). */
+const COUNT_LIMIT_MS = 250;
 /** Texts are data: `<|endoftext|>` in them is no command. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
@@ -39,10 +41,15 @@ function load(name: EncodingName): Promise<Encoding> {
   return encoding;
 }
 
-function countText(encoding: Encoding, text: string): number {
+/** Of all texts together; undefined = it takes too long. */
+function countTexts(encoding: Encoding, texts: readonly string[]): number | undefined {
+  const startMs = performance.now();
   let tokens = 0;
-  for (let at = 0; at < text.length; at += SLICE_CHARS) {
-    tokens += encoding.countTokens(text.slice(at, at + SLICE_CHARS), PLAIN);
+  for (const text of texts) {
+    for (let at = 0; at < text.length; at += SLICE_CHARS) {
+      if (performance.now() - startMs > COUNT_LIMIT_MS) return undefined;
+      tokens += encoding.countTokens(text.slice(at, at + SLICE_CHARS), PLAIN);
+    }
   }
   return tokens;
 }
@@ -53,7 +60,7 @@ parentPort?.on("message", async (request: CountRequest) => {
     parentPort?.postMessage({ id, encoding: name, tokens } satisfies CountReply);
   try {
     const encoding = await load(name);
-    reply(texts.reduce((sum, text) => sum + countText(encoding, text), 0));
+    reply(countTexts(encoding, texts));
   } catch {
     reply(undefined);
   }

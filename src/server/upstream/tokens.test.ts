@@ -108,6 +108,26 @@ describe("TokenCounter", () => {
     await expect(counter.count("gpt-4", huge)).resolves.toBe(approximateTokens(huge));
   });
 
+  it("counts exactly however many are asked for at once, as when a stopping process ends its streams", async () => {
+    const texts = ["The quick brown fox jumps over the lazy dog. ".repeat(200)];
+    const alone = await counter.count("gpt-4o", { texts, fixedTokens: 0 });
+    const asked = Array.from({ length: 800 }, () => counter.count("gpt-4o", { texts, fixedTokens: 0 }));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([alone]));
+  });
+
+  it("approximates a text that takes too long, and still counts those behind it", async () => {
+    const hostile = Array.from({ length: 199_000 }, (_, index) =>
+      String.fromCharCode(97 + (((index * index * 7919) >>> 5) % 23)),
+    ).join("");
+    const texts = ["hello world ".repeat(100)];
+    const alone = await counter.count("gpt-4o", { texts, fixedTokens: 0 });
+    const [, behind] = await Promise.all([
+      counter.count("gpt-4o", { texts: [hostile], fixedTokens: 0 }),
+      counter.count("gpt-4o", { texts, fixedTokens: 0 }),
+    ]);
+    expect(behind).toBe(alone);
+  });
+
   it("never stalls the loop, however hostile the text", async () => {
     let worst = 0;
     let last = performance.now();

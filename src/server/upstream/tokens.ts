@@ -13,13 +13,14 @@ export interface Countable {
 export interface TokenCounter {
   /** Counts; never fails: what cannot be counted in time is approximated. */
   count(model: string, what: Countable): Promise<number>;
+  /** Approximates what still waits. */
   close(): Promise<void>;
 }
 
 /** Above this, exactness is not worth the time (contract 11.1). */
 const EXACT_LIMIT_BYTES = 200 * 1024;
-/** How long a count may take, once the worker is ready (reliability R27). */
-const COUNT_TIMEOUT_MS = 250;
+/** How long texts may wait for their turn: many calls can end at once, and each is charged by its count (reliability M15). */
+const TURN_TIMEOUT_MS = 5_000;
 const LOAD_TIMEOUT_MS = 10_000;
 /** The tables of one encoding take 75 MB: they are not kept for nothing. */
 const IDLE_MS = 60_000;
@@ -45,7 +46,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** One worker with what waits for it. A worker that is late is ended with everything it was asked. */
+/** One worker with what waits for it. A worker that does not come to its end is ended with everything it was asked. */
 class Thread {
   readonly #worker = new Worker(new URL("./tokens-worker.ts", import.meta.url));
   readonly #waiting = new Map<number, Waiting>();
@@ -64,7 +65,7 @@ class Thread {
 
   count(encoding: EncodingName, texts: readonly string[]): Promise<number | undefined> {
     const id = ++this.#next;
-    const timeoutMs = this.#loaded.has(encoding) ? COUNT_TIMEOUT_MS : LOAD_TIMEOUT_MS;
+    const timeoutMs = this.#loaded.has(encoding) ? TURN_TIMEOUT_MS : LOAD_TIMEOUT_MS;
     clearTimeout(this.#idle);
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.end(), timeoutMs);
