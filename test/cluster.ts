@@ -111,7 +111,7 @@ export async function query<Row>(database: PostgresDatabase, sql: string): Promi
   }
 }
 
-export async function expectExactBooks(database: PostgresDatabase): Promise<void> {
+export async function expectExactBooks(database: Pick<PostgresDatabase, "url">): Promise<void> {
   const store = await openStore({ dataDir: "", databaseUrl: database.url });
   try {
     expect(await audit(store.db)).toEqual([]);

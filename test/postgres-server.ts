@@ -23,6 +23,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, parse } from "node:path";
 import { promisify } from "node:util";
+import pg from "pg";
 
 const PREFIX = "tollgate-postgres-";
 const START_TIMEOUT_MS = 30_000;
@@ -52,6 +53,10 @@ const SETTINGS = {
 export interface PostgresServer {
   /** `postgres://…` of the maintenance database, with the right to create others. */
   readonly url: string;
+  /** Ends the server as `pg_ctl stop -m` of that mode does and starts it again at the same address. */
+  restart(mode: "fast" | "immediate"): Promise<void>;
+  /** Stops every process of the server where it is, as a machine that hangs does. The result lets them go on. */
+  freeze(): Promise<() => Promise<void>>;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
 }
@@ -66,16 +71,17 @@ interface Home {
   readonly native: string;
   readonly data: string;
   readonly password: string;
+  readonly settings: Record<string, string>;
   /** Undefined when we are not root: PostgreSQL then runs as ourselves. */
   readonly account: Account | undefined;
 }
 
 /**
- * Starts a fresh, empty server on a free port of 127.0.0.1.
+ * Starts a fresh, empty server on a free port of 127.0.0.1; `settings` instead of ours.
  * Throws: when no binaries exist for this machine, or with PostgreSQL's own words when it does not start.
  */
-export async function startPostgres(): Promise<PostgresServer> {
-  const home = createHome();
+export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  const home = createHome(settings);
   try {
     fillHome(home);
     await initialise(home);
@@ -86,12 +92,19 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-function createHome(): Home {
+function createHome(settings: Record<string, string>): Home {
   const account = process.getuid?.() === 0 ? findAccount() : undefined;
   const base = account ? openDirectory() : tmpdir();
   removeLeftovers(base);
   const dir = mkdtempSync(join(base, `${PREFIX}${process.pid}-`));
-  return { dir, native: join(dir, "native"), data: join(dir, "data"), password: randomHex(), account };
+  return {
+    dir,
+    native: join(dir, "native"),
+    data: join(dir, "data"),
+    password: randomHex(),
+    settings,
+    account,
+  };
 }
 
 /** Copies the binaries and creates the directories, readable for the account that will use them. */
@@ -213,21 +226,50 @@ async function start(home: Home): Promise<PostgresServer> {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     try {
-      const child = await launch(home, port);
-      const url = `postgres://postgres:${home.password}@127.0.0.1:${port}/postgres`;
-      return { url, stop: () => stop(child, home) };
+      return serverOf(home, port, await launch(home, port));
     } catch (error) {
       if (attempt === PORT_ATTEMPTS || !String(error).includes("could not bind")) throw error;
     }
   }
 }
 
+function serverOf(home: Home, port: number, first: ChildProcess): PostgresServer {
+  const url = `postgres://postgres:${home.password}@127.0.0.1:${port}/postgres`;
+  const pidFile = join(home.data, "postmaster.pid");
+  const postmaster = () => Number(readFileSync(pidFile, "utf8").split("\n")[0]);
+  let child = first;
+  return {
+    url,
+    async restart(mode) {
+      if (mode === "fast") process.kill(postmaster(), "SIGINT");
+      while (mode === "fast" && existsSync(pidFile)) await new Promise((resolve) => setTimeout(resolve, 10));
+      await end(child);
+      child = await launch(home, port);
+    },
+    async freeze() {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      process.kill(postmaster(), "SIGSTOP");
+      const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity");
+      const pids = [...rows.map(({ pid }) => pid), postmaster()];
+      for (const pid of pids) process.kill(pid, "SIGSTOP");
+      return async () => {
+        for (const pid of pids) process.kill(pid, "SIGCONT");
+        await client.end();
+      };
+    },
+    async stop() {
+      await end(child);
+      rmSync(home.dir, { recursive: true, force: true });
+    },
+  };
+}
+
 /** Resolves when the server says that it accepts connections. */
 function launch(home: Home, port: number): Promise<ChildProcess> {
-  const settings = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([key, value]) => [
-    "-c",
-    `${key}=${value}`,
-  ]);
+  const settings = Object.entries({ ...SETTINGS, ...home.settings, port: String(port) }).flatMap(
+    ([key, value]) => ["-c", `${key}=${value}`],
+  );
   const command = [join(home.native, "bin/postgres"), "-D", home.data, ...settings];
   const child = spawn("sh", ["-c", WATCHDOG, "sh", ...command], {
     cwd: "/",
@@ -244,7 +286,8 @@ function launch(home: Home, port: number): Promise<ChildProcess> {
     child.on("error", reject).on("exit", onEnd);
     child.stderr.on("data", (chunk: Buffer) => {
       text += chunk.toString();
-      if (/FATAL|could not bind/.test(text)) child.stdin.end();
+      // Who comes while it recovers is told so in the same words.
+      if (/FATAL(?!: +the database system)|could not bind/.test(text)) child.stdin.end();
       if (!text.includes("ready to accept connections")) return;
       clearTimeout(timer);
       child.off("exit", onEnd);
@@ -254,13 +297,12 @@ function launch(home: Home, port: number): Promise<ChildProcess> {
   });
 }
 
-async function stop(child: ChildProcess, home: Home): Promise<void> {
-  if (child.exitCode === null) {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.stdin?.end();
-    await ended;
-  }
-  rmSync(home.dir, { recursive: true, force: true });
+/** Ends a server at once, if it has not ended. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.stdin?.end();
+  await ended;
 }
 
 function freePort(): Promise<number> {

@@ -12,7 +12,9 @@ import { Subscriptions } from "./subscriptions.ts";
 const CHANNEL = "tollgate";
 const SWEEP_MS = 60_000;
 const RECONNECT_MIN_MS = 100;
-const RECONNECT_MAX_MS = 5_000;
+const RECONNECT_MAX_MS = 1_000;
+/** How often the session asks whether anybody is there: a network that fails without a word would leave it listening for ever. */
+const PULSE_MS = 1_000;
 /** Advisory locks of ours share this class, so that they meet nobody else's. */
 const LOCK_CLASS = 0x7011;
 
@@ -165,14 +167,17 @@ class Session {
   #client: Client | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  readonly #pulse: NodeJS.Timeout;
 
   constructor(deps: PostgresCoordDeps, events: SessionEvents) {
     this.#deps = deps;
     this.#events = events;
+    // A connection that does not answer in time ends (store/postgres.ts).
+    this.#pulse = setInterval(() => this.#client?.query("SELECT 1").catch(() => undefined), PULSE_MS).unref();
   }
 
   async connect(): Promise<void> {
-    const client = this.#deps.store.createClient({ application_name: "tollgate coord" });
+    const client = this.#deps.store.createClient("tollgate coord");
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
     client.on("notification", (message) => this.#events.onMessage(message.payload));
@@ -211,6 +216,7 @@ class Session {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#pulse);
     await this.#client?.end();
   }
 

@@ -26,7 +26,7 @@ export const fullAudit: Job = {
   name: "full-audit",
   periodMs: () => DAY_MS,
   firstMs: 10 * MINUTE_MS,
-  run: async (ctx) => `${await report(ctx, await audit(ctx.db))}, ${await checkTrail(ctx)}`,
+  run: async (ctx) => `${await report(ctx, await audit(ctx.store.patient))}, ${await checkTrail(ctx)}`,
 };
 
 /** The same mismatches are told to the administrator once a day, to the diagnostic log every time. */

@@ -71,9 +71,6 @@ function updateSql(sheet: Sheet<never>): string {
     WHERE ${sheet.table}.${key} = given.${key}`;
 }
 
-/** An answer that does not come at all: longer than the server's own limits, so that it is the connection's fault. */
-const QUERY_TIMEOUT_MS = 15_000;
-
 const SPAN = `$${LOG_SHEET.columns.length + 1}::bigint`;
 
 const SQL = {
@@ -190,11 +187,7 @@ class Connection {
   }
 
   async #connect(): Promise<Client> {
-    const client = this.#store.createClient({
-      application_name: "tollgate bank",
-      pipeline: true,
-      query_timeout: QUERY_TIMEOUT_MS,
-    });
+    const client = this.#store.createClient("tollgate bank");
     client.on("error", () => this.#forget(client));
     client.on("end", () => this.#forget(client));
     await client.connect();

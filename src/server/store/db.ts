@@ -15,6 +15,8 @@ const PROBE_PROGRAM = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
+  /** The same database for what may read a whole table while nobody waits: on PostgreSQL its statements have no limit of time. */
+  readonly patient: Db;
   /** Whether the database can be written to at this moment (for /readyz). Never throws. */
   ready(): Promise<boolean>;
   close(): Promise<void>;
@@ -37,8 +39,8 @@ export interface SqliteStore extends CommonStore {
 
 export interface PostgresStore extends CommonStore {
   readonly dialect: "postgres";
-  /** A connection of its own that is not in the pool, not yet connected. */
-  createClient(settings?: pg.ClientConfig): pg.Client;
+  /** A connection of its own under this name that is not in the pool, not yet connected. */
+  createClient(name: string): pg.Client;
 }
 
 export type Store = SqliteStore | PostgresStore;
@@ -82,6 +84,7 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   };
   return {
     db,
+    patient: db,
     dialect: "sqlite",
     runProgram,
     beforeNextUse: (work) => files.chores.leave(work),
@@ -95,20 +98,26 @@ async function openPostgres(
   { beforeMigration, migrations }: StoreOptions,
 ): Promise<PostgresStore> {
   // Loaded when it is used: with SQLite its driver would only take memory.
-  const { createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
-  const db = createPostgresKysely(openPool(url));
-  try {
-    await migrate({ db, dialect: "postgres", beforeMigration, migrations });
-  } catch (error) {
+  const { createClient, createPostgresKysely } = await import("./postgres.ts");
+  const db = createPostgresKysely(url, false);
+  const patient = createPostgresKysely(url, true);
+  const close = async () => {
+    await patient.destroy();
     await db.destroy();
+  };
+  try {
+    await migrate({ db: patient, dialect: "postgres", beforeMigration, migrations });
+  } catch (error) {
+    await close();
     throw error;
   }
   return {
     db,
+    patient,
     dialect: "postgres",
-    createClient: (settings) => createClient(url, settings),
+    createClient: (name) => createClient(url, name),
     ready: createReadiness(() => writeProbe(db)),
-    close: () => db.destroy(),
+    close,
   };
 }
 

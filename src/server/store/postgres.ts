@@ -1,17 +1,23 @@
 // PostgreSQL behind Kysely, and the settings that every connection of ours has.
-import { Kysely, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
-import { StoreError } from "./fault.ts";
+import { faultKind, StoreError } from "./fault.ts";
 import type { Tables } from "./tables.ts";
 
 const INT8 = 20;
 
 /** No statement of the console may take longer (reliability D04). */
-const STATEMENT_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
+/** Those of the program's own connections are short, and calls wait for them. */
+const OWN_STATEMENT_TIMEOUT_MS = 4_000;
+/** The server ends a statement and says so. Who hears nothing for so much longer has a connection that leads nowhere (F05). */
+const SILENCE_MS = 500;
 /** A transaction whose process is gone must not keep its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const POOL_SIZE = 10;
+/** One that nobody uses is not kept for long: whether it still leads anywhere shows only when it is used. */
+const IDLE_MS = 3_000;
 
 /** int8 as a number. Throws: when it is not exact as one (reliability M01). */
 function parseInt8(text: string): number {
@@ -26,34 +32,65 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 && format !== "binary" ? parseInt8 : pg.types.getTypeParser(oid, format),
 };
 
-/** A connection of its own, not yet connected. */
-export function createClient(databaseUrl: string, settings?: pg.ClientConfig): pg.Client {
-  return new pg.Client({ ...connectionSettings(databaseUrl), ...settings });
+/** A connection of its own, not yet connected; it ends when an answer does not come. Statements do not wait for each other's answers. */
+export function createClient(databaseUrl: string, name: string): pg.Client {
+  const settings = connectionSettings(databaseUrl, OWN_STATEMENT_TIMEOUT_MS);
+  return new pg.Client({ ...settings, application_name: name, pipeline: true });
 }
 
-/** Settings of every connection. `lock_timeout` makes a lock that nobody releases a "busy". */
-function connectionSettings(databaseUrl: string): pg.ClientConfig {
+/**
+ * Settings of every connection. `lock_timeout` makes a lock that nobody releases a "busy". Unit: ms; 0 = a statement may take as long as it
+ * needs.
+ */
+function connectionSettings(databaseUrl: string, statementMs: number): pg.ClientConfig {
   return {
     connectionString: databaseUrl,
     types,
     application_name: "tollgate",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: STATEMENT_TIMEOUT_MS / 2,
+    statement_timeout: statementMs,
+    lock_timeout: statementMs / 2,
+    query_timeout: statementMs === 0 ? 0 : statementMs + SILENCE_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
   };
 }
 
 /** A pool; connections that break while idle are replaced, and whoever uses one learns it from the query. */
-export function openPool(databaseUrl: string): pg.Pool {
-  const pool = new pg.Pool({ ...connectionSettings(databaseUrl), max: POOL_SIZE });
+function openPool(databaseUrl: string, statementMs: number): pg.Pool {
+  const settings = connectionSettings(databaseUrl, statementMs);
+  const pool = new pg.Pool({ ...settings, max: POOL_SIZE, idleTimeoutMillis: IDLE_MS });
   pool.on("error", () => undefined);
   // One that breaks while it is used tells its query; it also emits an error, which would end the process if nobody listened.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 
-export function createPostgresKysely(pool: pg.Pool): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+/** Takes a connection, which is thrown away afterwards when an answer did not come: the next to use it would wait as long. */
+async function take(pool: pg.Pool): Promise<PostgresPoolClient> {
+  const client = await pool.connect();
+  let isLost = false;
+  const query = async (statement: string, values: readonly unknown[]) => {
+    try {
+      return await client.query(statement, [...values]);
+    } catch (error) {
+      isLost ||= faultKind(error) === "lost";
+      throw error;
+    }
+  };
+  return {
+    // Kysely knows the kind of each statement. The other form of it is for cursors, which nothing of ours uses.
+    query: query as unknown as PostgresPoolClient["query"],
+    release: (isUnwanted = false) => client.release(isLost || isUnwanted),
+  };
+}
+
+/** A pool behind Kysely. `isPatient` = its statements may take as long as they need. */
+export function createPostgresKysely(databaseUrl: string, isPatient: boolean): Kysely<Tables> {
+  const pool = openPool(databaseUrl, isPatient ? 0 : STATEMENT_TIMEOUT_MS);
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: { connect: () => take(pool), end: () => pool.end(), options: pool.options },
+    }),
+  });
 }
