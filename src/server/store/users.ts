@@ -131,7 +131,10 @@ export async function hasExternalLogin(
 
 /** Columns of a user with the values that somebody saw in them when deciding. */
 export type SeenColumns = Partial<
-  Pick<Selectable<UsersTable>, "password" | "status" | "role" | "external_login" | "github_id" | "wechat_id">
+  Pick<
+    Selectable<UsersTable>,
+    "password" | "access_token_hash" | "status" | "role" | "external_login" | "github_id" | "wechat_id"
+  >
 >;
 
 /**
