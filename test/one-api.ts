@@ -123,6 +123,7 @@ function usersTable(age: Age): Table {
         username: "banned",
         status: 2,
         role: 10,
+        email: "Shared+Old@example.com",
         access_token: "77776666555544443333222211110000",
         quota: 1,
         aff_code: "Bn2d",

@@ -161,6 +161,35 @@ describe("every option", () => {
     await put("FallbackModelRatio", "2");
     expect(await pay("house-model")).toMatchObject({ status: 200, charged: 20 });
   };
+  const freeAtZeroEnabled = async () => {
+    const broke = await seedUser(app.ctx, "broke");
+    const left = (units: bigint) =>
+      app.ctx.ledger.adjust({
+        userId: broke.id,
+        kind: "adjust",
+        quota: { target: units },
+        actorId: 1,
+        reason: "test",
+      });
+    const token = await seedToken(app.ctx, broke.id);
+    upstream.script(json(chatReply("hi", usage(10, 10))));
+    await put("ModelRatio", JSON.stringify({ [MODEL]: 0 }));
+    await left(1n);
+    expect(await pay(MODEL, broke, token.key)).toMatchObject({ status: 200, charged: 0, isLogged: true });
+    await left(0n);
+    expect(await pay(MODEL, broke, token.key)).toMatchObject({ status: 403, isLogged: false });
+    await put("FreeAtZeroEnabled", "true");
+    expect(await pay(MODEL, broke, token.key)).toMatchObject({ status: 200, charged: 0, isLogged: true });
+    await put("UserRequestsPerMinute", "1");
+    const statuses = [
+      (await pay(MODEL, broke, token.key)).status,
+      (await pay(MODEL, broke, token.key)).status,
+    ];
+    await put("UserRequestsPerMinute", "0");
+    expect(statuses).toContain(429);
+    await put("ModelRatio", "{}");
+    expect((await pay(MODEL, broke, token.key)).status).toBe(403);
+  };
   const logConsumeEnabled = async () => {
     upstream.script(json(chatReply("", usage(10, 0))));
     expect(await pay()).toMatchObject({ charged: 150, isLogged: true });
@@ -242,6 +271,7 @@ describe("every option", () => {
     ImageCompletionRatio: partRatio("ImageCompletionRatio", { completion: { image_tokens: 10 } }),
     GroupRatio: groupRatio,
     FallbackModelRatio: fallbackModelRatio,
+    FreeAtZeroEnabled: freeAtZeroEnabled,
     TopUpLink: inStatus("TopUpLink", "top_up_link", "https://example.com/shop"),
     ChatLink: inStatus("ChatLink", "chat_link", "https://example.com/chat"),
     PricingLink: inStatus("PricingLink", "pricing_link", "https://example.com/pricing"),

@@ -39,9 +39,10 @@ export async function createTestDatabase(engine: Engine): Promise<TestDatabase> 
 let serial = 0;
 
 /** Adds a user; the quota is granted through the ledger. Returns the id. */
-export async function seedUser(db: Db, change: Partial<NewUser> = {}): Promise<number> {
+/** A user as the row of any schema that ever was. */
+export function newUser(change: Partial<NewUser> = {}): NewUser {
   serial += 1;
-  return insertUser(db, {
+  return {
     username: `user${serial}`,
     password: "",
     display_name: "",
@@ -56,7 +57,11 @@ export async function seedUser(db: Db, change: Partial<NewUser> = {}): Promise<n
     inviter_id: 0,
     created_at: 1_800_000_000,
     ...change,
-  });
+  };
+}
+
+export function seedUser(db: Db, change: Partial<NewUser> = {}): Promise<number> {
+  return insertUser(db, newUser(change));
 }
 
 export async function seedToken(db: Db, userId: number, change: Partial<NewToken> = {}): Promise<number> {

@@ -246,6 +246,11 @@ export const optionTable = {
     tab: "operation",
     label: "未定价模型的倍率（留空则拒绝）",
   }),
+  FreeAtZeroEnabled: row({
+    ...off,
+    tab: "operation",
+    label: "余额用完后仍可使用免费模型",
+  }),
   TopUpLink: row({ schema: link, fallback: "", tab: "operation", label: "充值链接" }),
   ChatLink: row({ schema: link, fallback: "", tab: "operation", label: "聊天页面链接" }),
   PricingLink: row({ schema: link, fallback: "", tab: "operation", label: "价格页面链接" }),

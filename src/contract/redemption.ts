@@ -9,7 +9,7 @@ export const Redemption = z.object({
   id: z.int(),
   /** Who made it. */
   user_id: z.int(),
-  /** 32 lower-case hex characters. */
+  /** 32 lower-case hex characters; "" while opening it cannot be written down (docs/decisions/016). */
   key: z.string(),
   status: z.int(),
   name: z.string(),

@@ -11,7 +11,7 @@ const ExpiredTime = z.int().min(-1, "过期时间格式错误");
 export const Token = z.object({
   id: z.int(),
   user_id: z.int(),
-  /** 48 characters, without `sk-`. */
+  /** 48 characters, without `sk-`; "" while opening it cannot be written down (docs/decisions/016). */
   key: z.string(),
   status: z.int(),
   name: z.string(),

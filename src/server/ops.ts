@@ -39,8 +39,9 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
 }
 
 async function isAdmin(ctx: Context, authorization: string | undefined): Promise<boolean> {
-  if (authorization === undefined) return false;
-  const actor = await ctx.actors.byAccessToken(accessTokenOf(authorization));
+  const accessToken = accessTokenOf(authorization);
+  if (accessToken === undefined) return false;
+  const actor = await ctx.actors.byAccessToken(accessToken);
   return actor !== undefined && actor.status === UserStatus.enabled && actor.role >= Role.admin;
 }
 

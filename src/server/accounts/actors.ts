@@ -4,7 +4,8 @@ import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
-import { findUserById, findUserIdByAccessToken } from "#server/store/users.ts";
+import { findSession } from "#server/store/sessions.ts";
+import { findUserById, findUserIdByAccessToken, holdUser } from "#server/store/users.ts";
 
 /** A signed-in user, as far as rules need to know. */
 export interface Actor {
@@ -59,9 +60,35 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
   };
 }
 
-/** The token of an Authorization header: raw or after `Bearer ` (contract 2.4). */
-export function accessTokenOf(header: string): string {
-  return header.replace(/^Bearer\s+/i, "").trim();
+/** What a call came in with: a session, else an access token. */
+export interface Entry {
+  readonly actor: Pick<Actor, "id">;
+  readonly session: { readonly id: string | undefined };
+  readonly accessToken: string | undefined;
+}
+
+/**
+ * Whether what let a call in would still do so, and until the transaction `tx` ends it stays so: what is given there must not outlive
+ * a change of the password or a ban that came meanwhile (reliability A06).
+ */
+export async function holdEntry(secrets: Secrets, tx: Db, entry: Entry): Promise<boolean> {
+  const { actor, session, accessToken } = entry;
+  // The row first: whoever changes it ends sessions and access token after that.
+  if (!(await holdUser(tx, actor.id, { status: UserStatus.enabled }))) return false;
+  const found = session.id === undefined ? undefined : await findSession(tx, secrets.hash(session.id));
+  if (found?.user_id === actor.id) return true;
+  return (
+    accessToken !== undefined && holdUser(tx, actor.id, { access_token_hash: secrets.hash(accessToken) })
+  );
+}
+
+/**
+ * The token of an Authorization header: raw or after `Bearer ` (contract 2.4). Undefined without a header, and for one of another
+ * scheme, such as browsers add to every call when a proxy in front asks for a password.
+ */
+export function accessTokenOf(header: string | undefined): string | undefined {
+  if (header === undefined || /^(?!bearer\s)[\w-]+\s/i.test(header.trim())) return undefined;
+  return header.replace(/^\s*Bearer\s+/i, "").trim();
 }
 
 /** The least role that a level asks for. */

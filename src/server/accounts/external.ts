@@ -6,6 +6,7 @@ import { randomNameTail } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
   findUserByIdentity,
+  findUserByMailbox,
   getUser,
   replaceIdentity,
   type UserRow,
@@ -92,7 +93,7 @@ async function signUp(
   { affCode, address }: { affCode: string; address: string },
 ): Promise<UserRow> {
   if (!tools.options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
-  const isAddressFree = (await findUserByIdentity(tools.db, "email", person.email)) === undefined;
+  const isAddressFree = (await findUserByMailbox(tools.db, person.email)) === undefined;
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     // An address that somebody has is theirs, whatever a profile says; so is one that is taken meanwhile.
     const email = isAddressFree && attempt === 0 ? person.email : "";

@@ -2,6 +2,7 @@
 // the answer says nothing about the address.
 
 import { faults } from "#server/errors.ts";
+import { mailboxOf } from "#server/store/mailbox.ts";
 import type { Tools } from "#server/tools.ts";
 import { limitKey } from "./address.ts";
 
@@ -17,7 +18,7 @@ const PER_NETWORK = 7;
 /** The same for everybody together: at most 1,000 in any hour. */
 const PER_SERVER = 500;
 
-/** Counts a letter to `email` that somebody at `address` asks for. Throws: 429. */
+/** Counts a letter to the mailbox of `email` that somebody at `address` asks for. Throws: 429. */
 export async function limitMail(
   { coord, secrets, events }: Pick<Tools, "coord" | "secrets" | "events">,
   email: string,
@@ -27,7 +28,7 @@ export async function limitMail(
     events.rateLimited({ limit: "mail", address });
     throw faults.tooMany(retryAfterMs);
   };
-  const recipient = secrets.hash(`mail ${email}`);
+  const recipient = secrets.hash(`mail ${mailboxOf(email)}`);
   const network = await coord.count(`mail:network:${limitKey(address)}`, NETWORK_MS, PER_NETWORK);
   if (!network.allowed) refuse(network.retryAfterMs);
   if (!(await coord.remember(`mail:again:${recipient}`, AGAIN_MS))) refuse(AGAIN_MS);

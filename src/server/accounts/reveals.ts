@@ -7,15 +7,16 @@ import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
 import { appendAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
+import { isPassing } from "#server/store/fault.ts";
 import type { Actor } from "./actors.ts";
 
 export interface Reveals {
   /**
    * Counts a call that opens secrets, and writes down which. The same opened again by the same account from the same
-   * address within an hour is counted, not written twice. Call it before the answer goes out: what cannot be written down is
-   * not shown. Throws: 429.
+   * address within an hour is counted, not written twice. Call it before the answer goes out, and show what it returns: what
+   * cannot be written down is not shown, also where a database in trouble can still be read (reliability F02). Throws: 429.
    */
-  open(call: RevealCall, kind: "token" | "redemption", ids: readonly number[]): Promise<void>;
+  open(call: RevealCall, kind: "token" | "redemption", ids: readonly number[]): Promise<ReadonlySet<number>>;
 }
 
 /** The part of a call that is remembered. */
@@ -44,18 +45,27 @@ export function createReveals(deps: { db: Db; clock: Clock; coord: Coord; events
       const nowMs = clock.now();
       const keyOf = (id: number) => `${actor.id} ${address} ${kind} ${id}`;
       const fresh = ids.filter((id) => known.get(keyOf(id), { nowMs, longestMs: KNOWN_MS }) === undefined);
-      if (fresh.length === 0) return;
-      await appendAudit(db, {
-        created_at: clock.seconds(),
-        actor_id: actor.id,
-        actor_name: actor.username,
-        action: `${kind}.reveal`,
-        target: fresh.join(","),
-        detail: "",
-        address,
-        request_id: requestId,
-      });
+      const shown = new Set(ids);
+      if (fresh.length === 0) return shown;
+      try {
+        await appendAudit(db, {
+          created_at: clock.seconds(),
+          actor_id: actor.id,
+          actor_name: actor.username,
+          action: `${kind}.reveal`,
+          target: fresh.join(","),
+          detail: "",
+          address,
+          request_id: requestId,
+        });
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        events.backgroundFailed({ task: "trail of opened keys", error });
+        for (const id of fresh) shown.delete(id);
+        return shown;
+      }
       for (const id of fresh) known.set(keyOf(id), nowMs + KNOWN_MS, nowMs);
+      return shown;
     },
   };
 }

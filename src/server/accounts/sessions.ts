@@ -3,6 +3,7 @@ import { UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import { randomId, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
+import { isPassing } from "#server/store/fault.ts";
 import {
   deleteExpiredSessions,
   deleteSession,
@@ -32,6 +33,11 @@ export interface Sessions {
   end(id: string): Promise<void>;
 }
 
+/** A database that cannot be written for a while keeps nobody from reading (reliability F02); the lifetimes hold all the same. */
+function unlessPassing(error: unknown): void {
+  if (!isPassing(error)) throw error;
+}
+
 export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets }): Sessions {
   const { db, clock, secrets } = deps;
   return {
@@ -56,10 +62,10 @@ export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets })
       if (!session) return undefined;
       const nowSec = clock.seconds();
       if (session.created_at + SESSION_MAX_SEC <= nowSec || session.last_seen + IDLE_SEC <= nowSec) {
-        await deleteSession(db, hash);
+        await deleteSession(db, hash).catch(unlessPassing);
         return undefined;
       }
-      if (session.last_seen + TOUCH_SEC <= nowSec) await touchSession(db, hash, nowSec);
+      if (session.last_seen + TOUCH_SEC <= nowSec) await touchSession(db, hash, nowSec).catch(unlessPassing);
       return session.user_id;
     },
     async startOf(id, userId) {

@@ -3,7 +3,7 @@
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
-import { findUserByIdentity, updateUserProfile } from "#server/store/users.ts";
+import { findUserByMailbox, updateUserProfile } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { type CodeRef, issueCode, redeemCode, tryCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
@@ -37,7 +37,7 @@ export async function sendCode(
   const { email, userId, address } = request;
   refuseDomain(tools, email);
   if (!tools.mailer.isReady()) throw faults.refused("管理员尚未配置邮件服务，无法发送邮件");
-  const owner = await findUserByIdentity(tools.db, "email", email);
+  const owner = await findUserByMailbox(tools.db, email);
   if (owner && owner.id !== userId) throw faults.refused(ADDRESS_TAKEN);
   await limitMail(tools, email, address);
   const text = randomDigits(6);

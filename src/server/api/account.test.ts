@@ -51,6 +51,20 @@ describe.each(databases)("the own account beside its profile on $name", (databas
         expect(JSON.stringify(await app.call(who, "GET", path))).not.toContain(second);
   });
 
+  test("whoever only answers a proxy's question for a password is not signed in", async () => {
+    const through = { authorization: "Basic dTpw" };
+    expect(await app.call(through, "GET", "/api/user/self")).toMatchObject({ status: 401, success: false });
+    expect((await app.call({ authorization: "Digest username=u" }, "GET", "/api/user/self")).status).toBe(
+      401,
+    );
+    await seedUser(app.ctx, "proxied");
+    const session = await app.login("proxied", seedPassword);
+    expect((await app.call({ ...session, ...through }, "GET", "/api/user/self")).success).toBe(true);
+    // An access token that nobody has is no reason to sign in (contract 1.2).
+    for (const authorization of ["0".repeat(32), `Bearer ${"0".repeat(32)}`, "bearer x y"])
+      expect((await app.call({ authorization }, "GET", "/api/user/self")).status).toBe(200);
+  });
+
   test("an invitation code has five upper-case characters without look-alikes, and stays", async () => {
     const bob = await seedUser(app.ctx, "bob");
     expect((await app.call(bob.who, "GET", "/api/user/aff")).data).toBe("BOB");

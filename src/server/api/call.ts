@@ -34,6 +34,8 @@ export interface Call<E extends Endpoint> extends InputOf<E> {
   readonly onCredit: boolean;
   /** The client is on the server's own machine. */
   readonly isLocal: boolean;
+  /** The Authorization header as an access token; undefined = none was sent. */
+  readonly accessToken: string | undefined;
   /** The Idempotency-Key header, hashed together with caller and endpoint; undefined = none was sent. */
   readonly idempotencyKey: string | undefined;
   readonly session: SessionHandle;

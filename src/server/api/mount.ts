@@ -200,9 +200,9 @@ async function signedIn(ctx: Context, http: Http): Promise<Actor> {
     const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
     if (actor) return actor;
   }
-  const authorization = http.req.header("authorization");
-  if (authorization === undefined) throw faults.notSignedIn();
-  const actor = await ctx.actors.byAccessToken(accessTokenOf(authorization));
+  const accessToken = accessTokenOf(http.req.header("authorization"));
+  if (accessToken === undefined) throw faults.notSignedIn();
+  const actor = await ctx.actors.byAccessToken(accessToken);
   if (!actor) throw faults.accessTokenUnknown();
   return actor;
 }
@@ -216,6 +216,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     address: http.var.caller.address,
     isLocal: http.var.caller.isLocal,
     onCredit: http.var.onCredit,
+    accessToken: accessTokenOf(http.req.header("authorization")),
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),

@@ -40,8 +40,8 @@ export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redempt
 
   async get(ctx, call) {
     const row = await getRedemption(ctx.db, call.params.id);
-    await ctx.reveals.open(call, "redemption", [row.id]);
-    return present(ctx, row);
+    const shown = await ctx.reveals.open(call, "redemption", [row.id]);
+    return present(ctx, row, shown);
   },
 
   async create(ctx, call) {
@@ -72,7 +72,7 @@ export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redempt
       const detail = isToggle ? await toggle(tx, current, body.status) : await edit(tx, current, body);
       await audit(ctx, tx, call, { action: "redemption.update", target: current.id, detail });
     });
-    return present(ctx, await getRedemption(ctx.db, current.id));
+    return present(ctx, await getRedemption(ctx.db, current.id), new Set([current.id]));
   },
 
   async remove(ctx, call) {
@@ -96,17 +96,20 @@ async function showPage(
   keyword: string,
 ) {
   const rows = await listRedemptions(ctx.db, { keyword, ...sortedPage(call.query) });
-  await ctx.reveals.open(
+  const shown = await ctx.reveals.open(
     call,
     "redemption",
     rows.map((row) => row.id),
   );
-  return { data: rows.map((row) => present(ctx, row)), total: await countRedemptions(ctx.db, keyword) };
+  return {
+    data: rows.map((row) => present(ctx, row, shown)),
+    total: await countRedemptions(ctx.db, keyword),
+  };
 }
 
-/** A code as administrators see it, opened for "copy" (design 1.3 #7). */
-function present(ctx: Context, row: RedemptionRow): Redemption {
-  return { ...row, key: openKey(ctx.secrets, row, SEAL), count: 0 };
+/** A code as administrators see it, opened for "copy" when it is among those that may be shown (design 1.3 #7). */
+function present(ctx: Context, row: RedemptionRow, shown: ReadonlySet<number>): Redemption {
+  return { ...row, key: shown.has(row.id) ? openKey(ctx.secrets, row, SEAL) : "", count: 0 };
 }
 
 async function getRedemption(db: Db, id: number): Promise<RedemptionRow> {

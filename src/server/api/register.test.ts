@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { issueCode } from "#server/accounts/codes.ts";
+import { codeRef } from "#server/accounts/verification.ts";
 import { fakeClock } from "#server/clock.ts";
 import { asRoot, databases, type TestApp } from "#test/app.ts";
 import { type MailApp, otherCode, startMailApp } from "#test/mail-app.ts";
@@ -132,6 +134,32 @@ describe.each(databases)("registration on $name", (database) => {
       expect((await register(who, draft(" MAILED@example.com", code, "mailed"))).success).toBe(true);
       const session = await app.login("MAILED@EXAMPLE.COM", password);
       expect((await app.call(session, "GET", "/api/user/self")).data.email).toBe("mailed@example.com");
+    });
+
+    test("100 at once with tags and cases of one address make one account, which keeps its address", async () => {
+      await setOptions({ EmailVerificationEnabled: "true" });
+      const addresses = Array.from({ length: 100 }, (_, index) => (index === 0 ? "farm" : `farm+${index}`));
+      for (const name of addresses)
+        await issueCode(app.ctx, codeRef(`${name}@example.com`, 0), { text: "123456" });
+      const answers = await Promise.all(
+        addresses.map((name, index) =>
+          register(visit(app), draft(`${name}@Example.com`, "123456", `farmer${index}`)),
+        ),
+      );
+      expect(answers.filter(({ success }) => success)).toHaveLength(1);
+      const kept = await app.ctx.db
+        .selectFrom("users")
+        .select(["username", "email"])
+        .where("username", "like", "farmer%")
+        .execute();
+      expect(kept).toHaveLength(1);
+      const winner = answers.findIndex(({ success }) => success);
+      expect(kept[0]?.email).toBe(`${addresses[winner]}@example.com`);
+      const others = answers.filter(({ success }) => !success).map(({ message }) => message);
+      expect(new Set(others)).toEqual(new Set(["该邮箱已被其他账户绑定"]));
+      expect((await visit(app).call("GET", "/api/verification?email=FARM%2Bmore@example.com")).message).toBe(
+        "该邮箱已被其他账户绑定",
+      );
     });
 
     test("the letter names the system, the code and how long it is good", async () => {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UserStatus } from "#contract/user.ts";
 import { issueCode } from "#server/accounts/codes.ts";
-import { findPasswordByUserId, setUserStatus, updateUserProfile } from "#server/store/users.ts";
+import { findPasswordByUserId, getUser, setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedPassword, seedUser } from "#test/seed.ts";
 import { type Visitor, visit } from "#test/visitor.ts";
+import { account } from "./account.ts";
 import { signIn } from "./sign-in.ts";
 
 const NEW_PASSWORD = "harbour-lamp-9";
@@ -110,6 +111,41 @@ describe.each(databases)("logins that overlap a change of the account on $name",
     await updateUserProfile(app.ctx.db, id, { password: "" });
     expect(await enter()).toBeUndefined();
     expect(await sessionsOf(id)).toEqual([]);
+  });
+
+  test("an access token that was asked for before a change of the account is not made after it", async () => {
+    for (const change of changes) {
+      const user = await person();
+      const owner = await logIn(user.username);
+      const thief = (await logIn(user.username)).cookies.get("session");
+      const asked = {
+        actor: { ...(await getUser(app.ctx.db, user.id)) },
+        session: { ...visitor.session, id: thief },
+        address: visitor.address,
+        requestId: visitor.requestId,
+        onCredit: false,
+        isLocal: false,
+        idempotencyKey: undefined,
+        accessToken: user.who["authorization"],
+        params: undefined,
+        query: undefined,
+        body: undefined,
+      };
+      const bySession = { ...asked, accessToken: undefined };
+      const byToken = { ...asked, session: visitor.session };
+      expect(await account.accessToken(app.ctx, bySession)).toMatch(/^[0-9a-f]{32}$/);
+      const token = await account.accessToken(app.ctx, bySession);
+      expect(await change(app, user, owner)).toMatchObject({ success: true });
+      for (const call of [
+        bySession,
+        byToken,
+        { ...byToken, accessToken: token },
+        { ...asked, accessToken: token },
+      ])
+        await expect(account.accessToken(app.ctx, call)).rejects.toMatchObject({ status: 401 });
+      const stored = app.ctx.db.selectFrom("users").select("access_token_hash").where("id", "=", user.id);
+      expect(await stored.executeTakeFirst()).toEqual({ access_token_hash: null });
+    }
   });
 
   test("of two who change one password at once with the same old one, one does", async () => {

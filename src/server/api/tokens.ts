@@ -33,8 +33,8 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
 
   async get(ctx, call) {
     const row = await getOwn(ctx, call.params.id, call.actor);
-    await ctx.reveals.open(call, "token", [row.id]);
-    return present(ctx, row);
+    const shown = await ctx.reveals.open(call, "token", [row.id]);
+    return present(ctx, row, shown);
   },
 
   async create(ctx, call) {
@@ -49,7 +49,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
       return made;
     });
     await setQuota(ctx, actor, id, body.remain_quota);
-    return present(ctx, await getOwn(ctx, id, actor));
+    return present(ctx, await getOwn(ctx, id, actor), new Set([id]));
   },
 
   async update(ctx, call) {
@@ -66,7 +66,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     });
     if (quota !== undefined) await setQuota(ctx, actor, current.id, quota);
     await ctx.coord.publish("tokens", String(current.id));
-    return present(ctx, await getOwn(ctx, current.id, actor));
+    return present(ctx, await getOwn(ctx, current.id, actor), new Set([current.id]));
   },
 
   async remove(ctx, call) {
@@ -89,12 +89,12 @@ async function showPage(
 ) {
   const filter = { userId: call.actor.id, prefix };
   const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(call.query) });
-  await ctx.reveals.open(
+  const shown = await ctx.reveals.open(
     call,
     "token",
     rows.map((row) => row.id),
   );
-  return { data: rows.map((row) => present(ctx, row)), total: await countTokens(ctx.db, filter) };
+  return { data: rows.map((row) => present(ctx, row, shown)), total: await countTokens(ctx.db, filter) };
 }
 
 function newRow(ctx: Context, actor: Actor, draft: TokenDraft, key: string): NewToken {
@@ -114,14 +114,17 @@ function newRow(ctx: Context, actor: Actor, draft: TokenDraft, key: string): New
   };
 }
 
-/** The row as its owner sees it, with the key opened for "copy". Time alone may have ended it since it was written. */
-function present(ctx: Context, row: TokenRow): Token {
+/**
+ * The row as its owner sees it, with the key opened for "copy" when it is among those that may be shown. Time alone may have ended it
+ * since it was written.
+ */
+function present(ctx: Context, row: TokenRow, shown: ReadonlySet<number>): Token {
   const unlimited_quota = row.unlimited_quota === 1;
   const isEnded = row.status !== TokenStatus.disabled && isExpired(ctx, { ...row, unlimited_quota });
   return {
     ...row,
     status: isEnded ? TokenStatus.expired : row.status,
-    key: openKey(ctx.secrets, row, "tokens.key"),
+    key: shown.has(row.id) ? openKey(ctx.secrets, row, "tokens.key") : "",
     unlimited_quota,
     models: row.models === "" ? null : row.models,
   };

@@ -1,4 +1,5 @@
 // What the trail says of coming in, of keys that were opened and of what was refused (reliability K09, P05).
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
@@ -11,6 +12,24 @@ interface Row {
   readonly detail: string;
   readonly address: string;
   readonly request_id: string;
+}
+
+/** Makes the database answer like a full disk. Returns how to end it. */
+async function refuseWrites({ ctx: { db, store } }: TestApp): Promise<() => Promise<void>> {
+  const run = async (...statements: string[]) => {
+    for (const statement of statements) await sql.raw(statement).execute(db);
+  };
+  if (store.dialect === "sqlite") {
+    await run("PRAGMA query_only = 1");
+    return () => run("PRAGMA query_only = 0");
+  }
+  await run(
+    `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql
+      AS $$BEGIN RAISE EXCEPTION 'disk full' USING ERRCODE = '53100'; END$$`,
+    "CREATE TRIGGER full_disk BEFORE UPDATE ON audit_head FOR EACH STATEMENT EXECUTE FUNCTION full_disk()",
+    "CREATE TRIGGER full_disk BEFORE UPDATE ON sessions FOR EACH STATEMENT EXECUTE FUNCTION full_disk()",
+  );
+  return () => run("DROP FUNCTION full_disk CASCADE");
 }
 
 describe.each(databases)("the trail of access on $name", (database) => {
@@ -147,6 +166,35 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect(answer.status).toBe(500);
     expect(JSON.stringify(answer)).not.toContain(key);
     expect((await app.call(alice.who, "GET", `/api/token/${id}`)).data.key).toBe(key);
+  });
+
+  test("while nothing can be written lists are read in old sessions, without keys that are not in the trail", async () => {
+    clock.advance(60_000);
+    const carol = await seedUser(app.ctx, "carol");
+    const known = await seedToken(app.ctx, carol.id);
+    const who = await app.login("carol", seedPassword);
+    await app.call(who, "GET", `/api/token/${known.id}`);
+    const fresh = await seedToken(app.ctx, carol.id);
+    const list = async () => {
+      const { success, data } = await app.call(who, "GET", "/api/token/");
+      return success && data.map(({ id, key }: { id: number; key: string }) => [id, key]);
+    };
+    const heal = await refuseWrites(app);
+    clock.advance(70_000);
+    expect(await list()).toEqual([
+      [fresh.id, ""],
+      [known.id, known.key],
+    ]);
+    expect((await app.call(who, "GET", `/api/token/${fresh.id}`)).data).toMatchObject({ key: "", status: 1 });
+    await heal();
+    expect(await list()).toEqual([
+      [fresh.id, fresh.key],
+      [known.id, known.key],
+    ]);
+    expect((await rows("token.reveal")).slice(0, 2).map(({ target }) => target)).toEqual([
+      String(fresh.id),
+      String(known.id),
+    ]);
   });
 
   test("what a role may not do is written down once an hour", async () => {

@@ -8,6 +8,7 @@ import { advanceSums } from "#server/money/sums.ts";
 import { openStore } from "#server/store/db.ts";
 import { statLogs } from "#server/store/log-stats.ts";
 import { listLogs } from "#server/store/logs.ts";
+import { findUserByMailbox } from "#server/store/users.ts";
 import { createTestApp, databases, type TestApp } from "#test/app.ts";
 import { chatReply, createFakeUpstream, json } from "#test/fake-upstream.ts";
 import {
@@ -127,6 +128,9 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     });
     expect(users[2]).toMatchObject({ email: "shared@example.com", inviter_id: 2 });
     expect(users[3]).toMatchObject({ status: 3, email: "" });
+    // Another address of bob's mailbox, which is his for whoever comes from now on.
+    expect(users[4]).toMatchObject({ email: "shared+old@example.com" });
+    expect(await findUserByMailbox(ctx.db, "shared+new@example.com")).toMatchObject({ username: "bob" });
     expect(users[0]?.aff_code).toMatch(/^[2-9A-Z]{5}$/);
     expect(await statLogs(ctx.db, {})).toMatchObject({
       quota: Number(sumOf(data, "logs", "quota")),
@@ -241,6 +245,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     expect(report).toMatch(/keep their default: CompletionRatio/);
     expect(report).toContain("GitHub accounts are known by name only");
     expect(report).toContain("e-mail addresses shared by several accounts");
+    expect(report).toContain("differ from another one only in a tag (+) were kept at: banned");
     expect(report).toContain(
       "users that tokens belong to but that are gone were added as deleted accounts: 77",
     );

@@ -1,6 +1,7 @@
 // Users: ids, names, password hashes and balances as they are; what must be unique here is made so (contract 7.5 #3).
 import { Role, UserStatus } from "#contract/user.ts";
 import { newAffCode } from "#server/secrets.ts";
+import { mailboxOf } from "#server/store/mailbox.ts";
 import { importedGithubId } from "#server/store/users.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
@@ -14,8 +15,9 @@ interface Taken {
   readonly names: Set<string>;
   readonly codes: Set<string>;
   readonly accessTokens: Set<string>;
-  /** Lower-case address, WeChat id or GitHub name → id of the user who keeps it. */
+  /** Lower-case address, its mailbox, WeChat id or GitHub name → id of the user who keeps it. */
   readonly emails: ReadonlyMap<string, number>;
+  readonly mailboxes: ReadonlyMap<string, number>;
   readonly wechat: ReadonlyMap<string, number>;
   readonly github: ReadonlyMap<string, number>;
 }
@@ -27,7 +29,8 @@ export async function importUsers(source: Source, target: Target): Promise<Peopl
     names: new Set(),
     codes: await affCodes(source),
     accessTokens: new Set(),
-    emails: await keepers(source, (row) => emailOf(row)),
+    emails: await keepers(source, emailOf),
+    mailboxes: await keepers(source, (row) => mailboxOf(emailOf(row))),
     wechat: await keepers(source, (row) => textOf(row, "wechat_id")),
     github: await keepers(source, githubOf),
   };
@@ -117,24 +120,7 @@ function userOf(row: SourceRow, target: Target, taken: Taken): Incoming<"users">
       display_name: textOf(row, "display_name"),
       role: roleOf(row),
       status: statusOf(row),
-      email: kept(emailOf(row), id, taken.emails, () => {
-        tally.remark(
-          "e-mail addresses shared by several accounts stay with the newest enabled one; cleared at",
-          username,
-        );
-      }),
-      github_id: kept(githubOf(row), id, taken.github, () => {
-        tally.remark(
-          "GitHub names shared by several accounts stay with the newest enabled one; cleared at",
-          username,
-        );
-      }),
-      wechat_id: kept(textOf(row, "wechat_id"), id, taken.wechat, () => {
-        tally.remark(
-          "WeChat ids shared by several accounts stay with the newest enabled one; cleared at",
-          username,
-        );
-      }),
+      ...identitiesOf(row, { id, username }, target, taken),
       access_token_hash: accessTokenOf(row, target, taken),
       quota: quota + giftQuota,
       used_quota: usedQuota,
@@ -146,6 +132,39 @@ function userOf(row: SourceRow, target: Target, taken: Taken): Incoming<"users">
       created_at: joinedOf(row) || nowSec,
     },
     openings: [opening],
+  };
+}
+
+/** What proves who somebody is, and belongs to one account only: lost by all but one of those who share it. */
+function identitiesOf(
+  row: SourceRow,
+  { id, username }: { id: number; username: string },
+  { tally }: Target,
+  taken: Taken,
+) {
+  const email = kept(emailOf(row), id, taken.emails, () => {
+    tally.remark(
+      "e-mail addresses shared by several accounts stay with the newest enabled one; cleared at",
+      username,
+    );
+  });
+  return {
+    email,
+    mailbox: kept(mailboxOf(email), id, taken.mailboxes, () => {
+      tally.remark("e-mail addresses that differ from another one only in a tag (+) were kept at", username);
+    }),
+    github_id: kept(githubOf(row), id, taken.github, () => {
+      tally.remark(
+        "GitHub names shared by several accounts stay with the newest enabled one; cleared at",
+        username,
+      );
+    }),
+    wechat_id: kept(textOf(row, "wechat_id"), id, taken.wechat, () => {
+      tally.remark(
+        "WeChat ids shared by several accounts stay with the newest enabled one; cleared at",
+        username,
+      );
+    }),
   };
 }
 

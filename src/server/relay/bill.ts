@@ -77,6 +77,11 @@ export function priceOf(
   throw new Refusal(refusals.priceMissing(model));
 }
 
+/** What is held for an amount: for nothing the least there is, so that free models need some balance, unless none is asked for (reliability M31). */
+export function held({ options }: Pick<BillTools, "options">, amount: bigint): bigint {
+  return amount === 0n && !options.get("FreeAtZeroEnabled") ? 1n : amount;
+}
+
 export class Account {
   protected readonly tools: BillTools;
   protected readonly billed: Billed;
@@ -109,7 +114,7 @@ export class Account {
       requestId,
       userId: caller.userId,
       tokenId: caller.tokenId,
-      amount: this.firstAmount(),
+      amount: held(this.tools, this.firstAmount()),
       modelName: incoming.model,
     });
   }

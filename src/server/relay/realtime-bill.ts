@@ -9,7 +9,7 @@ import { asNumber, type JsonRecord, type TokenUsage } from "#server/upstream/hub
 import type { RealtimeNews } from "#server/upstream/realtime-events.ts";
 import { readUsage } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
-import type { BillTools } from "./bill.ts";
+import { type BillTools, held } from "./bill.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** Who speaks, and with what. */
@@ -92,7 +92,10 @@ export class RealtimeBill {
     const { caller, model } = this.#speaker;
     const { ledger, options, clock } = this.#tools;
     const prompt = Math.max(FIRST_PROMPT, this.#context + this.#said.text + this.#said.audio);
-    const amount = estimate(prompt, FIRST_OUTPUT, this.#price, options.get("PreConsumedQuota"));
+    const amount = held(
+      this.#tools,
+      estimate(prompt, FIRST_OUTPUT, this.#price, options.get("PreConsumedQuota")),
+    );
     const requestId = newRequestId(clock.now());
     const { userId, tokenId } = caller;
     const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: model });

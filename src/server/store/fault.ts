@@ -84,6 +84,14 @@ export function faultKind(error: unknown): StoreFaultKind {
   return LOST_MESSAGE.test(error.message) ? "lost" : "other";
 }
 
+/** Troubles that pass, or that the operator ends: trying again makes sense (reliability F02, F03). */
+const PASSING: ReadonlySet<StoreFaultKind> = new Set(["busy", "full", "lost", "timeout"]);
+
+/** Whether the database cannot do now what it may do later. */
+export function isPassing(error: unknown): boolean {
+  return PASSING.has(faultKind(error));
+}
+
 /** Whether a unique index refused a row: the name, key or id is taken. */
 export function isTaken(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -147,6 +147,11 @@ test("the released migrations are the ones that were released", () => {
         "3392849f636a26086e08574718e6560227aa294e32506fbd7c9a6647ce9fe6a8",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
       ],
+      [
+        "0011-mailboxes",
+        "e6c01916d00e750864cfc0fd9d97857ba59310fb7ad28d6e550c5469f37ac55a",
+        "aee2bbe9dfb555ab17bdf2b5fc1ccbed4f5dbc56b4570353a0c6d418d566aea4",
+      ],
     ]
   `);
 });
@@ -215,6 +220,7 @@ const COLUMNS: ColumnsOf = {
     role: true,
     status: true,
     email: true,
+    mailbox: true,
     github_id: true,
     wechat_id: true,
     access_token_hash: true,

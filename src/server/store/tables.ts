@@ -11,6 +11,8 @@ export interface UsersTable {
   role: number;
   status: number;
   email: string;
+  /** Of `email`, without its tag; "" = none, or one that another account held when this was first counted. */
+  mailbox: Generated<string>;
   /** Numeric GitHub id as text; "" = not bound (reliability A16). */
   github_id: string;
   wechat_id: string;

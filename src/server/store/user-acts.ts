@@ -5,7 +5,7 @@ import { Role, UserStatus } from "#contract/user.ts";
 import type { Db } from "./db.ts";
 import { deleteSessionsOfUser } from "./sessions.ts";
 import { removeTokensOfUser } from "./tokens.ts";
-import type { UserChange } from "./users.ts";
+import { type UserChange, withMailbox } from "./users.ts";
 
 /** A user as somebody saw it when deciding. */
 export interface Seen {
@@ -18,7 +18,7 @@ export interface Seen {
 export async function changeSeenUser(db: Db, seen: Seen, change: UserChange): Promise<boolean> {
   const result = await db
     .updateTable("users")
-    .set(change)
+    .set(withMailbox(change))
     .where("id", "=", seen.id)
     .where("role", "=", seen.role)
     .where("status", "=", seen.status)

@@ -1,19 +1,25 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { type Db, isPostgres } from "./db.ts";
+import { mailboxOf } from "./mailbox.ts";
 import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { UsersTable } from "./tables.ts";
 
-/** A user without what must never travel with the others: password and access token. */
-export type UserRow = Omit<Selectable<UsersTable>, "password" | "access_token_hash">;
+/** A user without what must never travel with the others, password and access token, and without what only the store compares. */
+export type UserRow = Omit<Selectable<UsersTable>, "password" | "access_token_hash" | "mailbox">;
 
 type Balance = "quota" | "used_quota" | "request_count" | "invite_commission_micro";
 
 /** What a new user is made of; the balance starts at 0 and is granted by `money`. */
-export type NewUser = Omit<Insertable<UsersTable>, "id" | Balance>;
+export type NewUser = Omit<Insertable<UsersTable>, "id" | "mailbox" | Balance>;
 
 /** What may be changed here: everything but the balances. */
-export type UserChange = Omit<Updateable<UsersTable>, "id" | Balance>;
+export type UserChange = Omit<Updateable<UsersTable>, "id" | "mailbox" | Balance>;
+
+/** What is written beside an address: whose mailbox it is may belong to one account only. */
+export function withMailbox<Row extends { readonly email?: string | undefined }>(row: Row) {
+  return row.email === undefined ? row : { ...row, mailbox: mailboxOf(row.email) };
+}
 
 const COLUMNS = [
   "id",
@@ -83,6 +89,16 @@ export async function findUserByIdentity(
     .executeTakeFirst();
 }
 
+/** The one who has an address, or another address of the same mailbox; "" is nobody's. */
+export async function findUserByMailbox(db: Db, email: string): Promise<UserRow | undefined> {
+  if (email === "") return undefined;
+  return db
+    .selectFrom("users")
+    .select(COLUMNS)
+    .where((where) => where.or([where("mailbox", "=", mailboxOf(email)), where("email", "=", email)]))
+    .executeTakeFirst();
+}
+
 /** The first enabled user of a role who has an e-mail address. */
 export function findMailableUser(db: Db, role: number, status: number): Promise<UserRow | undefined> {
   return db
@@ -115,7 +131,10 @@ export async function hasExternalLogin(
 
 /** Columns of a user with the values that somebody saw in them when deciding. */
 export type SeenColumns = Partial<
-  Pick<Selectable<UsersTable>, "password" | "status" | "role" | "external_login" | "github_id" | "wechat_id">
+  Pick<
+    Selectable<UsersTable>,
+    "password" | "access_token_hash" | "status" | "role" | "external_login" | "github_id" | "wechat_id"
+  >
 >;
 
 /**
@@ -206,14 +225,22 @@ export async function findRootPassword(db: Db, rootRole: number): Promise<string
 
 /** Returns the id. Throws: an error that `isTaken` recognises when a name, address or code is taken. */
 export async function insertUser(db: Db, user: NewUser): Promise<number> {
-  const row = await db.insertInto("users").values(user).returning("id").executeTakeFirstOrThrow();
+  const row = await db
+    .insertInto("users")
+    .values(withMailbox(user))
+    .returning("id")
+    .executeTakeFirstOrThrow();
   return row.id;
 }
 
 /** Changes anything but balances. Returns whether the user exists. */
 export async function updateUserProfile(db: Db, id: number, change: UserChange): Promise<boolean> {
   if (Object.keys(change).length === 0) return (await findUserById(db, id)) !== undefined;
-  const result = await db.updateTable("users").set(change).where("id", "=", id).executeTakeFirst();
+  const result = await db
+    .updateTable("users")
+    .set(withMailbox(change))
+    .where("id", "=", id)
+    .executeTakeFirst();
   return result.numUpdatedRows === 1n;
 }
 

@@ -139,6 +139,7 @@ function CopyCode({ redemption, onRefused }: CopyCodeProps) {
   return (
     <Button
       size="small"
+      disabled={redemption.key === ""}
       aria-label={`复制兑换码 ${redemption.name} #${redemption.id}`}
       onClick={() => void copy()}
     >

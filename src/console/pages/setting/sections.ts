@@ -196,6 +196,10 @@ const operation: readonly Section[] = [
     fields: [
       { key: "ModelRatio", help: "模型 → 输入价格的倍率。" },
       { key: "FallbackModelRatio", help: "表里没有的模型按此倍率计费；留空则拒绝调用，不会误收费用。" },
+      {
+        key: "FreeAtZeroEnabled",
+        help: "免费指倍率为 0：不扣费，照常计入日志与频率限制；关闭时余额须大于零。",
+      },
     ],
   },
   {

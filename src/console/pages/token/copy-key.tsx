@@ -58,11 +58,21 @@ export function CopyKey({ token, onRefused }: CopyKeyProps) {
   ];
   return (
     <Space.Compact size="small" className="tg-copy-key">
-      <Button size="small" onClick={() => void copy(key)} aria-label={`复制令牌 ${token.name} 的密钥`}>
+      <Button
+        size="small"
+        disabled={token.key === ""}
+        onClick={() => void copy(key)}
+        aria-label={`复制令牌 ${token.name} 的密钥`}
+      >
         复制
       </Button>
       <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
-        <Button size="small" icon={<DownOutlined />} aria-label={`复制令牌 ${token.name} 的其他形式`} />
+        <Button
+          size="small"
+          disabled={token.key === ""}
+          icon={<DownOutlined />}
+          aria-label={`复制令牌 ${token.name} 的其他形式`}
+        />
       </Dropdown>
     </Space.Compact>
   );

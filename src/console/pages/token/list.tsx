@@ -62,7 +62,8 @@ const columns: readonly Column<Token>[] = [
     key: "key",
     title: "密钥",
     width: 150,
-    render: (token) => <code className="tg-code">{maskKey(token.key)}</code>,
+    render: (token) =>
+      token.key === "" ? "暂时无法读取" : <code className="tg-code">{maskKey(token.key)}</code>,
   },
   {
     key: "used_quota",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTestDatabase, engines, seedUser } from "#test/stores.ts";
+import { createTestDatabase, engines, newUser, seedUser } from "#test/stores.ts";
 import { MIGRATIONS } from "./list.ts";
 
 test.each(engines)("addresses that several accounts share stay with one of them on %s", async (engine) => {
@@ -15,7 +15,7 @@ test.each(engines)("addresses that several accounts share stay with one of them 
       { username: "none", email: "", status: 1 },
       { username: "none2", email: "", status: 1 },
     ];
-    for (const person of people) await seedUser(before.db, person);
+    for (const person of people) await before.db.insertInto("users").values(newUser(person)).execute();
     await before.close();
     const after = await database.open();
     const rows = await after.db

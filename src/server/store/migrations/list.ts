@@ -9,6 +9,7 @@ import { survivors } from "./0007-survivors.ts";
 import { traffic } from "./0008-traffic.ts";
 import { logTrail } from "./0009-log-trail.ts";
 import { journal } from "./0010-journal.ts";
+import { mailboxes } from "./0011-mailboxes.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   traffic,
   logTrail,
   journal,
+  mailboxes,
 ];
