@@ -114,6 +114,11 @@ export function openAiError(
 /** The body of a path that is not there, below /api and /v1 (contract 8.5). */
 export function unknownPathError(method: string, path: string): OpenAiErrorBody {
   return {
-    error: { message: `Invalid URL (${method} ${path})`, type: "invalid_request_error", param: "", code: "" },
+    error: {
+      message: `Invalid URL (${method} ${path.slice(0, 200)})`,
+      type: "invalid_request_error",
+      param: "",
+      code: "",
+    },
   };
 }

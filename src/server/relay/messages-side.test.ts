@@ -158,6 +158,36 @@ describe("a stream that is silent", () => {
     expect(answer.stop_reason).toBe("end_turn");
   });
 
+  describe("of an upstream are no answer yet", () => {
+    const pings = [ping, 100, ping, 100, ping];
+    const refusal =
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"no"}}\n\n';
+    const asks = [
+      ["/v1/messages", { model, max_tokens: 5, stream: true, messages }],
+      ["/v1/chat/completions", { model, stream: true, messages }],
+    ] as const;
+
+    it.each(asks)("the next channel is asked after an error: %s", async (path, body) => {
+      await world.setOption("RetryTimes", "1");
+      await world.addChannel({ type: 14, models: model, priority: 5 });
+      await world.addChannel({ type: 14, models: model });
+      world.upstream.script(sse(...pings, refusal), sse(ping, start, ping, end));
+      const response = await world.ask(body, { path });
+      expect(response.status).toBe(200);
+      expect(await response.text()).not.toContain("overloaded");
+      expect(world.upstream.journal).toHaveLength(2);
+    });
+
+    it.each(asks)("nor are any number of them: %s", async (path, body) => {
+      await world.addChannel({ type: 14, models: model });
+      world.upstream.script(sse(...Array.from({ length: 30 }, () => pings).flat()));
+      const { charged, open } = await world.costOf(async () => {
+        expect((await world.ask(body, { path })).status).toBe(504);
+      });
+      expect([charged, open]).toEqual([0, 0]);
+    });
+  });
+
   it("ends in an error event when nothing comes of it, and costs nothing", async () => {
     await world.addChannel({ type: 14, models: model });
     const url = await quickRelay();

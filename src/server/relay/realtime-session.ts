@@ -1,11 +1,12 @@
 // Two sockets of one realtime conversation: messages are copied both ways as they are, with back-pressure; what costs something is booked
 // before the message that says so goes on (reliability M11). Knows no channels and no database.
 import { WebSocket } from "ws";
-import { type RelayFault, redact } from "#server/upstream/fault.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import { type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { maskSecrets } from "#server/upstream/mask.ts";
 import type { Frame, RealtimeLine } from "#server/upstream/realtime.ts";
 import { heardTokens, readEvent, withModel, withoutSecrets } from "#server/upstream/realtime-events.ts";
+import { redact } from "#server/upstream/redact.ts";
 import type { RealtimeBill } from "./realtime-bill.ts";
 import { refusals } from "./refusal.ts";
 import { realtimeError } from "./voices.ts";

@@ -3,8 +3,9 @@
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import { unknownPathError } from "#server/errors.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
-import { type RelayFault, redact } from "#server/upstream/fault.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
+import { redact } from "#server/upstream/redact.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
 import { limitStall, STALL_MS } from "./stall.ts";
 import { type Voice, voices } from "./voices.ts";

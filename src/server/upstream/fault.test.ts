@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { messageOf, redact, retryAfterOf, statusFault } from "./fault.ts";
+import { messageOf, retryAfterOf, statusFault } from "./fault.ts";
+import { redact } from "./redact.ts";
 
 function faultOf(status: number, body: unknown, text = "") {
   return statusFault({ status, body, text, retryAfterMs: 0, secrets: ["sk-very-secret", "api.secret.host"] });

@@ -1,9 +1,8 @@
 // What can go wrong between us and an upstream, born once with everything that later rooms ask of it: may another channel
 // try, whose fault is it, what may the caller be told. The upstream's own words never reach a caller unredacted.
-import { isAddress6 } from "#server/egress/policy.ts";
 import type { EgressFault } from "#server/egress/send.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
-import { unescaped, withoutEscaped } from "./mask.ts";
+import { redact, redactObject } from "./redact.ts";
 
 /** Who a failure counts against: `credential` and `channel` go to the channel's health, `none` to nobody. */
 export type Blame = "none" | "channel" | "credential";
@@ -52,6 +51,19 @@ const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
   retryAfterMs: 0,
 };
 
+const MOST_CHARACTERS = 1_000;
+const MOST_OF_A_NAME = 200;
+/** Of an upstream's further words, as JSON. */
+const MOST_OF_THE_REST = 6_000;
+
+function brief(message: string): string {
+  return message.slice(0, MOST_CHARACTERS);
+}
+
+function named(name: string): string {
+  return name.slice(0, MOST_OF_A_NAME);
+}
+
 /** A fault of the caller or of ours: no channel is to blame and none is tried after it. */
 export function localFault(
   status: number,
@@ -59,7 +71,16 @@ export function localFault(
   publicMessage: string,
   more: Partial<Pick<RelayFault, "type" | "param" | "detail">> = {},
 ): RelayFault {
-  return { ...FAULT, status, code, publicMessage, ...more };
+  const { param = null } = more;
+  // What the caller sent may stand in it.
+  return {
+    ...FAULT,
+    status,
+    code,
+    ...more,
+    publicMessage: brief(publicMessage),
+    param: param && named(param),
+  };
 }
 
 /** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
@@ -144,8 +165,8 @@ export function statusFault(error: UpstreamError): RelayFault {
   const signals = signalsOf(error.body);
   const isAccount = error.status === 400 && signals.some((signal) => ACCOUNT_CODES.has(signal));
   const status = isAccount ? PAYMENT_REQUIRED : error.status;
-  const found = messageOf(error.body) ?? titleOf(error.text) ?? `bad response status code ${status}`;
-  const message = redact(found, secrets);
+  const found = messageOf(error.body) ?? titleOf(error.text) ?? "";
+  const message = redact(found, secrets).trim() || `bad response status code ${status}`;
   const shared: RelayFault = {
     ...FAULT,
     status,
@@ -196,12 +217,20 @@ function blameFor(status: number): Blame {
 /** Type, param and code as the upstream gave them, and whatever else its error object holds. */
 function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<RelayFault> {
   const { message: _, type, param, code, ...rest } = object;
+  const extra = Object.keys(rest).length > 0 ? shortObject(rest, secrets) : undefined;
+  const nameIn = (text: string) => named(redact(text, secrets));
   return {
-    type: typeof type === "string" ? redact(type, secrets) : "upstream_error",
-    param: typeof param === "string" ? redact(param, secrets) : null,
-    code: typeof code === "string" ? redact(code, secrets) : typeof code === "number" ? code : null,
-    ...(Object.keys(rest).length > 0 && { extra: redactObject(rest, secrets) }),
+    type: typeof type === "string" ? nameIn(type) : "upstream_error",
+    param: typeof param === "string" ? nameIn(param) : null,
+    code: typeof code === "string" ? nameIn(code) : typeof code === "number" ? code : null,
+    ...(extra && { extra }),
   };
+}
+
+/** An object without secrets; undefined = it is too long to be told (reliability P02). */
+function shortObject(object: JsonRecord, secrets: readonly string[]): JsonRecord | undefined {
+  const clean = redactObject(object, secrets);
+  return JSON.stringify(clean).length > MOST_OF_THE_REST ? undefined : clean;
 }
 
 /** An error reply in the client's own format: what the caller may see of it stays word for word. */
@@ -209,9 +238,8 @@ export function nativeFault(error: UpstreamError): RelayFault {
   const fault = statusFault(error);
   const body = asObject(error.body);
   const isShown = !CREDENTIAL.has(error.status) && fault.status === error.status;
-  return isShown && body?.["error"] !== undefined
-    ? { ...fault, verbatim: redactObject(body, error.secrets) }
-    : fault;
+  const verbatim = isShown && body?.["error"] !== undefined ? shortObject(body, error.secrets) : undefined;
+  return verbatim === undefined ? fault : { ...fault, verbatim };
 }
 
 /** An error that a dialect found in an answer, whatever status that came with. */
@@ -240,8 +268,8 @@ export function unmappableFault(what: string, reason: string): RelayFault {
     status: 400,
     code: "unsupported_parameter",
     type: "invalid_request_error",
-    param: what,
-    publicMessage: `${what}：${reason}`,
+    param: named(what),
+    publicMessage: brief(`${what}：${reason}`),
     retry: true,
   };
 }
@@ -316,48 +344,6 @@ function signalsOf(body: unknown): string[] {
 function titleOf(text: string): string | undefined {
   const title = /<title[^>]*>([^<]{1,200})/i.exec(text)?.[1]?.trim();
   return title === "" ? undefined : title;
-}
-
-const MAX_WORDS = 2_000;
-/** What an address of version 6 looks like, and a time or a name of C++ too. */
-const COLONS = /(?<![\w:.])[0-9a-f]{0,4}:[0-9a-f:]{1,37}(?![\w:])/gi;
-
-/** Characters of JSON that may stand for one: backslashes, `u` and four digits. */
-const LONGEST_ESCAPE = 13;
-
-/** Takes keys, account ids, hosts and addresses out of a text (reliability R18, R19). Cut to 2,000 characters. */
-export function redact(text: string, secrets: readonly string[]): string {
-  // What the cut would leave of a secret that lies across it is gone before it.
-  let clean = text.slice(0, MAX_WORDS + LONGEST_ESCAPE * Math.max(0, ...secrets.map(({ length }) => length)));
-  const mayHideOne = clean.includes("\\");
-  for (const secret of secrets) {
-    if (secret.length < 4) continue;
-    clean = clean.replaceAll(secret, "***");
-    if (mayHideOne) clean = withoutEscaped(clean, unescaped(secret), () => "***");
-  }
-  return clean
-    .slice(0, MAX_WORDS)
-    .replace(/\b(sk|ap|fk|sb|gsk|rk|pk|ak|key|fastgpt)-[-\w*.]{6,}/gi, "***")
-    .replace(/\bAIza[-\w]{10,}/g, "***")
-    .replace(/\b(org|proj|user)-[A-Za-z0-9]{6,}/g, "***")
-    .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "***")
-    .replace(COLONS, (found) => (isAddress6(found) && /\d/.test(found) ? "***" : found));
-}
-
-/** The same for every text in an object, the names of its properties among them. */
-export function redactObject(value: JsonRecord, secrets: readonly string[]): Record<string, unknown> {
-  const parts = Object.entries(value).map(([name, item]) => [
-    redact(name, secrets),
-    redactValue(item, secrets),
-  ]);
-  return Object.fromEntries(parts);
-}
-
-function redactValue(value: unknown, secrets: readonly string[]): unknown {
-  if (typeof value === "string") return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets));
-  const object = asObject(value);
-  return object === undefined ? value : redactObject(object, secrets);
 }
 
 /** The unit of Retry-After is seconds; a date counts from now. 0 = absent or unreadable; at most an hour. */

@@ -66,7 +66,7 @@ describe("a key in JSON's escapes", () => {
 
   it("costs little to look for among backslashes", () => {
     const [key = ""] = KEYS;
-    for (const noise of ["\\".repeat(2_000_000), "\\u005c".repeat(400_000), "\\u0073k-".repeat(300_000)]) {
+    for (const noise of ["\\".repeat(400_000), "\\u005c".repeat(80_000), "\\u0073k-".repeat(60_000)]) {
       const began = performance.now();
       const text = `\\u00${noise}${key.replace("0", "\\u0030")}`;
       expect(maskSecrets(Buffer.from(text), KEYS.map(canaryOf)).toString()).not.toContain("canary");

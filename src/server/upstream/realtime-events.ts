@@ -1,7 +1,8 @@
 // Reads the events of a realtime conversation as far as they cost something (providers 17.4), and changes the two kinds that cannot pass
 // as they are: errors that name what is not the client's, and settings that name a model. Pure.
-import { redactObject } from "./fault.ts";
+
 import { asObject, asText, type JsonRecord, readJson } from "./hub.ts";
+import { redactObject } from "./redact.ts";
 
 /** What an event means for the bill. */
 export type RealtimeNews =

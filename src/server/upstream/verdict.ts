@@ -5,6 +5,7 @@ import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wire
 import { asObject, type JsonRecord } from "./hub.ts";
 import { failedFinish } from "./hub-chat-reply.ts";
 import { wholeObject } from "./json.ts";
+import type { SseEvent } from "./sse.ts";
 
 /** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that matter. */
 const PARSE_LIMIT_BYTES = 64 * 1024;
@@ -79,6 +80,20 @@ export function judgeReply(reply: JsonRecord | undefined, context: ReplyContext)
   if (substance !== undefined && !Array.isArray(reply[substance]))
     return unreadableFault(`no ${substance}`, 200);
   return undefined;
+}
+
+/** The longest sign of life is shorter. */
+const PING_BYTES = 200;
+const PINGS: ReadonlySet<unknown> = new Set(["ping", "keepalive"]);
+
+/** Counts the events of an answer. Signs of life before the first are none: another channel may still be tried (reliability R08). */
+export function countEvent(before: number, event: SseEvent): number {
+  return before === 0 && isPing(event) ? 0 : before + 1;
+}
+
+function isPing({ data, dataStart, dataEnd }: SseEvent): boolean {
+  if (dataEnd - dataStart > PING_BYTES) return false;
+  return PINGS.has(parseObject(data.subarray(dataStart, dataEnd))?.["type"]);
 }
 
 /** An error that came with status 200, whole or as one stream event; undefined = none. */

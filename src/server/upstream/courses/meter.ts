@@ -6,7 +6,7 @@ import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { DONE_EVENT, dataText, fieldOf, isDone, renderEvent, type SseEvent } from "#server/upstream/sse.ts";
 import { ReplyTap, Seen } from "#server/upstream/tap.ts";
 import { findUsage } from "#server/upstream/usage.ts";
-import { errorIn200, parseObject, type ReplyContext } from "#server/upstream/verdict.ts";
+import { countEvent, errorIn200, parseObject, type ReplyContext } from "#server/upstream/verdict.ts";
 import type { EventAction, Meter } from "./course.ts";
 import { tidied } from "./tidy.ts";
 
@@ -45,7 +45,7 @@ export class StreamMeter implements Meter {
       this.isFinished = true;
       return "done";
     }
-    this.events += 1;
+    this.events = countEvent(this.events, event);
     const seen = this.tap.scan(data, dataStart, dataEnd);
     if ((seen & Seen.finish) !== 0) this.isFinished = true;
     if ((seen & (Seen.usage | Seen.error)) === 0 && !this.#isCurious) return "pass";

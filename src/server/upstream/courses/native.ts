@@ -13,7 +13,7 @@ import {
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { SseEvent } from "#server/upstream/sse.ts";
 import { type KeyTable, keyTable, ReplyTap, Seen } from "#server/upstream/tap.ts";
-import { parseObject } from "#server/upstream/verdict.ts";
+import { countEvent, parseObject } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, Meter, Whole } from "./course.ts";
 import { EventCourse } from "./events.ts";
 
@@ -109,7 +109,7 @@ class NativeMeter implements Meter {
     const { data, dataStart, dataEnd } = event;
     const { format, isArray } = this.#options;
     if (dataStart < 0 || dataStart === dataEnd) return isArray ? "drop" : "pass";
-    this.events += 1;
+    this.events = countEvent(this.events, event);
     const seen = this.tap.scan(data, dataStart, dataEnd);
     const isCurious = (seen & (Seen.usage | Seen.finish | Seen.error)) !== 0;
     if (!isCurious && dataEnd - dataStart > format.shortBytes) return this.#next(event);

@@ -21,7 +21,7 @@ import { AwsReader } from "#server/upstream/frames-aws.ts";
 import { asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
 import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/sse.ts";
-import { parseObject } from "#server/upstream/verdict.ts";
+import { countEvent, parseObject } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
 import { type CustomTools, customTools } from "./custom-tools.ts";
 
@@ -201,7 +201,7 @@ class TranslatingMeter implements Meter {
 
   take(event: SseEvent): EventAction {
     if (event.dataStart < 0) return "drop";
-    this.events += 1;
+    this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
     if (isError(found)) return wireFault(found, this.#translation.secrets);
     if (found.length === 0) return "drop";
