@@ -95,8 +95,8 @@ async function perform(plan: Plan, { config, say, clock = systemClock }: ImportT
     const target = { secrets, tally, nowSec: clock.seconds(), store };
     await withOptions(target, store, clock, (options) => copy(plan, target, { options, say }));
     await resetSequences(store);
-    tally.after = await readSums(store.db);
-    const mismatches = await audit(store.db);
+    tally.after = await readSums(store.patient);
+    const mismatches = await audit(store.patient);
     await saveOption(store.db, IMPORT_DONE, String(clock.seconds()));
     await saveOption(store.db, IMPORT_UNFINISHED, "");
     const books =

@@ -11,6 +11,7 @@ import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
 import { jobs, startJobs } from "./jobs.ts";
 import { logRetention } from "./log-retention.ts";
+import { optimize } from "./optimize.ts";
 import { fullAudit, reconcile } from "./reconcile.ts";
 
 const MINUTE_MS = 60_000;
@@ -75,11 +76,10 @@ describe.each(databases)("jobs on $name", (database) => {
   test("the table of jobs follows the configuration", () => {
     const on = (change: Partial<Context["config"]>) =>
       jobs.filter((job) => job.periodMs({ ...app.ctx.config, ...change }) > 0).map((job) => job.name);
-    expect(on({ logRetentionSec: 0, channelTestFrequencyMs: 0 })).toEqual([
-      "reconcile",
-      "full-audit",
-      "signups",
-    ]);
+    const always = ["reconcile", "full-audit", "signups"];
+    const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
+    expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(always);
+    expect(on({ ...off, databaseUrl: undefined })).toEqual([...always, "optimize"]);
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("channel-tests");
     expect(on({ logRetentionSec: 1, channelTestFrequencyMs: 1 })).toContain("log-retention");
   });
@@ -118,6 +118,15 @@ describe.each(databases)("jobs on $name", (database) => {
     await sql`UPDATE audit SET target = 'b' WHERE id = 2`.execute(ctx.db);
     expect(await fullAudit.run(ctx)).toBe("books agree, trail of 3 acts whole");
     notify.mockRestore();
+  });
+
+  test.runIf(database.name === "SQLite")("what SQLite knows of its tables is renewed", async () => {
+    const { ctx } = app;
+    const known = async () =>
+      (await sql`SELECT name FROM sqlite_schema WHERE name = 'sqlite_stat1'`.execute(ctx.db)).rows.length;
+    expect(await known()).toBe(0);
+    expect(await optimize.run(ctx)).toBe("statistics renewed");
+    expect(await known()).toBe(1);
   });
 
   test("old entries about calls and tests go, everything else stays", async () => {

@@ -7,6 +7,7 @@ import type { Migration } from "./migrations/migration.ts";
 import { createReadiness, writeProbe } from "./ready.ts";
 import { createSqliteKysely, openSqliteFiles } from "./sqlite.ts";
 import type { OnEarly } from "./sqlite-thread.ts";
+import { SqliteVisitor } from "./sqlite-visitor.ts";
 import type { Tables } from "./tables.ts";
 
 export type Db = Kysely<Tables>;
@@ -15,7 +16,7 @@ const PROBE_PROGRAM = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
-  /** The same database for what may read a whole table while nobody waits: on PostgreSQL its statements have no limit of time. */
+  /** The same database for what reads whole tables, and takes as long as it needs: nobody else waits for it (reliability D04). */
   readonly patient: Db;
   /** Whether the database can be written to at this moment (for /readyz). Never throws. */
   ready(): Promise<boolean>;
@@ -75,6 +76,7 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
     await db.destroy();
     throw error;
   }
+  const visitor = new SqliteVisitor(files.file);
   const loaded = new Map<string, Promise<void>>();
   const runProgram: SqliteStore["runProgram"] = async (module, input, onEarly) => {
     const loading = loaded.get(module.href) ?? files.writer.load(module.href);
@@ -84,12 +86,15 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   };
   return {
     db,
-    patient: db,
+    patient: createSqliteKysely({ ...files, reader: visitor }),
     dialect: "sqlite",
     runProgram,
     beforeNextUse: (work) => files.chores.leave(work),
     ready: createReadiness(() => runProgram(PROBE_PROGRAM, undefined)),
-    close: () => db.destroy(),
+    async close() {
+      await visitor.close();
+      await db.destroy();
+    },
   };
 }
 
@@ -98,12 +103,12 @@ async function openPostgres(
   { beforeMigration, migrations }: StoreOptions,
 ): Promise<PostgresStore> {
   // Loaded when it is used: with SQLite its driver would only take memory.
-  const { createClient, createPostgresKysely } = await import("./postgres.ts");
-  const db = createPostgresKysely(url, false);
-  const patient = createPostgresKysely(url, true);
+  const { createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
+  const pools = [openPool(url, false), openPool(url, true)] as const;
+  const [db, patient] = [createPostgresKysely(pools[0]), createPostgresKysely(pools[1])];
+  // Kysely would not end a pool that nobody has used.
   const close = async () => {
-    await patient.destroy();
-    await db.destroy();
+    await Promise.all(pools.map((pool) => pool.end()));
   };
   try {
     await migrate({ db: patient, dialect: "postgres", beforeMigration, migrations });

@@ -1,8 +1,9 @@
 // Connections of the pool that break in somebody's hands, between two statements: the next one is told, and the process lives
-// (reliability F05). An error that nobody listens to fails this file.
+// (reliability F05); statements that take too long (D04). An error that nobody listens to fails this file.
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { createTestDatabase } from "#test/stores.ts";
+import { faultKind } from "./fault.ts";
 
 test("a connection that breaks within a transaction fails what comes next, and nothing else", async () => {
   const database = await createTestDatabase("postgres");
@@ -15,6 +16,25 @@ test("a connection that breaks within a transaction fails what comes next, and n
   });
   await expect(broken).rejects.toThrow();
   expect((await sql<{ one: number }>`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
+  await close();
+  await database.drop();
+});
+
+test("a slow statement is ended after five seconds, but not one that nobody waits for", async () => {
+  const database = await createTestDatabase("postgres");
+  const { db, patient, close } = await database.open();
+  const startMs = performance.now();
+  const slow = sql`SELECT pg_sleep(8)`;
+  const [ended, whole] = await Promise.all([
+    slow.execute(db).then(
+      () => undefined,
+      (error: unknown) => ({ kind: faultKind(error), tookMs: performance.now() - startMs }),
+    ),
+    slow.execute(patient).then(() => performance.now() - startMs),
+  ]);
+  expect(ended?.kind).toBe("timeout");
+  expect(ended?.tookMs).toBeLessThan(7_500);
+  expect(whole).toBeGreaterThan(7_900);
   await close();
   await database.drop();
 });

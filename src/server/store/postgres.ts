@@ -56,9 +56,12 @@ function connectionSettings(databaseUrl: string, statementMs: number): pg.Client
   };
 }
 
-/** A pool; connections that break while idle are replaced, and whoever uses one learns it from the query. */
-function openPool(databaseUrl: string, statementMs: number): pg.Pool {
-  const settings = connectionSettings(databaseUrl, statementMs);
+/**
+ * A pool; connections that break while idle are replaced, and whoever uses one learns it from the query. `isPatient` = its statements may
+ * take as long as they need.
+ */
+export function openPool(databaseUrl: string, isPatient: boolean): pg.Pool {
+  const settings = connectionSettings(databaseUrl, isPatient ? 0 : STATEMENT_TIMEOUT_MS);
   const pool = new pg.Pool({ ...settings, max: POOL_SIZE, idleTimeoutMillis: IDLE_MS });
   pool.on("error", () => undefined);
   // One that breaks while it is used tells its query; it also emits an error, which would end the process if nobody listened.
@@ -85,9 +88,7 @@ async function take(pool: pg.Pool): Promise<PostgresPoolClient> {
   };
 }
 
-/** A pool behind Kysely. `isPatient` = its statements may take as long as they need. */
-export function createPostgresKysely(databaseUrl: string, isPatient: boolean): Kysely<Tables> {
-  const pool = openPool(databaseUrl, isPatient ? 0 : STATEMENT_TIMEOUT_MS);
+export function createPostgresKysely(pool: pg.Pool): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: new PostgresDialect({
       pool: { connect: () => take(pool), end: () => pool.end(), options: pool.options },

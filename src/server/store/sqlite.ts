@@ -29,7 +29,7 @@ const WAITING_AT_MOST = 1_000;
 
 export interface SqliteFiles {
   readonly writer: SqliteThread;
-  readonly reader: SqliteThread;
+  readonly reader: Pick<SqliteThread, "query" | "close">;
   readonly gate: Gate;
   readonly chores: Chores;
   /** The file existed before: what is in it is worth a copy before a migration. */
