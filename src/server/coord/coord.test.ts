@@ -113,6 +113,21 @@ describe.each(engines)("coord for %s", (engine) => {
     expect(await count()).toBe(false);
   });
 
+  test("a burst of one key lets the questions of others through, and ends early once it is refused", async () => {
+    let counted = 0;
+    const burst = Array.from({ length: 1_000 }, async () => {
+      await here.count("who asks most", HOUR_MS, 100_000);
+      counted += 1;
+    });
+    await Promise.all([here.count("who asks once", HOUR_MS, 10), here.hold("who asks once", 10)]);
+    if (engine === "postgres") expect(counted).toBeLessThan(200);
+    await Promise.all(burst);
+    const places = await Promise.all(Array.from({ length: 1_000 }, () => here.hold("who asks most", 100)));
+    expect(places.filter((leave) => leave !== undefined)).toHaveLength(100);
+    for (const leave of places) leave?.();
+    await expect.poll(() => there.hold("who asks most", 1)).toBeDefined();
+  });
+
   test("nobody waits longer because the clock was set, by an hour back or forth", async () => {
     const clock = fakeClock();
     const node = await openCoord({ store, clock, node: "steps", onError: (error) => errors.push(error) });

@@ -3,6 +3,7 @@
 import { sql } from "kysely";
 import type { Clock } from "#server/clock.ts";
 import type { Db } from "#server/store/db.ts";
+import { Lines } from "./lines.ts";
 
 /** After so long without a sign of life a place is free again. */
 export const LEASE_MS = 30_000;
@@ -20,6 +21,10 @@ export interface PlacesDeps {
 export class Places {
   readonly #deps: PlacesDeps;
   readonly #held = new Set<string>();
+  readonly #lines = new Lines<(() => void) | undefined>((leave) => leave === undefined);
+  /** Given back, but not in the database yet. */
+  #left: string[] = [];
+  #isLeaving = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(deps: PlacesDeps) {
@@ -28,13 +33,8 @@ export class Places {
   }
 
   /** Takes one of the places of a key. Returns the way to give it back; undefined = none is free. */
-  async take(key: string, limit: number): Promise<(() => void) | undefined> {
-    for (let turn = 0; turn < MAX_TRIES; turn += 1) {
-      const { isFull, taken } = await this.#try(key, limit);
-      if (taken !== undefined) return this.#hold(taken);
-      if (isFull) return undefined;
-    }
-    return undefined;
+  take(key: string, limit: number): Promise<(() => void) | undefined> {
+    return this.#lines.ask(`${limit} ${key}`, () => this.#take(key, limit));
   }
 
   /** Says that this process lives. */
@@ -48,6 +48,15 @@ export class Places {
 
   close(): void {
     clearInterval(this.#timer);
+  }
+
+  async #take(key: string, limit: number): Promise<(() => void) | undefined> {
+    for (let turn = 0; turn < MAX_TRIES; turn += 1) {
+      const { isFull, taken } = await this.#try(key, limit);
+      if (taken !== undefined) return this.#hold(taken);
+      if (isFull) return undefined;
+    }
+    return undefined;
   }
 
   async #try(key: string, limit: number): Promise<{ isFull: boolean; taken: string | undefined }> {
@@ -76,8 +85,20 @@ export class Places {
     this.#held.add(place);
     return () => {
       if (!this.#held.delete(place)) return;
-      const { db, onError } = this.#deps;
-      sql`DELETE FROM coord_marks WHERE key = ${place}`.execute(db).catch(onError);
+      this.#left.push(place);
+      if (!this.#isLeaving) void this.#leave();
     };
+  }
+
+  /** Of many calls that end at once the places are given back together. */
+  async #leave(): Promise<void> {
+    this.#isLeaving = true;
+    while (this.#left.length > 0) {
+      const keys = this.#left;
+      this.#left = [];
+      const { db, onError } = this.#deps;
+      await sql`DELETE FROM coord_marks WHERE key = ANY(${keys})`.execute(db).catch(onError);
+    }
+    this.#isLeaving = false;
   }
 }

@@ -5,6 +5,7 @@ import type { Client } from "pg";
 import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
+import { Lines } from "./lines.ts";
 import { GCRA_SLACK_MS } from "./marks.ts";
 import { Places } from "./places.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -41,6 +42,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   await session.connect();
   const timer = setInterval(() => void sweep(deps).catch(onError), SWEEP_MS).unref();
   const locked = new Set<string>();
+  const counts = new Lines<Counted>(({ allowed }) => !allowed);
   const places = new Places({ db: deps.store.db, clock: deps.clock, onError });
   return {
     async publish(topic, payload) {
@@ -62,7 +64,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     count: (key, windowMs, limit) =>
       limit <= 0
         ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
-        : count(deps, key, { windowMs, limit }),
+        : counts.ask(`${limit} ${key}`, () => count(deps, key, { windowMs, limit })),
     uncount: (key, windowMs, limit) =>
       limit <= 0 ? Promise.resolve() : uncount(deps, key, { windowMs, limit }),
     hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : places.take(key, limit)),

@@ -78,8 +78,13 @@ test("calls at once count together, and room on one node is room on the other", 
   await limit("UserConcurrency", 4);
   const key = await newcomer("at-once");
   const before = upstream.journal.length;
-  const answers = Array.from({ length: 12 }, (_, index) => ask(index % 2, key));
-  await expect.poll(() => upstream.journal.length - before, PATIENCE).toBe(4);
+  let answered = 0;
+  const answers = Array.from({ length: 12 }, async (_, index) => {
+    const answer = await ask(index % 2, key);
+    answered += 1;
+    return answer;
+  });
+  await expect.poll(() => [upstream.journal.length - before, answered], PATIENCE).toEqual([4, 8]);
   expect(await errorOf(await ask(1, key))).toMatchObject({ status: 429, code: "concurrency_limit_exceeded" });
   opened.resolve();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);

@@ -44,6 +44,7 @@ test.each([
   ["Connection terminated unexpectedly", "lost"],
   ["Client has encountered a connection error and is not queryable", "lost"],
   ["Query read timeout", "lost"],
+  ["timeout exceeded when trying to connect", "busy"],
   ["Cannot read properties of undefined", "other"],
 ])("%s without a code is %s", (message, kind) => {
   expect(faultKind(new Error(message))).toBe(kind);

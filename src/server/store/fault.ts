@@ -76,11 +76,15 @@ function postgresKind(code: string): StoreFaultKind {
 /** pg reports some lost connections without a code. */
 const LOST_MESSAGE = /connection (terminated|ended|error)|not queryable|timeout expired|read timeout/i;
 
+/** Nothing was asked of the database: all connections are in use, or none can be made. */
+const NO_CONNECTION = "timeout exceeded when trying to connect";
+
 /** The kind of anything that a query threw. */
 export function faultKind(error: unknown): StoreFaultKind {
   if (error instanceof StoreError) return error.kind;
   if (!(error instanceof Error)) return "other";
   if ("code" in error && typeof error.code === "string") return postgresKind(error.code);
+  if (error.message === NO_CONNECTION) return "busy";
   return LOST_MESSAGE.test(error.message) ? "lost" : "other";
 }
 
