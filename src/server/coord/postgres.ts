@@ -6,7 +6,7 @@ import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
 import { GCRA_SLACK_MS } from "./marks.ts";
-import { Places } from "./places.ts";
+import { IS_NO_PLACE, Places, sweepPlaces } from "./places.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
@@ -39,7 +39,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   await session.connect();
   const timer = setInterval(() => void sweep(deps).catch(onError), SWEEP_MS).unref();
   const locked = new Set<string>();
-  const places = new Places({ db: deps.store.db, clock: deps.clock, onError });
+  const places = new Places({ db: deps.store.db, onError });
   return {
     async publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -149,7 +149,8 @@ async function remember({ store, clock }: PostgresCoordDeps, key: string, ttlMs:
 }
 
 async function sweep({ store, clock }: PostgresCoordDeps): Promise<void> {
-  await sql`DELETE FROM coord_marks WHERE until_ms < ${clock.now()}`.execute(store.db);
+  await sql`DELETE FROM coord_marks WHERE ${IS_NO_PLACE} AND until_ms < ${clock.now()}`.execute(store.db);
+  await sweepPlaces(store.db);
 }
 
 interface SessionEvents {
