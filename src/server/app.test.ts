@@ -72,14 +72,26 @@ it("answers probes at once, and knows the relay's paths from the console's", asy
   }
 });
 
-it("lets pages show what the operator named by plain http, and nothing else that is not TLS", async () => {
+it("lets pages frame the sites that the operator named and show pictures of any, by plain http where it is named", async () => {
   const policyOf = async () =>
     (await fetch(`http://127.0.0.1:${port}/`)).headers.get("content-security-policy");
-  expect(await policyOf()).toMatch(/img-src 'self' https: data:;.* frame-src 'self' https:;/);
+  expect(await policyOf()).toMatch(/img-src 'self' https: data:;.* frame-src 'self';/);
   await app.ctx.options.set("Logo", "http://pictures.example/logo.png");
   await app.ctx.options.set("DocsLink", "http://docs.example:8080/a");
+  await app.ctx.options.set("ChatLink", "https://chat.example/?a=1#/b");
+  await app.ctx.options.set("About", " https://chat.example/about ");
+  // Whatever else stands in an address never becomes a rule.
+  await app.ctx.options.set("HomePageContent", "https://evil.example;sandbox");
   expect(await policyOf()).toMatch(
-    /img-src 'self' https: data: http:\/\/pictures.example;.* frame-src 'self' https: http:\/\/docs.example:8080;/,
+    /img-src 'self' https: data: http:\/\/pictures.example;.* frame-src 'self' https:\/\/chat.example http:\/\/docs.example:8080;/,
+  );
+  expect(await policyOf()).not.toContain("evil");
+  await app.ctx.options.set("HomePageContent", "# Text with https://other.example/ in it");
+  await app.ctx.options.set("TurnstileCheckEnabled", "true");
+  const policy = await policyOf();
+  await app.ctx.options.set("TurnstileCheckEnabled", "false");
+  expect(policy).toMatch(
+    /frame-src 'self' https:\/\/challenges.cloudflare.com https:\/\/chat.example http:\/\/docs.example:8080;/,
   );
 });
 

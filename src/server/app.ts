@@ -212,7 +212,7 @@ const TRUSTED_TYPES = ["require-trusted-types-for 'script'", "trusted-types defa
 
 /**
  * Headers of the console (reliability H03, H09). Styles may be inline because antd writes them at run time; scripts may
- * not. Frames may show what the operator linked to.
+ * not. Frames may show the sites that the operator linked to, and no others.
  */
 function consoleHeaders(ctx: Context): Record<string, string> {
   const turnstile = ctx.options.get("TurnstileCheckEnabled") ? " https://challenges.cloudflare.com" : "";
@@ -221,10 +221,10 @@ function consoleHeaders(ctx: Context): Record<string, string> {
     "default-src 'self'",
     `script-src 'self'${turnstile}`,
     "style-src 'self' 'unsafe-inline'",
-    `img-src 'self' https: data:${plainOrigins(ctx, IMAGES)}`,
+    `img-src 'self' https: data:${namedOrigins(ctx, IMAGES, "http:")}`,
     "font-src 'self' data:",
     `connect-src 'self'${releases}`,
-    `frame-src 'self' https:${plainOrigins(ctx, FRAMES)}`,
+    `frame-src 'self'${turnstile}${namedOrigins(ctx, FRAMES)}`,
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
@@ -243,14 +243,20 @@ function consoleHeaders(ctx: Context): Record<string, string> {
 const FRAMES = ["ChatLink", "PricingLink", "DocsLink", "CheapLink", "About", "HomePageContent"] as const;
 const IMAGES = ["Logo", "WeChatAccountQRCodeImageURL"] as const;
 
-/** The plain http addresses among what the operator named; https is allowed without. */
-function plainOrigins(
+/** A host as browsers write it; others could end a rule of the policy. */
+const ORIGIN = /^https?:\/\/[\w.:[\]-]+$/;
+
+/** The sites among what the operator named, all or those of one protocol, each with a space before it. */
+function namedOrigins(
   { options }: Context,
   keys: readonly (typeof FRAMES | typeof IMAGES)[number][],
+  protocol?: "http:",
 ): string {
-  const links = keys.map((key) => options.get(key));
-  const origins = links
-    .filter((link) => /^http:\/\/\S+$/.test(link) && URL.canParse(link))
-    .map((link) => new URL(link).origin);
-  return origins.map((origin) => ` ${origin}`).join("");
+  const origins = new Set<string>();
+  for (const link of keys.map((key) => options.get(key).trim())) {
+    if (!/^https?:\/\/\S+$/.test(link) || !URL.canParse(link)) continue;
+    const url = new URL(link);
+    if (ORIGIN.test(url.origin) && (protocol ?? url.protocol) === url.protocol) origins.add(` ${url.origin}`);
+  }
+  return [...origins].join("");
 }

@@ -63,6 +63,25 @@ describe("framed pages", () => {
     await context.close();
   });
 
+  it("are of named sites only, also of one that was named after the page was loaded", async () => {
+    const { page, context } = await visit("root");
+    await page.route("https://*.example/**", (route) =>
+      route.fulfill({ contentType: "text/html", body: `<a href="https://elsewhere.example/">on</a>` }),
+    );
+    await page.goto("/setting?tab=operation");
+    await page.getByLabel("聊天页面链接").fill("https://late.example/chat");
+    await page.getByRole("button", { name: "保存通用设置" }).click();
+    await page.getByText("操作成功完成").first().waitFor();
+    await page.getByRole("link", { name: "聊天", exact: true }).click();
+    const link = page.frameLocator("iframe.tg-frame").getByRole("link", { name: "on" });
+    await link.waitFor();
+    const refused = page.waitForEvent("console", (message) => message.text().includes("frame-src"));
+    await link.click();
+    await refused;
+    expect(new URL(page.url()).pathname).toBe("/chat");
+    await context.close();
+  });
+
   it("of home and about have no storage of any origin at all", async () => {
     const { page, context } = await visit();
     await page.route("https://framed.example/**", (route) =>

@@ -1,4 +1,5 @@
 // A page of somebody else inside ours (reliability H02): it can neither read what is ours nor lead the visitor away.
+import { useLayoutEffect } from "react";
 import "./frame.css";
 
 /** What a framed page may do. Never: navigate the window around it. */
@@ -17,7 +18,29 @@ export interface FrameProps {
   readonly isApp?: boolean;
 }
 
+const RENEWED = "frame_renewed";
+
+/**
+ * The policy of the loaded page names the sites it may frame (reliability H03): one that the operator has named since then needs the
+ * page anew, once.
+ */
+function useFreshPolicy(address: string): void {
+  // Before the frame can be refused.
+  useLayoutEffect(() => {
+    const { href } = new URL(address, window.location.href);
+    const renew = ({ effectiveDirective, blockedURI }: SecurityPolicyViolationEvent) => {
+      const isOurs = effectiveDirective === "frame-src" && !isForeign(blockedURI, href);
+      if (!isOurs || sessionStorage.getItem(RENEWED) === href) return;
+      sessionStorage.setItem(RENEWED, href);
+      window.location.reload();
+    };
+    document.addEventListener("securitypolicyviolation", renew);
+    return () => document.removeEventListener("securitypolicyviolation", renew);
+  }, [address]);
+}
+
 export function Frame({ title, address, isApp = false }: FrameProps) {
+  useFreshPolicy(address);
   const keepsStorage = isApp && isForeign(address, window.location.href);
   return (
     <iframe

@@ -2,8 +2,9 @@
 import { Role, UserStatus } from "#contract/user.ts";
 import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import type { Db } from "#server/store/db.ts";
+import { mailboxOf } from "#server/store/mailbox.ts";
 import { findAffOwner } from "#server/store/partners.ts";
-import type { SignupRow } from "#server/store/signups.ts";
+import { noteWelcomed, type SignupRow } from "#server/store/signups.ts";
 import { insertUser } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { ensureAffCode } from "./aff-code.ts";
@@ -23,7 +24,7 @@ export interface NewAccount {
 /** Checks made in the transaction of the insert; false = undo. */
 export type Condition = (tx: Db) => Promise<boolean>;
 
-export type AccountTools = Pick<Tools, "db" | "clock" | "ledger" | "options" | "events">;
+export type AccountTools = Pick<Tools, "db" | "clock" | "secrets" | "ledger" | "options" | "events">;
 
 /**
  * Makes the account and returns its id; undefined when the condition said no. Throws: an error that `isTaken` recognises when
@@ -55,10 +56,19 @@ export async function createAccount(
       inviter_id: inviterId,
       created_at: tools.clock.seconds(),
     });
-    return promiseSignup(tools, tx, { userId, inviterId });
+    const isFirst = await noteWelcomed(tx, identityHashes(tools, account));
+    return promiseSignup(tools, tx, { userId, inviterId, isFirst });
   });
   if (promise) await welcome(tools, promise);
   return promise?.user_id;
+}
+
+/** What proves who owns an account: of a deleted one the hashes stay, so that coming again brings no second gift (reliability M25). */
+function identityHashes({ secrets }: AccountTools, { email, githubId, wechatId }: NewAccount): string[] {
+  const identities = Object.entries({ email: mailboxOf(email), github_id: githubId, wechat_id: wechatId });
+  return identities
+    .filter(([, value]) => value !== "")
+    .map(([identity, value]) => secrets.hash(`welcomed ${identity} ${value}`));
 }
 
 /** What a registration brings (contract 3.3). What fails here is made up for: the promise by a job, the code when it is asked for. */

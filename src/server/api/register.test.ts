@@ -162,6 +162,31 @@ describe.each(databases)("registration on $name", (database) => {
       );
     });
 
+    test("an account that is deleted and made anew with the same mailbox brings no second gift to anybody", async () => {
+      await setOptions({
+        EmailVerificationEnabled: "true",
+        QuotaForNewUser: "100",
+        QuotaForInvitee: "20",
+        QuotaForInviter: "3",
+      });
+      const inviter = await seedUser(app.ctx, "inviter2");
+      const join = async (name: string, email: string) => {
+        const code = await codeFor(visit(app), email);
+        const body = { ...draft(email, code, name), aff_code: "INVITER2" };
+        expect(await register(visit(app), body)).toMatchObject({ success: true });
+        const session = await app.login(name, password);
+        return { session, quota: (await app.call(session, "GET", "/api/user/self")).data.quota };
+      };
+      const first = await join("comes1", "comes@example.com");
+      expect(first.quota).toBe(120);
+      expect((await app.call(first.session, "DELETE", "/api/user/self?username=comes1")).success).toBe(true);
+      clock.advance(31_000);
+      expect((await join("comes2", "comes+again@example.com")).quota).toBe(0);
+      expect((await join("comes3", "other.comes@example.com")).quota).toBe(120);
+      await setOptions({ QuotaForNewUser: "0", QuotaForInvitee: "0", QuotaForInviter: "0" });
+      expect((await app.call(inviter.who, "GET", "/api/user/self")).data.quota).toBe(500_006);
+    });
+
     test("the letter names the system, the code and how long it is good", async () => {
       await codeFor(visit(app), "reader@example.com").catch(() => "");
       const letter = smtp.letters.find(({ to }) => to.includes("reader@example.com"));

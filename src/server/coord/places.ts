@@ -1,7 +1,6 @@
 // Places that several processes share: each is a row with a lease, so that one who dies gives them back. Never more are taken
-// than there are.
+// than there are. Time is the database's: processes whose clocks differ would free each other's places.
 import { sql } from "kysely";
-import type { Clock } from "#server/clock.ts";
 import type { Db } from "#server/store/db.ts";
 import { Lines } from "./lines.ts";
 
@@ -13,9 +12,21 @@ const MAX_TRIES = 10;
 
 export interface PlacesDeps {
   readonly db: Db;
-  readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
+
+/** Unit: ms since 1970, as numbers of JavaScript are. */
+const NOW = sql`(extract(epoch FROM statement_timestamp()) * 1000)::double precision`;
+/** What the keys of places begin with. */
+const HEAD = "place:";
+
+/** Removes places whose lease has run out. */
+export async function sweepPlaces(db: Db): Promise<void> {
+  await sql`DELETE FROM coord_marks WHERE key LIKE ${`${HEAD}%`} AND until_ms <= ${NOW}`.execute(db);
+}
+
+/** Whether a mark is no place, so that its time is that of the process which set it. */
+export const IS_NO_PLACE = sql`key NOT LIKE ${`${HEAD}%`}`;
 
 /** The places that this process holds. */
 export class Places {
@@ -40,8 +51,8 @@ export class Places {
   /** Says that this process lives. */
   async renew(): Promise<void> {
     if (this.#held.size === 0) return;
-    const untilMs = this.#deps.clock.now() + LEASE_MS;
-    await sql`UPDATE coord_marks SET until_ms = ${untilMs} WHERE key = ANY(${[...this.#held]})`.execute(
+    const held = [...this.#held];
+    await sql`UPDATE coord_marks SET until_ms = ${NOW} + ${LEASE_MS} WHERE key = ANY(${held})`.execute(
       this.#deps.db,
     );
   }
@@ -60,20 +71,19 @@ export class Places {
   }
 
   async #try(key: string, limit: number): Promise<{ isFull: boolean; taken: string | undefined }> {
-    const nowMs = this.#deps.clock.now();
     // Whoever looks from different ends seldom meets. One row per place that is taken, so that looking is cheap.
     const first = Math.floor(Math.random() * limit);
     const { rows } = await sql<{ free: string | null; taken: string | null }>`
       WITH free AS MATERIALIZED (
         SELECT place.key FROM (
-          SELECT ${`place:${key}:`} || ((${first}::bigint + generate_series(0, ${limit}::bigint - 1)) % ${limit}::bigint) AS key
+          SELECT ${`${HEAD}${key}:`} || ((${first}::bigint + generate_series(0, ${limit}::bigint - 1)) % ${limit}::bigint) AS key
         ) AS place
-        WHERE NOT EXISTS (SELECT FROM coord_marks AS mark WHERE mark.key = place.key AND mark.until_ms > ${nowMs})
+        WHERE NOT EXISTS (SELECT FROM coord_marks AS mark WHERE mark.key = place.key AND mark.until_ms > ${NOW})
         LIMIT 1
       ), taken AS (
         INSERT INTO coord_marks AS mark (key, until_ms)
-        SELECT key, ${nowMs + LEASE_MS}::double precision FROM free
-        ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${nowMs}
+        SELECT key, ${NOW} + ${LEASE_MS} FROM free
+        ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${NOW}
         RETURNING key
       )
       SELECT (SELECT key FROM free) AS free, (SELECT key FROM taken) AS taken`.execute(this.#deps.db);

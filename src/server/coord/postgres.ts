@@ -7,7 +7,7 @@ import type { PostgresStore } from "#server/store/db.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
 import { Lines } from "./lines.ts";
 import { GCRA_SLACK_MS } from "./marks.ts";
-import { Places } from "./places.ts";
+import { IS_NO_PLACE, Places, sweepPlaces } from "./places.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
@@ -43,7 +43,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   const timer = setInterval(() => void sweep(deps).catch(onError), SWEEP_MS).unref();
   const locked = new Set<string>();
   const counts = new Lines<Counted>(({ allowed }) => !allowed);
-  const places = new Places({ db: deps.store.db, clock: deps.clock, onError });
+  const places = new Places({ db: deps.store.db, onError });
   return {
     async publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -153,7 +153,8 @@ async function remember({ store, clock }: PostgresCoordDeps, key: string, ttlMs:
 }
 
 async function sweep({ store, clock }: PostgresCoordDeps): Promise<void> {
-  await sql`DELETE FROM coord_marks WHERE until_ms < ${clock.now()}`.execute(store.db);
+  await sql`DELETE FROM coord_marks WHERE ${IS_NO_PLACE} AND until_ms < ${clock.now()}`.execute(store.db);
+  await sweepPlaces(store.db);
 }
 
 interface SessionEvents {

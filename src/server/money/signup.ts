@@ -22,19 +22,19 @@ const PAGE = 500;
 
 /**
  * Promises a new account its gifts, in the transaction `tx` that inserts it: the quota for new users, and with an inviter the
- * gifts for both. `inviterId` 0 = nobody. The amounts are those of the options now.
+ * gifts for both. `inviterId` 0 = nobody. The amounts are those of the options now; 0 for somebody who had them before.
  */
 export async function promiseSignup(
   { options }: Pick<SignupParts, "options">,
   tx: Db,
-  { userId, inviterId }: { userId: number; inviterId: number },
+  { userId, inviterId, isFirst = true }: { userId: number; inviterId: number; isFirst?: boolean },
 ): Promise<SignupRow> {
   const promise = {
     user_id: userId,
     inviter_id: inviterId,
-    for_new_user: options.get("QuotaForNewUser"),
-    for_invitee: options.get("QuotaForInvitee"),
-    for_inviter: options.get("QuotaForInviter"),
+    for_new_user: isFirst ? options.get("QuotaForNewUser") : 0,
+    for_invitee: isFirst ? options.get("QuotaForInvitee") : 0,
+    for_inviter: isFirst ? options.get("QuotaForInviter") : 0,
   };
   await insertSignup(tx, promise);
   return promise;

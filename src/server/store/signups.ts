@@ -14,6 +14,17 @@ export async function removeSignup(db: Db, userId: number): Promise<void> {
   await db.deleteFrom("signups").where("user_id", "=", userId).execute();
 }
 
+/** Notes who gets the gifts of a registration, in the transaction that makes the account. Returns whether none of them had any before. */
+export async function noteWelcomed(tx: Db, identityHashes: readonly string[]): Promise<boolean> {
+  if (identityHashes.length === 0) return true;
+  const result = await tx
+    .insertInto("welcomed")
+    .values(identityHashes.map((identity_hash) => ({ identity_hash })))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === BigInt(identityHashes.length);
+}
+
 /** The oldest promises, after a user id; 0 = from the first. */
 export function listSignups(db: Db, after: number, limit: number): Promise<SignupRow[]> {
   return db

@@ -335,6 +335,12 @@ export interface SignupsTable {
   for_inviter: number;
 }
 
+/** What proved who somebody was that a registration brought gifts to; stays when the account is deleted (reliability M25). */
+export interface WelcomedTable {
+  /** Keyed hash of a mailbox, a GitHub id or a WeChat id. */
+  identity_hash: string;
+}
+
 export interface Tables {
   users: UsersTable;
   sessions: SessionsTable;
@@ -358,4 +364,5 @@ export interface Tables {
   ledger_sums_head: LedgerSumsHeadTable;
   openings: OpeningsTable;
   signups: SignupsTable;
+  welcomed: WelcomedTable;
 }

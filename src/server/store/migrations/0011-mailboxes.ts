@@ -1,7 +1,8 @@
-// One account for each mailbox: addresses that differ in a tag behind the name count as one (reliability M25, store/mailbox.ts).
+// One account for each mailbox: addresses that differ in a tag behind the name count as one (reliability M25, store/mailbox.ts). And who
+// had the gifts of a registration, known by hash: an account that is deleted and made anew brings no second ones.
 import type { Migration } from "./migration.ts";
 
-function statements(position: "instr" | "strpos"): string[] {
+function statements({ position, bare }: { position: "instr" | "strpos"; bare: string }): string[] {
   const at = (sign: string) => `${position}(email, '${sign}')`;
   return [
     // The default is for accounts without an address and for nodes that still run the program before this one.
@@ -13,11 +14,12 @@ function statements(position: "instr" | "strpos"): string[] {
       SELECT id, row_number() OVER (PARTITION BY mailbox ORDER BY status, id) AS place FROM users WHERE mailbox <> ''
       ) AS holders WHERE place > 1)`,
     "CREATE UNIQUE INDEX users_mailbox ON users (mailbox) WHERE mailbox <> ''",
+    `CREATE TABLE welcomed (identity_hash text PRIMARY KEY)${bare}`,
   ];
 }
 
 export const mailboxes: Migration = {
   name: "0011-mailboxes",
-  sqlite: statements("instr"),
-  postgres: statements("strpos"),
+  sqlite: statements({ position: "instr", bare: " STRICT, WITHOUT ROWID" }),
+  postgres: statements({ position: "strpos", bare: "" }),
 };
