@@ -35,7 +35,7 @@ export function openClient(
     events,
     closed,
     async until(type, count = 1) {
-      for (let tries = 0; tries < 200; tries += 1) {
+      for (let tries = 0; tries < 1_000; tries += 1) {
         if (events.filter((event) => event.type === type).length >= count) return;
         await sleep(10);
       }

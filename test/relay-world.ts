@@ -61,8 +61,10 @@ export async function errorOf(response: Response): Promise<ErrorSeen> {
 class World {
   #ctx: Context | undefined;
   #upstream: FakeUpstream | undefined;
-  /** Where the relay listens. */
+  /** Where the relay listens. Its patience is that of production: a loaded machine answers late. */
   url = "";
+  /** Where one listens that soon gives up who is silent. */
+  hastyUrl = "";
   userId = 0;
   /** What the process does with the relay when it ends. */
   stopRelay: () => Promise<void> = () => Promise.resolve();
@@ -152,9 +154,9 @@ class World {
     return { quota: user.quota, open: open.length, log: logs[0], logs: logs.length };
   }
 
-  /** The money once nothing is set aside any more, or after two seconds. */
+  /** The money once nothing is set aside any more, or after ten seconds. */
   async #settled() {
-    for (let tries = 0; tries < 100 && (await this.money()).open > 0; tries += 1) await sleep(20);
+    for (let tries = 0; tries < 500 && (await this.money()).open > 0; tries += 1) await sleep(20);
     // Read again: the balance of that look was older than its reservations.
     return this.money();
   }
@@ -192,7 +194,6 @@ export function createRelayWorld(): World {
     const upstream = await createFakeUpstream();
     closers.push(() => upstream.close());
     world.fill(app.ctx, upstream);
-    const limits = { firstByteMs: 400, idleMs: 400, totalMs: 600 };
     world.serve = async (relay) => {
       const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
       closers.push(() => {
@@ -201,9 +202,12 @@ export function createRelayWorld(): World {
       });
       return listening(server);
     };
-    const relay = createRelay(app.ctx, limits, undefined, { pingMs: 150, idleMs: 700 });
+    const relay = createRelay(app.ctx);
     world.stopRelay = () => relay.cut();
     world.url = await world.serve(relay);
+    const limits = { firstByteMs: 1_000, idleMs: 1_000, totalMs: 1_500 };
+    const times = { pingMs: 500, idleMs: 1_500 };
+    world.hastyUrl = await world.serve(createRelay(app.ctx, limits, undefined, times));
     world.userId = (await seedUser(app.ctx, "caller")).id;
     const quota = { delta: 10n ** 12n };
     await app.ctx.ledger.adjust({ userId: world.userId, kind: "grant", quota, actorId: 1, reason: "test" });

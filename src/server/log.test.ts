@@ -69,10 +69,13 @@ test.each([
   "0123456789abcdef",
 ])("a long text of %j takes a moment only", (part) => {
   const text = part.repeat(16_384 / part.length);
-  redactText(text);
-  const startMs = performance.now();
-  redactText(`${text}!`);
-  expect(performance.now() - startMs).toBeLessThan(100);
+  // The quickest of some turns: what else the machine does is in the others.
+  const turnsMs = Array.from({ length: 5 }, (_, turn) => {
+    const startMs = performance.now();
+    redactText(`${text}${turn}`);
+    return performance.now() - startMs;
+  });
+  expect(Math.min(...turnsMs)).toBeLessThan(100);
 });
 
 test("lines are handed on together, in order and whole: when there are many, soon, or at once when asked", () => {

@@ -118,6 +118,8 @@ it(`keeps the books exact through ${rounds} kills in the middle of streams`, {
     const server = await startServer(dir.path);
     const calls = Array.from({ length: 12 }, () => stream(server.url));
     await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 800));
+    // On a machine so slow that none has ended yet, one does.
+    if (round === rounds - 1 && completed === 0) await Promise.any(calls);
     await server.kill("SIGKILL");
     completed += (await Promise.all(calls)).filter(Boolean).length;
 

@@ -117,13 +117,13 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect(answers.filter(({ message }) => message === "已有测试任务在执行")).toHaveLength(19);
     await vi.waitFor(
       async () => expect((await call("/api/channel/test?scope=disabled")).success).toBe(true),
-      5_000,
+      10_000,
     );
     expect(upstream.journal).toHaveLength(1);
   });
 
   test.each(["", "all", "disabled"])("scope %j is known", async (scope) => {
-    await vi.waitFor(async () => expect((await call(`/api/channel/test?scope=${scope}`)).success).toBe(true));
+    await expect.poll(async () => (await call(`/api/channel/test?scope=${scope}`)).success).toBe(true);
   });
   test.each(["enabled", "ALL", "0", "all,disabled"])("scope %j is refused", async (scope) => {
     await add();
@@ -326,7 +326,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
       expect(await call("/api/channel/update_balance/")).toMatchObject({ success: true, data: null });
       await vi.waitFor(async () => {
         for (const id of asked) expect((await row(id)).balance).toBe(5);
-      });
+      }, 10_000);
       for (const id of left) expect((await row(id)).balance).toBe(0);
     });
   });

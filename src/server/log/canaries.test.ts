@@ -55,12 +55,23 @@ test("forgets whom nobody has named for longest when it is full, and only them",
   expect([found(902), found(900), found(5)]).toEqual([true, false, false]);
 });
 
-test("thousands of secrets cost a text of a thousand characters less than a millisecond", () => {
-  const canaries = new Canaries(20_000);
-  for (let index = 0; index < 20_000; index += 1) canaries.add(`${index * 7_919}-${LONG}-${index}`);
+/** The quickest of 100 turns: what else the machine does is in the others. */
+function quickestMs(work: () => unknown): number {
+  const turn = () => {
+    const startMs = performance.now();
+    work();
+    return performance.now() - startMs;
+  };
+  return Math.min(...Array.from({ length: 100 }, turn));
+}
+
+test("thousands of secrets cost a text of a thousand characters less than a millisecond, and hardly more than one", () => {
   const text = "an ordinary sentence of an error ".repeat(30);
-  canaries.find(text);
-  const startMs = performance.now();
-  for (let round = 0; round < 100; round += 1) canaries.find(text);
-  expect((performance.now() - startMs) / 100).toBeLessThan(1);
+  const [one, all] = [1, 20_000].map((count) => {
+    const canaries = new Canaries(20_000);
+    for (let index = 0; index < count; index += 1) canaries.add(`${index * 7_919}-${LONG}-${index}`);
+    return quickestMs(() => canaries.find(text));
+  });
+  expect(all).toBeLessThan(1);
+  expect(all).toBeLessThan(20 * (one ?? 0));
 });

@@ -41,7 +41,7 @@ test("what arrives together is one transaction, what arrives meanwhile is the ne
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
   );
   const first = [groups.submit(call("a")), groups.submit(call("b"))];
-  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  await expect.poll(() => batches).toHaveLength(1);
   const later = ["c", "d", "e"].map((id) => groups.submit(call(id)));
   release();
   await Promise.all([...first, ...later]);
@@ -93,7 +93,7 @@ test("what may wait does so beside a running group too, but not for the end", as
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
   );
   const first = groups.submit(call("a"));
-  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  await expect.poll(() => batches).toHaveLength(1);
   const patient = groups.submit(call("b"), { mayWait: true });
   release();
   await first;
@@ -109,7 +109,7 @@ test("what was to wait and went with others before its time leaves nothing behin
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
   );
   const first = groups.submit(call("a"));
-  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  await expect.poll(() => batches).toHaveLength(1);
   const others = [groups.submit(call("b"), { mayWait: true }), groups.submit(call("c"))];
   release();
   await Promise.all([first, ...others]);
@@ -197,7 +197,7 @@ test("what failed goes before what came later", async () => {
       : undefined,
   );
   const first = groups.submit(call("a"));
-  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  await expect.poll(() => batches).toHaveLength(1);
   const later = groups.submit(call("b"));
   fails();
   await Promise.all([first, later]);
@@ -209,7 +209,7 @@ test("takes no more callers than can wait while it fails", async () => {
   let isBroken = true;
   const { groups, batches, givenUp } = scripted(() => (isBroken ? fail("busy") : undefined));
   const waiting = Array.from({ length: 1_600 }, (_, index) => groups.submit(call(String(index))));
-  await vi.waitFor(() => expect(batches.length).toBeGreaterThan(0));
+  await expect.poll(() => batches.length).toBeGreaterThan(0);
   await expect(groups.submit(call("too many"))).rejects.toThrow("does not keep up");
   isBroken = false;
   await vi.advanceTimersByTimeAsync(1_000);
@@ -228,7 +228,7 @@ test("gives up after some tries, but not on what is owed", async () => {
   const advance = vi.waitFor(async () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(batches.length).toBeGreaterThan(10);
-  });
+  }, 10_000);
   await advance;
   expect(await outcome).toMatchObject({ kind: "busy" });
   expect(await owed).toMatchObject({ kind: "busy" });
@@ -265,7 +265,7 @@ test.each(["busy", "lost", "full"] as const)(
     await vi.waitFor(async () => {
       await vi.advanceTimersByTimeAsync(1_000);
       expect(batches.length).toBeGreaterThan(20);
-    });
+    }, 10_000);
     expect(heard).not.toHaveBeenCalled();
     isBroken = false;
     await vi.advanceTimersByTimeAsync(1_000);
@@ -291,7 +291,7 @@ test("a full disk refuses at once, and what is owed is booked when there is spac
   const owed = groups.submit(call("b", "release"), { isOwed: true });
   await expect(refused).rejects.toMatchObject({ kind: "full" });
   await expect(owed).rejects.toMatchObject({ kind: "full" });
-  await vi.waitFor(() => expect(batches).toEqual([["a", "b"], ["b"]]));
+  await expect.poll(() => batches).toEqual([["a", "b"], ["b"]]);
 });
 
 test("one operation that cannot be stored does not stop the others", async () => {
@@ -324,7 +324,7 @@ test("takes no more callers than can wait while the database is stuck, but every
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
   );
   const first = groups.submit(call("first"));
-  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  await expect.poll(() => batches).toHaveLength(1);
   const waiting = Array.from({ length: 1_000 }, (_, index) => groups.submit(call(String(index))));
   waiting.push(groups.submit(call("one more while it is quick")));
   clock.advance(1_001);

@@ -61,11 +61,11 @@ test("a checkpoint that is lost is told, and the next one is tried", async () =>
   const { ledger, errors, end } = await scripted(() => (answers.shift() ?? (() => Promise.resolve([])))());
   await ledger.reserve(order);
   ledger.checkpoint("r", seen);
-  await vi.waitFor(() => expect(errors.splice(0)).toMatchObject([{ kind: "full" }]));
+  await expect.poll(() => errors.splice(0)).toMatchObject([{ kind: "full" }]);
   ledger.checkpoint("r", { ...seen, charge: -1n });
-  await vi.waitFor(() => expect(errors.splice(0)).toMatchObject([{ name: "RangeError" }]));
+  await expect.poll(() => errors.splice(0)).toMatchObject([{ name: "RangeError" }]);
   ledger.checkpoint("r", seen);
-  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  await expect.poll(() => answers).toHaveLength(1);
   await ledger.release("r");
   await end();
 });
@@ -80,7 +80,7 @@ test.each(["timeout", "broken", "other"] as const)(
       return [{ kind: "release" }];
     });
     await expect(ledger.reserve(order)).rejects.toMatchObject({ kind });
-    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await expect.poll(() => asked).toHaveLength(2);
     expect(asked[1]).toEqual({ kind: "release", requestId: "r", userId: 1, tokenId: 0 });
     await end();
     expect(errors).toEqual([]);
@@ -90,7 +90,7 @@ test.each(["timeout", "broken", "other"] as const)(
 test("what cannot be taken back is told", async () => {
   const { ledger, errors, end } = await scripted(() => Promise.reject(new StoreError("other", "no")));
   await expect(ledger.reserve(order)).rejects.toThrow("no");
-  await vi.waitFor(() => expect(errors).toMatchObject([{ kind: "other" }]));
+  await expect.poll(() => errors).toMatchObject([{ kind: "other" }]);
   // Nothing else that is given up is taken back.
   await expect(ledger.grantSignup(gifts)).rejects.toThrow("no");
   await end();
@@ -130,6 +130,6 @@ test("a lease that cannot be renewed is told", async () => {
   await store.db.schema.alterTable("nodes").renameTo("nodes_away").execute();
   vi.advanceTimersByTime(20_000);
   vi.useRealTimers();
-  await vi.waitFor(() => expect(errors).toHaveLength(1));
+  await expect.poll(() => errors).toHaveLength(1);
   await end();
 });

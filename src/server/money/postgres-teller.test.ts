@@ -262,7 +262,7 @@ test("a node whose lock stays free is declared dead although its lease runs; one
       closed += (await ledger.recover()).closed;
       expect(closed).toBe(1);
     },
-    { timeout: 6_000, interval: 300 },
+    { timeout: 10_000, interval: 300 },
   );
   const left = await direct.db.selectFrom("nodes").select("node").orderBy("node").execute();
   expect(left.map((row) => row.node)).toEqual(expect.arrayContaining(["cut", "older"]));
@@ -287,11 +287,9 @@ test("a node whose lease ran out is declared dead; one that lives is left alone"
   await sql`DELETE FROM nodes WHERE node = 'renewing'`.execute(direct.db);
   vi.advanceTimersByTime(20_000);
   vi.useRealTimers();
-  await vi.waitFor(async () =>
-    expect(
-      await direct.db.selectFrom("nodes").select("node").where("node", "=", "renewing").execute(),
-    ).toHaveLength(1),
-  );
+  await expect
+    .poll(() => direct.db.selectFrom("nodes").select("node").where("node", "=", "renewing").execute())
+    .toHaveLength(1);
   await renewing.close();
   await alive.close();
   expect(

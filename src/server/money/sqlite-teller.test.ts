@@ -1,7 +1,7 @@
 // What others see of the bank on SQLite, where calls are noted before they reach the tables.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import type { SqliteStore, Store } from "#server/store/db.ts";
 import { createTestDatabase, seedAccount, type TestDatabase } from "#test/stores.ts";
@@ -100,7 +100,7 @@ test("another program that reads the file sees a call a second later, though nob
   const file = elsewhere();
   const stored = () => file.prepare("SELECT used_quota FROM users WHERE id = ?").get(account.userId);
   expect(stored()).toEqual({ used_quota: 0 });
-  await vi.waitFor(() => expect(stored()).toEqual({ used_quota: 5 }), { timeout: 3_000 });
+  await expect.poll(() => stored()).toEqual({ used_quota: 5 });
   file.close();
 });
 
@@ -108,7 +108,7 @@ test("when calls cannot reach the tables somebody is told, and they do when that
   const file = elsewhere();
   file.exec("CREATE TRIGGER t BEFORE UPDATE ON users BEGIN SELECT RAISE(ABORT, 'not now'); END");
   await call(5n);
-  await vi.waitFor(() => expect(errors).toHaveLength(1), { timeout: 3_000 });
+  await expect.poll(() => errors).toHaveLength(1);
   expect(errors).toMatchObject([{ kind: "constraint", message: "not now" }]);
   expect(await used()).toBe(0);
   file.exec("DROP TRIGGER t");

@@ -9,7 +9,7 @@ import { seedToken, seedUser } from "#test/seed.ts";
 const MASTER_KEY = "one master key for both nodes of the test";
 
 /** On a busy machine. */
-const PATIENCE = { timeout: 5_000 };
+const PATIENCE = { timeout: 10_000 };
 
 let database: PostgresDatabase;
 let upstream: FakeUpstream;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
   const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
   await first().call(asRoot, "POST", "/api/channel/", draft);
-  await vi.waitFor(() => expect(apps[1]?.ctx.candidates.find("default", "gpt-4")).toHaveLength(1), 5_000);
+  await vi.waitFor(() => expect(apps[1]?.ctx.candidates.find("default", "gpt-4")).toHaveLength(1), PATIENCE);
 });
 afterAll(async () => {
   for (const app of apps) await app.close();

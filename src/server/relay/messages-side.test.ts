@@ -50,7 +50,8 @@ describe("a count of tokens", () => {
       silence,
     ]) {
       world.upstream.script(step);
-      expect(await sdk().messages.countTokens({ model, messages })).toEqual(own);
+      const url = step === silence ? world.hastyUrl : world.url;
+      expect(await sdk(url).messages.countTokens({ model, messages })).toEqual(own);
     }
   });
 

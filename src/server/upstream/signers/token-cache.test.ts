@@ -1,6 +1,6 @@
 // Promises of exchanged credentials: one exchange however many wait, renewal ahead of the end, refusals and failures as faults.
 import { generateKeyPairSync, verify } from "node:crypto";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createEgress } from "#server/egress/dispatcher.ts";
 import { type Heard, type HttpEmulator, type Reply, startHttpEmulator } from "#test/http-emulator.ts";
@@ -80,7 +80,7 @@ describe("Baidu's access token", () => {
     clock.advance(2_592_000_000 - HOUR_MS + 1);
     const results = await Promise.all(Array.from({ length: 100 }, () => baidu()));
     expect(new Set(results.map(tokenOf))).toEqual(new Set(["token-1"]));
-    await vi.waitFor(async () => expect(tokenOf(await baidu())).toBe("token-2"));
+    await expect.poll(async () => tokenOf(await baidu())).toBe("token-2");
     expect(provider.heard.length).toBe(2);
   });
 
@@ -89,7 +89,7 @@ describe("Baidu's access token", () => {
     clock.advance(2_592_000_000 - HOUR_MS + 1);
     reply = () => ({ status: 503, json: {} });
     expect(tokenOf(await baidu())).toBe("token-1");
-    await vi.waitFor(() => expect(provider.heard.length).toBe(2));
+    await expect.poll(() => provider.heard.length).toBe(2);
     expect(tokenOf(await baidu())).toBe("token-1");
     clock.advance(HOUR_MS);
     expect(await baidu()).toMatchObject({ kind: "fault", status: 503, blame: "channel" });
@@ -251,7 +251,7 @@ describe("Google's access token", () => {
     expect(provider.heard.length).toBe(1);
     clock.advance(1);
     await vertex(account());
-    await vi.waitFor(() => expect(provider.heard.length).toBe(2));
+    await expect.poll(() => provider.heard.length).toBe(2);
   });
 });
 
