@@ -43,10 +43,9 @@ const answers: Script = (talk) => {
   });
 };
 
-function open(opening: Opening = {}): RealtimeClient {
-  const { query = `?model=${model}`, headers, protocols = [], base = world.url } = opening;
-  const url = `${base.replace("http", "ws")}/v1/realtime${query}`;
-  const client = openClient(url, protocols, headers ?? { authorization: `Bearer sk-${world.token.key}` });
+function open({ query = `?model=${model}`, base = world.url, ...more }: Opening = {}): RealtimeClient {
+  const { headers = { authorization: `Bearer sk-${world.token.key}` }, protocols = [] } = more;
+  const client = openClient(`${base.replace("http", "ws")}/v1/realtime${query}`, protocols, headers);
   clients.push(client);
   return client;
 }
