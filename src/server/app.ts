@@ -15,9 +15,10 @@ import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles } from "#server/app/console-files.ts";
 import { EarlyAnswer, holdBody } from "#server/app/early-answer.ts";
+import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
-import { asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";
 import { refusals } from "#server/relay/refusal.ts";
 import { createRelay } from "#server/relay/relay.ts";
@@ -60,30 +61,36 @@ export function createApp(ctx: Context): App {
   const serveSite = getRequestListener((request, env) => site.fetch(request, env), {
     overrideGlobalObjects: false,
   });
+  const listen: RequestListener = (req, res) => {
+    if (isDraining) res.setHeader("Connection", "close");
+    holdBody(req);
+    if (RELAY_PATH.test(req.url ?? "")) {
+      if (!pressure.shedsCalls()) relay(req, res);
+      else {
+        ctx.events.rateLimited({ limit: "overload_calls", address: "" });
+        relay.turnAway(req, res, refusals.overloaded());
+      }
+      return;
+    }
+    if (pressure.shedsGuests() && isGuest(req)) {
+      ctx.events.rateLimited({ limit: "overload_guests", address: "" });
+      turnAway(ctx, res, faults.overloaded());
+      return;
+    }
+    const seat = open.add(res);
+    res.once("close", () => open.remove(seat));
+    limitBodyTime(req, res);
+    limitStall(res, STALL_MS);
+    void serveSite(req, res);
+  };
   return {
-    listener(req, res) {
-      if (isDraining) res.setHeader("Connection", "close");
-      holdBody(req);
-      if (RELAY_PATH.test(req.url ?? "")) {
-        if (!pressure.shedsCalls()) relay(req, res);
-        else {
-          ctx.events.rateLimited({ limit: "overload_calls", address: "" });
-          relay.turnAway(req, res, refusals.overloaded());
-        }
-        return;
-      }
-      if (pressure.shedsGuests() && isGuest(req)) {
-        turnAway(ctx, res);
-        return;
-      }
-      const seat = open.add(res);
-      res.once("close", () => open.remove(seat));
-      limitBodyTime(req, res);
-      limitStall(res, STALL_MS);
-      void serveSite(req, res);
-    },
+    listener: clearOnly(listen, (req, res) => {
+      if (RELAY_PATH.test(req.url ?? "")) relay.turnAway(req, res, refusals.ambiguous());
+      else turnAway(ctx, res, faults.ambiguous());
+    }),
     upgrade(req, socket, head) {
-      if (isDraining) relay.decline(socket, refusals.serverStopping());
+      if (isAmbiguous(req)) relay.decline(socket, refusals.ambiguous());
+      else if (isDraining) relay.decline(socket, refusals.serverStopping());
       else if (pressure.shedsCalls()) {
         ctx.events.rateLimited({ limit: "overload_calls", address: "" });
         relay.decline(socket, refusals.overloaded());
@@ -131,17 +138,15 @@ function isGuest({ url, headers }: IncomingMessage): boolean {
   return headers.authorization === undefined && !/(^|[ -])session=/.test(headers.cookie ?? "");
 }
 
-/** There is no room: a guest is told when to come again, and the connection ends. */
-function turnAway(ctx: Context, res: ServerResponse): void {
-  const error = faults.overloaded();
+/** Answers whom nobody else listens to, and when to come again if that helps; the connection ends. */
+function turnAway(ctx: Context, res: ServerResponse, error: AppError): void {
   const body = JSON.stringify(renderEnvelope(error));
-  ctx.events.rateLimited({ limit: "overload_guests", address: "" });
   res.shouldKeepAlive = false;
   res.writeHead(error.status, {
     ...BASE_HEADERS,
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": Buffer.byteLength(body),
-    "Retry-After": String(error.retryAfterSec ?? 1),
+    ...(error.retryAfterSec !== undefined && { "Retry-After": String(error.retryAfterSec) }),
     "X-Oneapi-Request-Id": newRequestId(ctx.clock.now()),
   });
   res.end(body);

@@ -40,6 +40,8 @@ export const faults = {
     failure("invalid", 200, publicMessage, detail),
   /** A body that is not JSON where the family answers 400 (contract 1.2). */
   undecodable: () => failure("undecodable", 400, "请求参数有误", "body is not JSON"),
+  /** A head that can be read in two ways (reliability R17). */
+  ambiguous: () => failure("ambiguous_request", 400, "请求头有歧义"),
   notFound: (publicMessage = "找不到该记录") => failure("not_found", 200, publicMessage),
   notSignedIn: () => failure("not_signed_in", 401, "请先登录后再操作"),
   accessTokenUnknown: () => failure("access_token_unknown", 200, "访问凭证无效"),

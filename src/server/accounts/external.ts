@@ -13,7 +13,7 @@ import {
   updateUserProfile,
 } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
-import type { Actor } from "./actors.ts";
+import { type Actor, type Entry, holdEntry } from "./actors.ts";
 import { type AccountTools, createAccount } from "./new-account.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -130,19 +130,22 @@ async function trySignUp(
   }
 }
 
-/** Gives an account the identity of a person. Throws: a refusal when it belongs to somebody else. */
+/** Gives an account the identity of a person. Throws: a refusal when it belongs to somebody else; 401 when the caller's way in has ended. */
 export async function bindPerson(
   tools: ExternalTools,
   person: Pick<Person, "identity" | "id">,
-  who: { actor: Actor; sessionId: string | undefined },
+  entry: Entry & { readonly actor: Actor },
 ): Promise<void> {
-  const { actor } = who;
+  const { actor, session } = entry;
   const isSuper = actor.role >= Role.root;
-  if (isSuper) await refuseStale(tools, who);
+  if (isSuper) await refuseStale(tools, { actor, sessionId: session.id });
   try {
-    await updateUserProfile(tools.db, actor.id, {
-      [person.identity]: person.id,
-      external_login: isSuper ? 1 : 0,
+    await tools.db.transaction().execute(async (tx) => {
+      if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
+      await updateUserProfile(tx, actor.id, {
+        [person.identity]: person.id,
+        external_login: isSuper ? 1 : 0,
+      });
     });
   } catch (error) {
     throw isTaken(error) ? faults.refused("该第三方账号已绑定其他用户") : error;

@@ -5,6 +5,7 @@ import { randomDigits } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
 import { findUserByMailbox, updateUserProfile } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
+import { type Entry, holdEntry } from "./actors.ts";
 import { type CodeRef, issueCode, redeemCode, tryCode } from "./codes.ts";
 import { codeLetter } from "./letters.ts";
 import { limitMail } from "./mail-limits.ts";
@@ -53,16 +54,21 @@ function refuseDomain({ options }: VerificationTools, email: string): void {
   if (!isAllowed) throw faults.refused("该邮箱域名不在允许范围内");
 }
 
-/** Gives an account the address that a code proves. Throws: refusals for a wrong code and an address of somebody else. */
+/**
+ * Gives the caller's account the address that a code proves. Throws: refusals for a wrong code and an address of somebody else; 401 when
+ * the caller's way in has ended.
+ */
 export async function bindEmail(
   tools: VerificationTools,
-  request: { userId: number; email: string; code: string },
+  entry: Entry,
+  { email, code }: { email: string; code: string },
 ): Promise<void> {
-  const { userId, email, code } = request;
+  const userId = entry.actor.id;
   const ref = codeRef(email, userId);
   if (!(await tryCode(tools, ref, code))) throw codeWrong();
   try {
     const isBound = await tools.db.transaction().execute(async (tx) => {
+      if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
       const found = await redeemCode(tools, tx, ref, code);
       if (found) await updateUserProfile(tx, userId, { email });
       return found !== undefined;

@@ -20,7 +20,7 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
     const visitor = { browserId: session.browserId, userId: actor?.id ?? 0 };
     if (actor) {
       const person = await finishGithub(ctx, visitor, query);
-      await bindPerson(ctx, person, { actor, sessionId: session.id });
+      await bindPerson(ctx, person, { ...call, actor });
       await auditBinding(ctx, { ...call, actor }, "github");
       // Clients tell a binding from a login by this word (contract 4.5).
       return { data: null, message: "bind" };
@@ -41,16 +41,15 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   },
 
   async bindWeChat(ctx, call) {
-    const { actor, query, address, session } = call;
+    const { query, address } = call;
     const person = await ctx.wechat.identify(query.code, address);
-    await bindPerson(ctx, person, { actor, sessionId: session.id });
+    await bindPerson(ctx, person, call);
     await auditBinding(ctx, call, "wechat");
     return null;
   },
 
   async bindEmail(ctx, call) {
-    const { actor, query } = call;
-    await bindEmail(ctx, { userId: actor.id, email: query.email, code: query.code });
+    await bindEmail(ctx, call, call.query);
     await auditBinding(ctx, call, "email");
     return null;
   },

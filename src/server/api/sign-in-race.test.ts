@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UserStatus } from "#contract/user.ts";
 import { issueCode } from "#server/accounts/codes.ts";
+import { bindPerson } from "#server/accounts/external.ts";
+import { codeRef } from "#server/accounts/verification.ts";
 import { findPasswordByUserId, getUser, setUserStatus, updateUserProfile } from "#server/store/users.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
 import { type SeededUser, seedPassword, seedUser } from "#test/seed.ts";
 import { type Visitor, visit } from "#test/visitor.ts";
 import { account } from "./account.ts";
+import { oauth } from "./oauth.ts";
 import { signIn } from "./sign-in.ts";
 
 const NEW_PASSWORD = "harbour-lamp-9";
@@ -113,7 +116,7 @@ describe.each(databases)("logins that overlap a change of the account on $name",
     expect(await sessionsOf(id)).toEqual([]);
   });
 
-  test("an access token that was asked for before a change of the account is not made after it", async () => {
+  test("what was asked for before a change of the account is not given after it", async () => {
     for (const change of changes) {
       const user = await person();
       const owner = await logIn(user.username);
@@ -143,8 +146,20 @@ describe.each(databases)("logins that overlap a change of the account on $name",
         { ...asked, accessToken: token },
       ])
         await expect(account.accessToken(app.ctx, call)).rejects.toMatchObject({ status: 401 });
-      const stored = app.ctx.db.selectFrom("users").select("access_token_hash").where("id", "=", user.id);
-      expect(await stored.executeTakeFirst()).toEqual({ access_token_hash: null });
+      // Nor does the thief's own address or account elsewhere get bound, which would let them in again.
+      const email = `thief-of-${user.username}@example.com`;
+      await issueCode(app.ctx, codeRef(email, user.id), { text: "123456" });
+      const query = { email, code: "123456" };
+      await expect(oauth.bindEmail(app.ctx, { ...bySession, query })).rejects.toMatchObject({ status: 401 });
+      const stranger = { identity: "wechat_id", id: email } as const;
+      await expect(bindPerson(app.ctx, stranger, bySession)).rejects.toMatchObject({ status: 401 });
+      const columns = ["access_token_hash", "email", "wechat_id"] as const;
+      const stored = app.ctx.db.selectFrom("users").select(columns).where("id", "=", user.id);
+      expect(await stored.executeTakeFirst()).toEqual({
+        access_token_hash: null,
+        email: `${user.username}@example.com`,
+        wechat_id: "",
+      });
     }
   });
 

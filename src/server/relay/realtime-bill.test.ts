@@ -97,6 +97,51 @@ it("a response that nothing more can be set aside for is ended, and paid for as 
   expect(left).toBe(0);
 });
 
+it("nothing beyond what was set aside goes out before it is known whether there is more", async () => {
+  const { ledger } = world.ctx;
+  const answer = Promise.withResolvers<boolean>();
+  const granted = ledger.extend.bind(ledger);
+  const extend = vi.spyOn(ledger, "extend").mockImplementationOnce(() => answer.promise);
+  provider.script((talk) => {
+    talk.say({ type: "session.created", session: {} });
+    talk.say({ type: "response.created", response: { id: "r" } });
+    for (let piece = 0; piece < 10; piece += 1) speak(talk, 20);
+    talk.say({ type: "response.done", response: { id: "r", usage: usage(2_000) } });
+  });
+  const { charged, open: left } = await world.costOf(async () => {
+    const client = open();
+    await client.until("session.created");
+    await expect.poll(() => extend.mock.calls.length).toBe(1);
+    await sleep(300);
+    // 1,024 tokens of the dearest kind were set aside, and the piece that uses them up waits.
+    const heard = client.events.filter(({ type }) => type === "response.output_audio.delta");
+    expect(heard.length * 400 * 32).toBeLessThanOrEqual(1_024 * 32 * 2);
+    expect(heard.length).toBeLessThan(10);
+    const [requestId = "", more = 0n] = extend.mock.calls[0] ?? [];
+    answer.resolve(await granted(requestId, more));
+    await client.until("response.done");
+    expect(client.events.filter(({ type }) => type === "response.output_audio.delta")).toHaveLength(10);
+    client.socket.close();
+    await client.closed;
+  });
+  expect(charged).toBe(2_000 * 32 + 10 * 2);
+  expect(left).toBe(0);
+});
+
+it("a bank that cannot say whether there is more ends the conversation, and it is paid for", async () => {
+  vi.spyOn(world.ctx.ledger, "extend").mockRejectedValue(new Error("disk full"));
+  provider.script((talk) => {
+    talk.say({ type: "session.created", session: {} });
+    for (let piece = 0; piece < 10; piece += 1) speak(talk, 20);
+  });
+  const { charged, open: left } = await world.costOf(async () => {
+    const client = open();
+    expect(await client.closed).toEqual([1008, "storage_unavailable"]);
+  });
+  expect(charged).toBeGreaterThan(20_000);
+  expect(left).toBe(0);
+});
+
 it("a conversation ends when a response cannot be booked", async () => {
   vi.spyOn(world.ctx.ledger, "settle").mockRejectedValueOnce(new Error("disk full"));
   provider.script((talk) => {

@@ -72,7 +72,8 @@ export class RealtimeBill {
   readonly #making = new Map<string, Making>();
   #transcriber: string | undefined;
   #isNarrow = false;
-  #isAsking = false;
+  /** Whether there is more is not known yet. */
+  #asking: Promise<RelayFault | undefined> | undefined;
   #isRefused = false;
   #lookedMs = 0;
 
@@ -279,41 +280,47 @@ export class RealtimeBill {
     };
   }
 
-  /** Every so often: notes what has come and asks for more before it runs out. A fault = there is no more. */
-  #look(): RelayFault | undefined {
+  /**
+   * What has come is noted, and more asked for before it runs out. A fault = there is no more; a promise = what was set aside is used
+   * up, and whether there is more is not known yet: meanwhile nothing is handed on (reliability M04).
+   */
+  #look(): RelayFault | undefined | Promise<RelayFault | undefined> {
     if (this.#isRefused) return refusals.quotaRanOut();
-    const now = this.#tools.clock.now();
-    if (now - this.#lookedMs < LOOK_MS || this.#requestId === "") return undefined;
-    this.#lookedMs = now;
-    if (this.#making.size === 0) return undefined;
+    if (this.#requestId === "" || this.#making.size === 0) return undefined;
     const usage = this.#roughUsage();
     const used = charge(usage, this.#price);
-    const { promptTokens, completionTokens } = usage;
-    const seen = { charge: used, promptTokens, completionTokens, channelId: this.#channelId };
-    this.#tools.ledger.checkpoint(this.#requestId, seen);
-    const margin = estimate(0, MARGIN_TOKENS, this.#price, 0);
-    if (used + margin > this.#reserved && !this.#isAsking) this.#askForMore(used + margin);
-    return undefined;
+    this.#note(used, usage);
+    const needed = used + estimate(0, MARGIN_TOKENS, this.#price, 0);
+    if (needed > this.#reserved) this.#asking ??= this.#askForMore(needed);
+    return used > this.#reserved ? this.#asking : undefined;
   }
 
-  /** As much again as is needed: few questions, however long the conversation. */
-  #askForMore(needed: bigint): void {
-    this.#isAsking = true;
+  /** For recovery, every so often. */
+  #note(used: bigint, { promptTokens, completionTokens }: TokenUsage): void {
+    const now = this.#tools.clock.now();
+    if (now - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = now;
+    const seen = { charge: used, promptTokens, completionTokens, channelId: this.#channelId };
+    this.#tools.ledger.checkpoint(this.#requestId, seen);
+  }
+
+  /** As much again as is needed: few questions, however long the conversation. Never rejects. */
+  async #askForMore(needed: bigint): Promise<RelayFault | undefined> {
     const requestId = this.#requestId;
     const more = needed * 2n - this.#reserved;
-    this.#tools.ledger
-      .extend(requestId, more)
-      .then((isGranted) => {
-        // Meanwhile the response may have been booked.
-        if (requestId !== this.#requestId) return;
-        if (isGranted) this.#reserved += more;
-        else this.#isRefused = true;
-      })
-      // The bank is in trouble: the conversation goes on, and ends by the settlement.
-      .catch(() => undefined)
-      .finally(() => {
-        this.#isAsking = false;
-      });
+    try {
+      const isGranted = await this.#tools.ledger.extend(requestId, more);
+      // Meanwhile the response may have been booked.
+      if (requestId !== this.#requestId) return undefined;
+      if (isGranted) this.#reserved += more;
+      else this.#isRefused = true;
+      return isGranted ? undefined : refusals.quotaRanOut();
+    } catch (error) {
+      // The bank is in trouble, and has tried for some seconds: the next piece asks again, unless this one had to wait.
+      return refusals.bankClosed(String(error));
+    } finally {
+      this.#asking = undefined;
+    }
   }
 }
 

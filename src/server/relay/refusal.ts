@@ -88,6 +88,8 @@ export const refusals = {
     ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),
     retryAfterMs: 2_000,
   }),
+  /** A head that can be read in two ways (reliability R17). */
+  ambiguous: () => localFault(400, "ambiguous_request", "请求头有歧义"),
   upgradeRequired: () => localFault(426, "upgrade_required", "该接口只接受 WebSocket 连接"),
   upgradeRefused: () => localFault(400, "upgrade_not_supported", "该路径不支持 WebSocket 连接"),
   upgradeDeclined: () => localFault(426, "upgrade_not_supported", "该路径不支持 WebSocket 连接，请使用 HTTP"),
