@@ -91,12 +91,13 @@ export async function findUserByIdentity(
 
 /** The one who has an address, or another address of the same mailbox; "" is nobody's. */
 export async function findUserByMailbox(db: Db, email: string): Promise<UserRow | undefined> {
-  if (email === "") return undefined;
-  return db
+  const holder = await db
     .selectFrom("users")
     .select(COLUMNS)
-    .where((where) => where.or([where("mailbox", "=", mailboxOf(email)), where("email", "=", email)]))
+    .where("mailbox", "=", mailboxOf(email))
+    .where("mailbox", "<>", "")
     .executeTakeFirst();
+  return holder ?? findUserByIdentity(db, "email", email);
 }
 
 /** The first enabled user of a role who has an e-mail address. */
