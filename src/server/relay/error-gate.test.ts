@@ -17,9 +17,9 @@ import { errorIn } from "#server/upstream/verdict.ts";
 import { createDice, type Dice, pick } from "#test/dice.ts";
 import { raw, sse } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld, MODEL, QUESTION } from "#test/relay-world.ts";
-import { voices } from "./voices.ts";
+import { realtimeError, voices } from "./voices.ts";
 
-const ROUNDS = 1_500;
+const ROUNDS = 1_000;
 /** Characters of an error as JSON. */
 const LONGEST = 10_000;
 const LONGEST_MESSAGE = 2_100;
@@ -125,6 +125,7 @@ describe("the words of every fault, in every format", () => {
       const body = JSON.stringify(voice.body(fault, "req-1"));
       check(body, what);
       check(voice.lastEvent(fault, "req-1"), what);
+      check(realtimeError(fault, "req-1"), what);
       if (fault.verbatim === undefined) {
         expect(body, what).toContain("req-1");
         const { message, type } = partsOf(JSON.parse(body));

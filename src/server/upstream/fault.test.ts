@@ -73,6 +73,26 @@ describe("statusFault", () => {
 describe("redact", () => {
   const secrets = ["Plain4Key9without", "api.secret.host"];
 
+  it("leaves a secret that looks like a word out of what is logged", () => {
+    const error = { message: "no", code: "abcdefghijklmnop", type: "invalid_request_error" };
+    const secrets = ["abcdefghijklmnop"];
+    const fault = statusFault({ status: 400, body: { error }, text: "", retryAfterMs: 0, secrets });
+    expect(fault.detail).toBe("status 400 invalid_request_error");
+  });
+
+  it.each([
+    ["no route at /v1/chat/completions, resets at 12:30:45", undefined],
+    ["select a model from the list; update it and set n", undefined],
+    ["see https://docs.example.com/app/limits", undefined],
+    ["boom\n    at run (/app/server.js:10:15)\n    at node:internal/main:5:3", "boom******"],
+    ["failed: INSERT INTO tokens (id) VALUES (1)", "failed: ***"],
+    ["cannot open /var/lib/keys.json: ENOENT", "cannot open ***: ENOENT"],
+    ["lookup vault.prod.internal on localhost:53", "lookup *** on ***"],
+    ["\u001b[31mred\u001b[0m\u0000", "red"],
+  ])("tells nothing of the inside of a server, and leaves other words: %j", (text, clean) => {
+    expect(redact(text, [])).toBe(clean ?? text);
+  });
+
   it("finds a secret in the escapes of an error within an error", () => {
     const [key = ""] = secrets;
     const escaped = key.replace("4", "\\u0034").replace("K", "\\\\u004B");

@@ -26,7 +26,7 @@ const INSIDES = [
   /\s*\bat (?:[^\n(]{0,100}\()?(?:file:|node:|\/|[A-Z]:\\)[^\s()]*:\d+:\d+\)?/g,
   /\bTraceback \(most recent call last\):?|\bFile "[^"\n]+", line \d+(?:, in \S+)?/g,
   /\b(?:SELECT\b[^\n]{0,300}?\bFROM|INSERT INTO|UPDATE\b[^\n]{0,100}?\bSET|DELETE FROM)\b[^\n]*/g,
-  /\bfile:\/\/\/[^\s"'`)]*|(?<![\w./-])\/(?:app|etc|home|mnt|opt|proc|root|srv|tmp|usr|var|Users)\/[^\s"'`),;]*/g,
+  /\bfile:\/\/\/[^\s"'`)]*|(?<![\w./-])\/(?:app|etc|home|mnt|opt|proc|root|srv|tmp|usr|var|Users)\/[^\s"'`),:;]*/g,
   /\b[A-Za-z]:\\[^\s"'`),;]*/g,
   /\blocalhost\b(?::\d+)?|\b(?:[\w-]{1,63}\.)+(?:internal|local|localdomain|lan|svc|intranet)\b(?::\d+)?/gi,
   /\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g,
