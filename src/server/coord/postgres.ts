@@ -14,8 +14,6 @@ const CHANNEL = "tollgate";
 const SWEEP_MS = 60_000;
 const RECONNECT_MIN_MS = 100;
 const RECONNECT_MAX_MS = 1_000;
-/** How often the session asks whether anybody is there: a network that fails without a word would leave it listening for ever. */
-const PULSE_MS = 1_000;
 /** Advisory locks of ours share this class, so that they meet nobody else's. */
 const LOCK_CLASS = 0x7011;
 
@@ -170,13 +168,10 @@ class Session {
   #client: Client | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
-  readonly #pulse: NodeJS.Timeout;
 
   constructor(deps: PostgresCoordDeps, events: SessionEvents) {
     this.#deps = deps;
     this.#events = events;
-    // A connection that does not answer in time ends (store/postgres.ts).
-    this.#pulse = setInterval(() => this.#client?.query("SELECT 1").catch(() => undefined), PULSE_MS).unref();
   }
 
   async connect(): Promise<void> {
@@ -219,7 +214,6 @@ class Session {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearInterval(this.#pulse);
     await this.#client?.end();
   }
 

@@ -2,8 +2,11 @@
 // (reliability F05); statements that take too long (D04). An error that nobody listens to fails this file.
 import { sql } from "kysely";
 import { expect, test } from "vitest";
+import { createLink } from "#test/link.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
 import { createTestDatabase } from "#test/stores.ts";
 import { faultKind } from "./fault.ts";
+import { createClient } from "./postgres.ts";
 
 test("a connection that breaks within a transaction fails what comes next, and nothing else", async () => {
   const database = await createTestDatabase("postgres");
@@ -36,5 +39,25 @@ test("a slow statement is ended after five seconds, but not one that nobody wait
   expect(ended?.tookMs).toBeLessThan(7_500);
   expect(whole).toBeGreaterThan(7_900);
   await close();
+  await database.drop();
+});
+
+test("a connection that stays ends when its other end falls silent, though nobody asks anything", async () => {
+  const database = await createPostgresDatabase();
+  const url = new URL(database.url);
+  const link = await createLink(url);
+  url.port = String(link.port);
+  const client = createClient(url.href, "test");
+  client.on("error", () => undefined);
+  const ended = new Promise((resolve) => client.once("end", resolve));
+  await client.connect();
+  // It is no timer of its own that ends it.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  link.silence();
+  const startMs = performance.now();
+  await ended;
+  expect(performance.now() - startMs).toBeLessThan(7_000);
+  link.close();
   await database.drop();
 });

@@ -12,6 +12,8 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 const OWN_STATEMENT_TIMEOUT_MS = 4_000;
 /** The server ends a statement and says so. Who hears nothing for so much longer has a connection that leads nowhere (F05). */
 const SILENCE_MS = 500;
+/** How often a connection that stays is asked whether anybody is there. */
+const PULSE_MS = 1_000;
 /** A transaction whose process is gone must not keep its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -32,10 +34,19 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 && format !== "binary" ? parseInt8 : pg.types.getTypeParser(oid, format),
 };
 
-/** A connection of its own, not yet connected; it ends when an answer does not come. Statements do not wait for each other's answers. */
+/**
+ * A connection of its own, not yet connected. Statements do not wait for each other's answers; it ends when one does not come, also when
+ * nobody asks anything: what a node has locked, and what it hears of others, depends on it (decision 019).
+ */
 export function createClient(databaseUrl: string, name: string): pg.Client {
   const settings = connectionSettings(databaseUrl, OWN_STATEMENT_TIMEOUT_MS);
-  return new pg.Client({ ...settings, application_name: name, pipeline: true });
+  const client = new pg.Client({ ...settings, application_name: name, pipeline: true });
+  let pulse: NodeJS.Timeout | undefined;
+  client.once("connect", () => {
+    pulse = setInterval(() => client.query("SELECT 1").catch(() => undefined), PULSE_MS).unref();
+  });
+  client.once("end", () => clearInterval(pulse));
+  return client;
 }
 
 /**
