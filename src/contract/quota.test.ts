@@ -24,9 +24,14 @@ test.each([
   [9_999, "9999"],
   [10_000, "10.0k"],
   [999_900, "999.9k"],
+  [999_949, "999.9k"],
+  [999_950, "1.0M"],
   [1_000_000, "1.0M"],
+  [999_949_999, "999.9M"],
+  [999_950_000, "1.0B"],
   [2_500_000_000, "2.5B"],
   [-20_000, "-20.0k"],
+  [-999_999, "-1.0M"],
 ])("otherwise quota %i is %s: k from 10,000, then M and B", (quota, text) => {
   expect(formatQuota(quota, asPoints)).toBe(text);
   expect(abbreviate(quota)).toBe(text);

@@ -7,12 +7,15 @@ export interface QuotaDisplay {
   readonly inCurrency: boolean;
 }
 
-/** Abbreviates with k at 10,000 or more, then M and B (spec §9). */
-export function abbreviate(value: number): string {
+/** A thousandth part with one decimal goes up to 999.9; what would be rounded to 1000.0 has the next letter. */
+const ROUNDED_UP = 999_950;
+
+/** Abbreviates with a letter for thousands at `from` or more, then M and B (spec §9). */
+export function abbreviate(value: number, thousands = "k", from = 10_000): string {
   const size = Math.abs(value);
-  if (size >= 1_000_000_000) return `${(value / 1_000_000_000).toFixed(1)}B`;
-  if (size >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`;
-  if (size >= 10_000) return `${(value / 1_000).toFixed(1)}k`;
+  if (size >= ROUNDED_UP * 1_000) return `${(value / 1_000_000_000).toFixed(1)}B`;
+  if (size >= ROUNDED_UP) return `${(value / 1_000_000).toFixed(1)}M`;
+  if (size >= from) return `${(value / 1_000).toFixed(1)}${thousands}`;
   return String(value);
 }
 

@@ -220,3 +220,13 @@ describe("what a role may not do", () => {
       .waitFor();
   });
 });
+
+it("code that is loaded beforehand and does not come is no fault of the page", async () => {
+  await enter("lihua");
+  const lost = page.waitForEvent("requestfailed", (request) => request.url().includes("/assets/palette"));
+  await page.route("**/assets/palette*", (route) => route.abort());
+  await page.goto("/token");
+  await lost;
+  await page.getByText("还没有令牌").waitFor();
+  expect(window.complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
+});

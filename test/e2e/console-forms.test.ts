@@ -157,7 +157,9 @@ describe("tokens (spec §2, §5)", () => {
     ] as const) {
       await page.getByRole("button", { name: preset }).click();
       const ahead = async () => (new Date(await expiry.inputValue()).getTime() - Date.now()) / 1000;
-      await expect.poll(async () => Math.abs((await ahead()) - seconds), { message: preset }).toBeLessThan(5);
+      await expect
+        .poll(async () => Math.abs((await ahead()) - seconds), { message: preset })
+        .toBeLessThan(30);
     }
     await page.getByRole("button", { name: "永不过期" }).click();
     await page.getByLabel("名称").fill("永远");

@@ -24,6 +24,11 @@ describe("format", () => {
     [-100, "2 分钟前"],
     [3_600, "1 小时后"],
     [-86_400 * 3, "3 天前"],
+    [-3_569, "59 分钟前"],
+    [-3_599, "1 小时前"],
+    [84_599, "23 小时后"],
+    [86_399, "1 天后"],
+    [-2_591_999, "1 个月前"],
     [86_400 * 60, "2 个月后"],
   ])("says %i seconds from now as %s", (delta, words) => {
     expect(relativeTime(1_000_000_000 + delta, 1_000_000_000)).toBe(words);
@@ -32,6 +37,7 @@ describe("format", () => {
   it("shows charges with two decimals, and with enough of them to be seen below a cent (spec §9)", () => {
     expect(formatCharge(173, dollars)).toBe("$0.000346");
     expect(formatCharge(4_999, dollars)).toBe("$0.009998");
+    expect(formatCharge(4_999.9, dollars)).toBe("$0.01");
     expect(formatCharge(-173, dollars)).toBe("-$0.000346");
     expect(formatCharge(5_000, dollars)).toBe("$0.01");
     expect(formatCharge(177_352, dollars)).toBe("$0.35");
@@ -50,6 +56,7 @@ describe("format", () => {
 
   it("shortens counts with K, M and B", () => {
     expect([999, 1_234, 2_500_000, 3_000_000_000].map(shortCount)).toEqual(["999", "1.2K", "2.5M", "3.0B"]);
+    expect([999_949, 999_950, 999_999_999].map(shortCount)).toEqual(["999.9K", "1.0M", "1.0B"]);
     expect(formatCount(1_234_567)).toBe("1,234,567");
   });
 

@@ -1,5 +1,5 @@
 // Numbers, times and keys as people read them. Pure; quota itself is formatted by #contract/quota.ts.
-import { formatQuota, type QuotaDisplay } from "#contract/quota.ts";
+import { abbreviate, formatQuota, type QuotaDisplay } from "#contract/quota.ts";
 
 const two = (value: number) => String(value).padStart(2, "0");
 
@@ -28,8 +28,10 @@ function spaced(words: string): string {
 /** Seconds since 1970 in words relative to `nowSec`, e.g. `3 天前`, `2 小时后`, `刚刚`. */
 export function relativeTime(seconds: number, nowSec: number): string {
   const delta = seconds - nowSec;
-  for (const [unit, length] of STEPS) {
-    if (Math.abs(delta) >= length) return spaced(relative.format(Math.round(delta / length), unit));
+  for (const [index, [unit, length]] of STEPS.entries()) {
+    // What would be rounded to 60 minutes is an hour.
+    const half = (STEPS[index + 1]?.[1] ?? 0) / 2;
+    if (Math.abs(delta) >= length - half) return spaced(relative.format(Math.round(delta / length), unit));
   }
   return delta > 0 ? "不到 1 分钟后" : "刚刚";
 }
@@ -43,9 +45,7 @@ export function formatCount(value: number): string {
 
 /** K, M, B as the spec writes request counts: 1234 → `1.2K`. */
 export function shortCount(value: number): string {
-  if (value >= 1_000_000_000) return `${(value / 1_000_000_000).toFixed(1)}B`;
-  if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`;
-  return value >= 1_000 ? `${(value / 1_000).toFixed(1)}K` : String(value);
+  return abbreviate(value, "K", 1_000);
 }
 
 /** Milliseconds → `0.82 秒`, below a tenth of a second `82 毫秒`; "" for 0 (unknown). */
@@ -60,7 +60,7 @@ export function formatCharge(quota: number, display: QuotaDisplay): string {
   // Averages have parts of a unit.
   if (!display.inCurrency) return formatQuota(Number(quota.toFixed(1)), display);
   const value = Math.abs(quota / display.quotaPerUnit);
-  return formatQuota(quota, display, value === 0 || value >= 0.01 ? 2 : 6);
+  return formatQuota(quota, display, value === 0 || Number(value.toFixed(6)) >= 0.01 ? 2 : 6);
 }
 
 /** A key for the eye: `sk-AbCd••••wXyZ`. */

@@ -73,8 +73,9 @@ function DefaultPasswordBanner() {
 }
 
 function usePaletteKey(open: () => void): void {
-  // Loaded beforehand: what is typed right after the keys must not be lost while its code comes.
-  useEffect(() => void loadPalette(), []);
+  // Loaded beforehand: what is typed right after the keys must not be lost while its code comes. Whoever leaves the page meanwhile
+  // has not missed it, and whoever opens it is told then.
+  useEffect(() => void loadPalette().catch(() => undefined), []);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
