@@ -165,6 +165,30 @@ test("several nodes that start at once on PostgreSQL migrate once", async () => 
   await database.drop();
 });
 
+test("a migration of PostgreSQL does not make others wait while somebody reads what it changes", async () => {
+  const database = await createTestDatabase("postgres");
+  const store = await database.open();
+  const widened: Migration = {
+    name: "0002-wide",
+    sqlite: [],
+    postgres: ["ALTER TABLE users ADD COLUMN wide text"],
+  };
+  let opening: ReturnType<TestDatabase["open"]> | undefined;
+  await store.db.transaction().execute(async (reading) => {
+    await sql`SELECT count(*) FROM users`.execute(reading);
+    opening = database.open({ migrations: [...MIGRATIONS, widened] });
+    const wants = sql<{ n: number }>`SELECT count(*) AS n FROM pg_locks JOIN pg_database ON oid = database
+      WHERE datname = current_database() AND mode = 'AccessExclusiveLock' AND NOT granted`;
+    await expect.poll(async () => (await wants.execute(store.db)).rows[0]?.n).toBe(1);
+    // Behind the one who wants the table for himself.
+    await sql`SELECT count(*) FROM users`.execute(store.db);
+  });
+  const wide = await opening;
+  await sql`SELECT wide FROM users`.execute(wide?.db ?? expect.fail());
+  await Promise.all([store.close(), wide?.close()]);
+  await database.drop();
+});
+
 test("a migration of a large SQLite database takes as long as it takes", async () => {
   const database = await createTestDatabase("sqlite");
   vi.useFakeTimers({ toFake: ["setTimeout"] });

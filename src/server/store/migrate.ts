@@ -1,8 +1,9 @@
 // Brings a database to the newest schema: numbered list, one transaction each, under a lock, never backwards.
 import { rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { sha256Hex } from "#server/secrets.ts";
-import { StoreError } from "./fault.ts";
+import { faultKind, StoreError } from "./fault.ts";
 import { makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
@@ -10,6 +11,13 @@ import type { Tables } from "./tables.ts";
 
 /** Key of the advisory lock that migrations take on PostgreSQL; any constant nobody else uses. */
 const LOCK_KEY = 7_260_551_204;
+/**
+ * On PostgreSQL whoever wants a table for himself makes all wait who come after him, also while he waits for somebody who reads it. So a
+ * migration waits for a moment only, lets the others pass, and tries again (reliability U04).
+ */
+const LOCK_WAIT_MS = 1_000;
+const LOCK_PAUSE_MS = 2_000;
+const LOCK_TRIES = 100;
 
 export interface MigrateOptions {
   readonly db: Kysely<Tables>;
@@ -45,8 +53,14 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     await options.beforeMigration?.(options.db);
     await backUp(options, migrations[length]?.name);
   }
-  for (let more = true; more; ) {
-    more = await options.db.transaction().execute((tx) => applyNext(tx, options.dialect, migrations));
+  for (let more = true, tries = 1; more; ) {
+    try {
+      more = await options.db.transaction().execute((tx) => applyNext(tx, options.dialect, migrations));
+    } catch (error) {
+      if (options.dialect === "sqlite" || faultKind(error) !== "busy" || tries === LOCK_TRIES) throw error;
+      tries += 1;
+      await sleep(LOCK_PAUSE_MS);
+    }
   }
 }
 
@@ -116,6 +130,7 @@ async function applyNext(
   const applied = await readApplied(tx, dialect, migrations);
   const next = migrations[applied.length];
   if (!next) return false;
+  if (dialect === "postgres") await sql`SET LOCAL lock_timeout = ${sql.lit(LOCK_WAIT_MS)}`.execute(tx);
   for (const statement of next[dialect]) await sql.raw(statement).execute(tx);
   await sql`INSERT INTO schema_migrations (version, name, checksum)
     VALUES (${applied.length + 1}, ${next.name}, ${checksum(next, dialect)})`.execute(tx);
