@@ -183,7 +183,7 @@ describe("a stream that is silent", () => {
       await world.addChannel({ type: 14, models: model });
       world.upstream.script(sse(...Array.from({ length: 30 }, () => pings).flat()));
       const { charged, open } = await world.costOf(async () => {
-        expect((await world.ask(body, { path })).status).toBe(504);
+        expect((await world.ask(body, { path, url: world.hastyUrl })).status).toBe(504);
       });
       expect([charged, open]).toEqual([0, 0]);
     });

@@ -34,7 +34,6 @@ test("all files are for their owner alone, also those that were not; a directory
   const { dataDir } = database.options;
   const made = join(dataDir, "made");
   const older = await openStore({ dataDir: made, migrations: MIGRATIONS.slice(0, -1) });
-  await seedUser(older.db);
   await older.close();
   expect(modeOf(made)).toBe("700");
   // As they were made before, and a log as a killed server leaves it.
