@@ -119,3 +119,16 @@ it("tells whoever comes while the server stops why he is refused", async () => {
   );
   expect(await text(client)).toMatch(/^HTTP\/1\.1 503 .*x-oneapi-request-id: \w+.*"code":"server_stopping"/s);
 });
+
+it("counts pages of an address, not the hashed files that they are made of", async () => {
+  const strict = await createTestApp({ env: { GLOBAL_WEB_RATE_LIMIT: "2" } });
+  const url = await strict.listen();
+  const status = async (path: string) => (await fetch(`${url}${path}`)).status;
+  try {
+    for (let file = 0; file < 5; file += 1) expect(await status(`/assets/${file}.js`)).toBe(404);
+    expect([await status("/"), await status("/token"), await status("/log")]).toEqual([200, 200, 429]);
+    expect(await status("/assets/one.js")).toBe(404);
+  } finally {
+    await strict.close();
+  }
+});

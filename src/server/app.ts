@@ -13,7 +13,7 @@ import { Hono } from "hono";
 import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
-import { createConsoleFiles } from "#server/app/console-files.ts";
+import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { EarlyAnswer, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
 import { createPressure } from "#server/app/pressure.ts";
@@ -179,7 +179,8 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
     );
     if (isHttps) headers.set("Strict-Transport-Security", STRICT_TRANSPORT);
     try {
-      await limitRate(ctx, "web", ctx.config.rateLimits.web, address);
+      // A page is a hundred files, which lie in memory and are cached for ever: counted, four browsers behind one address were too many.
+      if (!isAsset(http.req.path)) await limitRate(ctx, "web", ctx.config.rateLimits.web, address);
     } catch (thrown) {
       headers.set("Retry-After", String(asAppError(thrown).retryAfterSec ?? 1));
       return new Response(null, { status: 429, headers });

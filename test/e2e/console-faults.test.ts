@@ -230,3 +230,16 @@ it("code that is loaded beforehand and does not come is no fault of the page", a
   await page.getByText("还没有令牌").waitFor();
   expect(window.complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
 });
+
+it("what is said when the code that draws it does not come is shown plainly", async () => {
+  await enter("lihua");
+  await page.route("**/assets/toasts*", (route) => route.abort());
+  await failWith("**/api/token/**", 429);
+  await page.goto("/token");
+  const plain = page.locator(".tg-plain-toasts", { hasText: MESSAGES[429] });
+  await plain.getByRole("button", { name: "关闭" }).click();
+  await plain.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "重试" }).click();
+  await plain.waitFor();
+  expect(window.complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
+});

@@ -43,6 +43,11 @@ const RESCAN_MS = 1000;
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
+/** Files whose names carry a hash of their content: they never change. */
+export function isAsset(path: string): boolean {
+  return path.startsWith("/assets/");
+}
+
 /** Opens a folder of built files. They are listed at the first question, and again when the build has changed. */
 export function createConsoleFiles(root: string, now: () => number): ConsoleFiles {
   let entries = new Map<string, Entry>();
@@ -72,7 +77,7 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
       if (now() - scannedMs > RESCAN_MS) await scan();
       const wanted = entries.get(path);
       // A chunk of an older build is gone; the console then offers to reload.
-      if (!wanted && path.startsWith("/assets/")) return { status: 404, headers: {}, body: null };
+      if (!wanted && isAsset(path)) return { status: 404, headers: {}, body: null };
       const entry = wanted ?? entries.get("/index.html");
       if (!entry) return undefined;
       const type = TYPES[extname(entry.path)] ?? "application/octet-stream";
@@ -91,9 +96,9 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
   };
 }
 
-/** Hashed names never change their content; index.html names them and is asked for again each time. */
+/** index.html names the assets and is asked for again each time. */
 function cacheRule(path: string): string {
-  if (path.startsWith("/assets/")) return "public, max-age=31536000, immutable";
+  if (isAsset(path)) return "public, max-age=31536000, immutable";
   return path === "/index.html" ? "no-cache" : "public, max-age=604800";
 }
 
