@@ -22,6 +22,8 @@ export interface Endpoint {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** The status of a body that is no JSON, which elsewhere is told like other faults, with 200 (contract 1.2). */
+  readonly undecodable?: 400;
   readonly data: z.ZodType;
   /** Fields beside `data` in the answer, e.g. `total`, `time`. */
   readonly beside?: z.ZodObject;

@@ -32,6 +32,20 @@ describe("the printed reference", () => {
     }
   });
 
+  test("names a field that must be there once", () => {
+    const asked = JSON.stringify(document).matchAll(/"required":(\[[^\]]*\])/g);
+    const lists = [...asked].map(([, list]) => JSON.parse(list ?? "") as string[]);
+    expect(lists.filter((list) => new Set(list).size < list.length)).toEqual([]);
+    expect(lists.length).toBeGreaterThan(50);
+  });
+
+  test("tells what a body that cannot be read gets", () => {
+    expect(paths["/api/option/"]?.["put"].responses["400"]).toBeDefined();
+    expect(paths["/api/token/"]?.["post"].responses["400"]).toBeUndefined();
+    expect(paths["/api/token/"]?.["post"].responses["413"]).toBeDefined();
+    expect(paths["/api/token/"]?.["get"].responses["413"]).toBeUndefined();
+  });
+
   test("every part has a Chinese name", () => {
     const tags = document["tags"] as readonly { name: string }[]; // printed just above
     expect(tags.filter(({ name }) => !/\p{Script=Han}/u.test(name))).toEqual([]);

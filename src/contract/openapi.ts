@@ -144,14 +144,18 @@ function responsesOf(endpoint: Endpoint): JsonObject {
     },
     ...(endpoint.level === "public" ? {} : { "401": failure("未登录或登录已过期") }),
     ...(endpoint.method !== "GET" || endpoint.mutates ? { "403": failure("拒绝跨站请求") } : {}),
+    ...(endpoint.undecodable ? { "400": failure("正文不是 JSON") } : {}),
+    ...(endpoint.body ? { "413": failure("正文过大") } : {}),
     "429": { description: "请求过于频繁；Retry-After 为等待的秒数，应答无正文" },
+    "503": failure("暂时无法处理，请稍后再试"),
   };
 }
 
 /** The envelope of a successful answer, with the fields beside `data`. */
 export function answerSchema({ data, beside }: Pick<Endpoint, "data" | "beside">): JsonObject {
   const siblings = beside ? answered(beside) : {};
-  const required = Array.isArray(siblings["required"]) ? siblings["required"] : [];
+  // Names of fields, as zod printed them.
+  const required = (siblings["required"] ?? []) as readonly string[];
   return {
     type: "object",
     properties: {
@@ -160,7 +164,7 @@ export function answerSchema({ data, beside }: Pick<Endpoint, "data" | "beside">
       data: answered(data),
       ...(siblings["properties"] as JsonObject | undefined), // `properties` of an object's schema
     },
-    required: ["success", "message", "data", ...required],
+    required: [...new Set(["success", "message", "data", ...required])],
   };
 }
 

@@ -332,6 +332,8 @@ export const optionApi = {
     level: "admin",
     summary: "保存一个选项",
     body: OptionWrite,
+    // The one place where the family does so.
+    undecodable: 400,
     data: Nothing,
   }),
 };

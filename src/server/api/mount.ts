@@ -265,10 +265,7 @@ async function jsonBody(request: Request, endpoint: Endpoint, isSignedIn: boolea
   try {
     return JSON.parse(text);
   } catch {
-    // The family answers 400 to an undecodable option only (contract 1.2).
-    throw endpoint === api.option.update
-      ? faults.undecodable()
-      : faults.invalid(undefined, "body is not JSON");
+    throw endpoint.undecodable ? faults.undecodable() : faults.invalid(undefined, "body is not JSON");
   }
 }
 
