@@ -226,6 +226,53 @@ describe("Codex", () => {
     ]);
   });
 
+  it("gives its tools in the input, as since 0.150, and is answered by the names it knows", async () => {
+    await world.addChannel({ type: 31, models: model });
+    const args = JSON.stringify({ input: "text(1)" });
+    const tool = { id: "t1", type: "function", function: { name: "functions__exec", arguments: args } };
+    world.upstream.script(sse(chunk({ tool_calls: [{ index: 0, ...tool }] }), chunk({}, "tool_calls"), DONE));
+    const exec = { type: "custom", name: "exec", description: "Runs JavaScript." };
+    const sleeper = { type: "function", name: "sleep", strict: false, parameters: { type: "object" } };
+    const body = {
+      model,
+      input: [
+        {
+          type: "additional_tools",
+          id: "at_1",
+          role: "developer",
+          tools: [
+            { type: "namespace", name: "functions", description: "", tools: [exec] },
+            { type: "namespace", name: "clock", description: "Time.", tools: [sleeper] },
+          ],
+        },
+        { type: "message", role: "user", content: [{ type: "input_text", text: "List files" }] },
+        { type: "custom_tool_call", call_id: "c1", name: "exec", namespace: "functions", input: "text(0)" },
+        { type: "custom_tool_call_output", call_id: "c1", output: "0" },
+      ],
+      tool_choice: "auto",
+      parallel_tool_calls: false,
+      reasoning: { effort: "medium", context: "all_turns" },
+      store: false,
+      stream: true,
+    };
+    const answer = await world.ask(body, { path: "/v1/responses", headers: HEADERS });
+    const text = await answer.text();
+    const last = JSON.parse(text.trimEnd().split("\n\n").at(-1)?.split("data: ")[1] ?? "");
+    expect(last.response.output).toMatchObject([
+      { type: "custom_tool_call", call_id: "t1", name: "exec", namespace: "functions", input: "text(1)" },
+    ]);
+    const [asked] = world.upstream.journal;
+    expect(asked?.json).toMatchObject({
+      parallel_tool_calls: false,
+      tools: [{ function: { name: "functions__exec" } }, { function: { name: "clock__sleep" } }],
+      messages: [
+        { role: "user", content: "List files" },
+        { role: "assistant", tool_calls: [{ id: "c1", function: { name: "functions__exec" } }] },
+        { role: "tool", tool_call_id: "c1", content: "0" },
+      ],
+    });
+  });
+
   it("hears of what it may not have in words, and of a broken stream by an event", async () => {
     await world.addChannel({ type: 31, models: model });
     world.upstream.script(sse(chunk({ content: "Hel" }), "cut"));

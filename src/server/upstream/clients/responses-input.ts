@@ -11,7 +11,7 @@ import {
   Unmappable,
 } from "#server/upstream/hub-request.ts";
 import { objectsIn, textIn } from "./read.ts";
-import { callOfItem } from "./responses-tools.ts";
+import { ADDED_TOOLS, callOfItem } from "./responses-tools.ts";
 
 /** Marks thinking proofs that were written here; OpenAI's own mean nothing to other vendors. */
 export const PROOF_PREFIX = "tollgate:";
@@ -54,7 +54,7 @@ class InputReader {
     else if (type === "reasoning") this.#assistantAfterCalls().thoughts.push(thoughtOf(item));
     else if (type.endsWith("_output")) this.#addOutput(item);
     else if (type === "compaction" || type === "compaction_summary") this.#addCompaction(item);
-    else if (!HOSTED.has(type))
+    else if (type !== ADDED_TOOLS && !HOSTED.has(type))
       throw new Unmappable(`input[].${type.slice(0, 40)}`, "该渠道不支持此类输入项");
   }
 

@@ -74,13 +74,17 @@ export interface ToolBook {
   readonly builtIns: ReadonlySet<string>;
 }
 
-/** Reads the tools of a body. */
+/** Codex gives its tools in an item of the input; only its place in the history is lost elsewhere. */
+export const ADDED_TOOLS = "additional_tools";
+
+/** Reads the tools of a body, and those that its input adds. */
 export function toolBook(body: JsonRecord): ToolBook {
   const tools: HubTool[] = [];
   const dropped: string[] = [];
   const namespaced = new Map<string, { namespace: string; name: string }>();
   const builtIns = new Set<string>();
-  for (const tool of objectsIn(body, "tools")) {
+  const added = objectsIn(body, "input").filter((item) => item["type"] === ADDED_TOOLS);
+  for (const tool of [body, ...added].flatMap((giver) => objectsIn(giver, "tools"))) {
     const type = textIn(tool, "type") ?? "function";
     const builtIn = BUILT_INS[type];
     if (builtIn !== undefined) {
