@@ -1,11 +1,13 @@
 // The history as Anthropic wants it: turns of user and assistant that alternate, tool results first and together (providers 6.1,
 // 17.1.2).
 import type { JsonRecord } from "#server/upstream/hub.ts";
+import { CallIds } from "#server/upstream/hub-call-ids.ts";
 import {
   argumentsOf,
   type CacheMark,
   type HubMessage,
   type HubPart,
+  type HubToolCall,
   systemText,
   textOf,
   Unmappable,
@@ -37,6 +39,7 @@ export function turnsOf(
 ): Turns {
   const turns: Turn[] = [];
   const dropped = new Set<string>();
+  const ids = new CallIds(toolId);
   const turnOf = (role: Turn["role"]): Turn => {
     const last = turns.at(-1);
     if (last?.role === role) return last;
@@ -54,10 +57,10 @@ export function turnsOf(
         turnOf("user").blocks.push(...message.parts.flatMap(blockOf));
         break;
       case "tool":
-        turnOf("user").results.push(resultOf(message));
+        turnOf("user").results.push(resultOf(message, ids.ofResult(message.callId)));
         break;
       case "assistant":
-        addAssistant(turnOf("assistant").blocks, message, nameOf);
+        addAssistant(turnOf("assistant").blocks, message, (call) => toolUseOf(call, ids, nameOf));
         if (message.thoughts.some(({ signature, redacted }) => (signature || redacted) === undefined))
           dropped.add("messages[].reasoning_content");
         break;
@@ -108,7 +111,7 @@ function systemOf(messages: readonly HubMessage[], hint: string | undefined): Tu
 function addAssistant(
   blocks: JsonRecord[],
   message: HubMessage & { role: "assistant" },
-  nameOf: (name: string) => string,
+  toolUse: (call: HubToolCall) => JsonRecord,
 ): void {
   // Thinking without a proof of its origin is refused (providers 6.1).
   for (const { text, signature, redacted } of message.thoughts) {
@@ -117,16 +120,21 @@ function addAssistant(
       blocks.push({ type: "thinking", thinking: text, signature });
   }
   blocks.push(...message.parts.flatMap(blockOf));
-  for (const call of message.toolCalls)
-    blocks.push({ type: "tool_use", id: toolId(call.id), name: nameOf(call.name), input: argumentsOf(call) });
+  blocks.push(...message.toolCalls.map(toolUse));
 }
 
-function resultOf({ callId, parts, isError, cache }: HubMessage & { role: "tool" }): JsonRecord {
+function toolUseOf(call: HubToolCall, ids: CallIds, nameOf: (name: string) => string): JsonRecord {
+  return { type: "tool_use", id: ids.ofCall(call.id), name: nameOf(call.name), input: argumentsOf(call) };
+}
+
+function resultOf({ parts, isError, cache }: HubMessage & { role: "tool" }, id: string): JsonRecord {
   const isText = parts.every((part) => part.kind === "text" && part.cache === undefined);
+  const content = isText ? textOf(parts) : parts.flatMap(blockOf);
   return {
     type: "tool_result",
-    tool_use_id: toolId(callId),
-    content: isText ? textOf(parts) : parts.flatMap(blockOf),
+    tool_use_id: id,
+    // An error must say something.
+    content: isError && content.length === 0 ? [PLACEHOLDER] : content,
     ...(isError && { is_error: true }),
     ...cacheControl(cache),
   };
@@ -137,13 +145,13 @@ function toolId(id: string): string {
   return id === "" ? "toolu_0" : id.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** A part as a block; empty texts are refused, so they go. Throws: Unmappable. */
+/** A part as a block; blank texts are refused, so they go. Throws: Unmappable. */
 function blockOf(part: HubPart): JsonRecord[] {
   switch (part.kind) {
     case "text":
-      return part.text === "" ? [] : [{ type: "text", text: part.text, ...cacheControl(part.cache) }];
+      return isBlank(part.text) ? [] : [{ type: "text", text: part.text, ...cacheControl(part.cache) }];
     case "refusal":
-      return part.text === "" ? [] : [{ type: "text", text: part.text }];
+      return isBlank(part.text) ? [] : [{ type: "text", text: part.text }];
     case "image":
       return [{ type: "image", source: sourceOf(part.source), ...cacheControl(part.cache) }];
     case "file":
@@ -155,6 +163,10 @@ function blockOf(part: HubPart): JsonRecord[] {
     default:
       throw new Error(`unknown part ${JSON.stringify(part satisfies never)}`);
   }
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
 }
 
 function sourceOf(source: (HubPart & { kind: "image" })["source"]): JsonRecord {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
+import { asList, asObject } from "#server/upstream/hub.ts";
 import { type HubMessage, type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
 import { anthropic } from "./anthropic.ts";
 import type { Target } from "./dialect.ts";
@@ -90,7 +91,7 @@ describe("request", () => {
       tools: [{ name: "get_weather", description: "d", input_schema: parameters }],
       tool_choice: { type: "auto" },
     });
-    expect(dropped).toEqual(["top_p"]);
+    expect(dropped).toEqual(["top_p", "stop"]);
     expect(headers).toEqual(["anthropic-version", "2023-06-01"]);
   });
 
@@ -197,6 +198,45 @@ describe("request", () => {
       },
     ]);
     expect(dropped).toEqual(["messages[].reasoning_content"]);
+  });
+
+  it("gives calls ids of their own, whatever the client's repeat, and their results the same", () => {
+    // Ids are unique in a turn only, where a client or vendor makes them from a place or a name; `a.b` and `a:b` become alike.
+    const turns = ["call_f", "call_f", "a.b", "a:b", ""].flatMap((id): HubMessage[] => [
+      { ...assistant, toolCalls: [{ id, name: "f", arguments: "{}" }] },
+      { role: "tool", callId: id, name: "f", parts: [], isError: false },
+    ]);
+    const messages = encode({ messages: [user("x"), ...turns] }).body["messages"];
+    const ids = (type: string, name: string) =>
+      asList(messages).flatMap((turn) =>
+        asList(asObject(turn)?.["content"]).flatMap((block) =>
+          asObject(block)?.["type"] === type ? [asObject(block)?.[name]] : [],
+        ),
+      );
+    expect(ids("tool_use", "id")).toEqual(["call_f", "call_f_2", "a_b", "a_b_2", "toolu_0"]);
+    expect(ids("tool_result", "tool_use_id")).toEqual(ids("tool_use", "id"));
+  });
+
+  it("sends no blank text, and no error that says nothing", () => {
+    const messages: HubMessage[] = [
+      user("x"),
+      {
+        ...assistant,
+        parts: [{ kind: "text", text: "\n\n" }],
+        toolCalls: [{ id: "a", name: "f", arguments: "{}" }],
+      },
+      { role: "tool", callId: "a", name: "f", parts: [], isError: true },
+    ];
+    expect(encode({ messages }).body["messages"]).toEqual([
+      { role: "user", content: [{ type: "text", text: "x" }] },
+      { role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: {} }] },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "a", content: [{ type: "text", text: "..." }], is_error: true },
+        ],
+      },
+    ]);
   });
 
   it("prefers a forced tool to thinking, and filters tools to a subset", () => {

@@ -46,6 +46,7 @@ function encodeMessages(request: HubRequest): Encoded {
   const format = formatOf(request.format, settings);
   const turns = turnsOf(request.messages, nameOf, format.hint);
   const stops = request.stop?.filter((stop) => stop.trim() !== "") ?? [];
+  const areStopsLost = stops.length < (request.stop?.length ?? 0);
   const output = {
     ...(settings.effort !== undefined && { effort: settings.effort }),
     ...(format.schema !== undefined && { format: { type: "json_schema", schema: format.schema } }),
@@ -70,7 +71,13 @@ function encodeMessages(request: HubRequest): Encoded {
   return {
     body,
     headers: ["anthropic-version", VERSION],
-    dropped: [...settings.dropped, ...turns.dropped, ...hints, ...(isTierLost ? ["service_tier"] : [])],
+    dropped: [
+      ...settings.dropped,
+      ...turns.dropped,
+      ...hints,
+      ...(areStopsLost ? ["stop"] : []),
+      ...(isTierLost ? ["service_tier"] : []),
+    ],
     toolNames: names.changed,
   };
 }

@@ -1,5 +1,6 @@
 // The hub → a Converse body (providers 23.1). Pure.
 import type { JsonRecord } from "#server/upstream/hub.ts";
+import { CallIds } from "#server/upstream/hub-call-ids.ts";
 import { functionOf } from "#server/upstream/hub-chat-body.ts";
 import {
   argumentsOf,
@@ -59,9 +60,10 @@ interface Turn {
 /** Sides take turns: neighbours of one side are one turn, and the user begins. Throws: Unmappable. */
 function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
   const turns: Turn[] = [];
+  const ids = new CallIds((id) => shortName(id, CALL_ID_LIMIT));
   for (const message of messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
-    const content = contentOf(message, names);
+    const content = contentOf(message, names, ids);
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -72,7 +74,7 @@ function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
 }
 
 /** None for system texts, which stand elsewhere. Throws: Unmappable. */
-function contentOf(message: HubMessage, names: ToolNames): JsonRecord[] {
+function contentOf(message: HubMessage, names: ToolNames, ids: CallIds): JsonRecord[] {
   const said = message.parts.flatMap(blockOf);
   switch (message.role) {
     case "system":
@@ -84,10 +86,10 @@ function contentOf(message: HubMessage, names: ToolNames): JsonRecord[] {
       return [
         ...thoughtsOf(message.thoughts),
         ...said,
-        ...message.toolCalls.map((call) => callOf(call, names)),
+        ...message.toolCalls.map((call) => callOf(call, names, ids)),
       ];
     case "tool": {
-      const toolUseId = shortName(message.callId, CALL_ID_LIMIT);
+      const toolUseId = ids.ofResult(message.callId);
       return [{ toolResult: { toolUseId, content: said, ...(message.isError && { status: "error" }) } }];
     }
     default:
@@ -102,8 +104,8 @@ function thoughtsOf(thoughts: readonly HubThought[]): JsonRecord[] {
   );
 }
 
-function callOf(call: HubToolCall, names: ToolNames): JsonRecord {
-  const toolUseId = shortName(call.id, CALL_ID_LIMIT);
+function callOf(call: HubToolCall, names: ToolNames, ids: CallIds): JsonRecord {
+  const toolUseId = ids.ofCall(call.id);
   return { toolUse: { toolUseId, name: names.wireName(call.name), input: argumentsOf(call) } };
 }
 

@@ -71,6 +71,15 @@ describe("requests", () => {
     ]);
   });
 
+  it("call no two calls by one id", () => {
+    const result: HubMessage = { role: "tool", callId: "call:1", name: "f", parts: [], isError: false };
+    const messages = [said("user", "x"), CALLED, result, CALLED, result];
+    const text = JSON.stringify(encode({ messages, tools: [TOOL] }).body["messages"]);
+    const ids = [...text.matchAll(/"toolUseId":"([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).toEqual([ids[0], ids[0], ids[2], ids[2]]);
+  });
+
   it("send back thinking with its proof only, and names it can bear", () => {
     const result: HubMessage = {
       role: "tool",
