@@ -3,6 +3,7 @@
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
   findUserByIdentity,
@@ -14,7 +15,7 @@ import {
 } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { type Actor, type Entry, holdEntry } from "./actors.ts";
-import { type AccountTools, createAccount } from "./new-account.ts";
+import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** Somebody that GitHub or the WeChat server vouches for. */
@@ -42,16 +43,20 @@ const MAX_DISPLAY = 20;
 /** A super administrator opens this door only in a session that began with the password a moment ago. */
 const FRESH_SEC = 600;
 
+/** How somebody came; what becomes of accounts is written down in the transaction that does it. */
+export interface Arrival {
+  readonly affCode: string;
+  readonly address: string;
+  readonly onMade: AfterInsert;
+  readonly onAdopted: AfterInsert;
+}
+
 /** The account of a person; a new one when there is none and registration is open. Throws: refusals. */
-export async function enterAs(
-  tools: ExternalTools,
-  person: Person,
-  visit: { affCode: string; address: string },
-): Promise<UserRow> {
+export async function enterAs(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
   const user =
     (await findUserByIdentity(tools.db, person.identity, person.id)) ??
-    (await adoptImported(tools, person)) ??
-    (await signUp(tools, person, visit));
+    (await adoptImported(tools, person, arrival)) ??
+    (await signUp(tools, person, arrival));
   if (user.status !== UserStatus.enabled) throw faults.accountDisabled();
   if (user.role >= Role.root && user.external_login !== 1)
     throw faults.refused("超级管理员未开启第三方登录，请使用密码登录");
@@ -64,7 +69,11 @@ export async function enterAs(
  * that names will do for ordinary users. From then on the account goes by the id. Undefined when there is none.
  * Throws: refusals; a second account beside the old one would help nobody.
  */
-async function adoptImported(tools: ExternalTools, person: Person): Promise<UserRow | undefined> {
+async function adoptImported(
+  tools: ExternalTools,
+  person: Person,
+  { onAdopted }: Arrival,
+): Promise<UserRow | undefined> {
   const { db, coord, events } = tools;
   const { identity, id, importedId } = person;
   const user = await findUserByIdentity(db, identity, importedId);
@@ -74,7 +83,10 @@ async function adoptImported(tools: ExternalTools, person: Person): Promise<User
     throw faults.refused(
       "该 GitHub 用户名属于从旧系统导入的账户：请先用密码登录（可通过邮箱重置密码），再在个人设置中重新绑定",
     );
-  await replaceIdentity(db, user.id, { identity, before: importedId, after: id });
+  await db.transaction().execute(async (tx) => {
+    const isReplaced = await replaceIdentity(tx, user.id, { identity, before: importedId, after: id });
+    if (isReplaced) await onAdopted(tx, user);
+  });
   events.accountBound({ userId: user.id, identity });
   await coord.publish("users", String(user.id));
   // Two windows at once: whoever came second finds what the first one wrote.
@@ -87,17 +99,13 @@ function mayAdopt({ options }: ExternalTools, { email }: Person, user: UserRow):
   return user.role < Role.admin && options.get("GitHubImportedNameEnabled");
 }
 
-async function signUp(
-  tools: ExternalTools,
-  person: Person,
-  { affCode, address }: { affCode: string; address: string },
-): Promise<UserRow> {
+async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
   if (!tools.options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
   const isAddressFree = (await findUserByMailbox(tools.db, person.email)) === undefined;
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     // An address that somebody has is theirs, whatever a profile says; so is one that is taken meanwhile.
     const email = isAddressFree && attempt === 0 ? person.email : "";
-    const user = await trySignUp(tools, person, { affCode, address, email });
+    const user = await trySignUp(tools, { ...person, email }, arrival);
     if (user) return user;
   }
   throw new Error(`no free name in ${TRIES} tries`);
@@ -107,19 +115,20 @@ async function signUp(
 async function trySignUp(
   tools: ExternalTools,
   person: Person,
-  { affCode, address, email }: { affCode: string; address: string; email: string },
+  { affCode, address, onMade }: Arrival,
 ): Promise<UserRow | undefined> {
   const { head, display, via } = NAMES[person.identity];
   try {
-    const id = await createAccount(tools, {
+    const account = {
       username: head + randomNameTail(TAIL),
       displayName: [...person.displayName.trim()].slice(0, MAX_DISPLAY).join("").trim() || display,
       password: "",
-      email,
+      email: person.email,
       githubId: person.identity === "github_id" ? person.id : "",
       wechatId: person.identity === "wechat_id" ? person.id : "",
       affCode,
-    });
+    };
+    const id = await createAccount(tools, account, onMade);
     if (id === undefined) return undefined;
     tools.events.accountCreated({ userId: id, via, address });
     return await getUser(tools.db, id);
@@ -130,11 +139,15 @@ async function trySignUp(
   }
 }
 
-/** Gives an account the identity of a person. Throws: a refusal when it belongs to somebody else; 401 when the caller's way in has ended. */
+/**
+ * Gives an account the identity of a person; `beside` is written last in the same transaction. Throws: a refusal when it belongs to
+ * somebody else; 401 when the caller's way in has ended.
+ */
 export async function bindPerson(
   tools: ExternalTools,
   person: Pick<Person, "identity" | "id">,
   entry: Entry & { readonly actor: Actor },
+  beside: (tx: Db) => Promise<void>,
 ): Promise<void> {
   const { actor, session } = entry;
   const isSuper = actor.role >= Role.root;
@@ -146,6 +159,7 @@ export async function bindPerson(
         [person.identity]: person.id,
         external_login: isSuper ? 1 : 0,
       });
+      await beside(tx);
     });
   } catch (error) {
     throw isTaken(error) ? faults.refused("该第三方账号已绑定其他用户") : error;

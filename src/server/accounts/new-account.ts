@@ -24,6 +24,9 @@ export interface NewAccount {
 /** Checks made in the transaction of the insert; false = undo. */
 export type Condition = (tx: Db) => Promise<boolean>;
 
+/** Written last in the transaction of the insert. */
+export type AfterInsert = (tx: Db, user: { readonly id: number; readonly username: string }) => Promise<void>;
+
 export type AccountTools = Pick<Tools, "db" | "clock" | "secrets" | "ledger" | "options" | "events">;
 
 /**
@@ -33,6 +36,7 @@ export type AccountTools = Pick<Tools, "db" | "clock" | "secrets" | "ledger" | "
 export async function createAccount(
   tools: AccountTools,
   account: NewAccount,
+  after: AfterInsert,
   condition?: Condition,
 ): Promise<number | undefined> {
   const { db } = tools;
@@ -57,7 +61,9 @@ export async function createAccount(
       created_at: tools.clock.seconds(),
     });
     const isFirst = await noteWelcomed(tx, identityHashes(tools, account));
-    return promiseSignup(tools, tx, { userId, inviterId, isFirst });
+    const promised = await promiseSignup(tools, tx, { userId, inviterId, isFirst });
+    await after(tx, { id: userId, username: account.username });
+    return promised;
   });
   if (promise) await welcome(tools, promise);
   return promise?.user_id;

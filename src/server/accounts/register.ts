@@ -7,20 +7,21 @@ import { isTaken } from "#server/store/fault.ts";
 import { findUserByName } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
 import { redeemCode, tryCode } from "./codes.ts";
-import { type AccountTools, createAccount } from "./new-account.ts";
+import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import { isTooCommon } from "./password.ts";
 import { codeRef, codeWrong, type VerificationTools } from "./verification.ts";
 
 export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "options">;
 
 /**
- * Makes an account and returns its id. `beside` is done in the transaction of the insert, and undoes it by throwing.
+ * Makes an account and returns its id. Both parts are done in the transaction of the insert, before and after it, and undo it by
+ * throwing.
  * Throws: one refusal per rule.
  */
 export async function register(
   tools: RegisterTools,
   draft: Registration,
-  beside: (tx: Tools["db"]) => Promise<void>,
+  { before, after }: { before(tx: Tools["db"]): Promise<void>; after: AfterInsert },
 ): Promise<number> {
   const { username, password, verification_code: code } = draft;
   if (isTooCommon(password, [username, tools.options.get("SystemName")]))
@@ -40,10 +41,10 @@ export async function register(
   };
   const takeProofs = async (tx: Tools["db"]) => {
     if (email !== "" && (await redeemCode(tools, tx, ref, code)) === undefined) return false;
-    await beside(tx);
+    await before(tx);
     return true;
   };
-  const userId = await createAccount(tools, account, takeProofs).catch(async (error) => {
+  const userId = await createAccount(tools, account, after, takeProofs).catch(async (error) => {
     if (!isTaken(error)) throw error;
     const isNameTaken = (await findUserByName(tools.db, username)) !== undefined;
     throw faults.refused(isNameTaken ? "用户名已被使用" : "该邮箱已被其他账户绑定");

@@ -21,10 +21,13 @@ export interface Resets {
   /** Asks for a letter. Throws: 429, a refusal when there is no mail server; both whatever the address. */
   request(asked: { email: string; address: string }): Promise<void>;
   /**
-   * Sets a new random password and returns it with whose it is; every session and the access token end. Throws: one refusal
-   * for all causes.
+   * Sets a new random password and returns it; every session and the access token end. `beside` is written last in the same
+   * transaction. Throws: one refusal for all causes.
    */
-  finish(reset: { email: string; token: string }): Promise<{ password: string; user: UserRow }>;
+  finish(
+    reset: { email: string; token: string },
+    beside: (tx: Tools["db"], user: UserRow) => Promise<void>,
+  ): Promise<string>;
   /** Resolves when every letter that was asked for is written. */
   idle(): Promise<void>;
 }
@@ -59,7 +62,7 @@ export function createResets(tools: ResetTools): Resets {
       void work.then(() => running.delete(work));
     },
 
-    async finish({ email, token }) {
+    async finish({ email, token }, beside) {
       const user = await findResettable(tools, email);
       // Looked at before the hash is made, which costs; taken together with the change.
       if (!user || !(await isCode(tools, refOf(user.id), token))) throw faults.refused(REFUSAL);
@@ -70,13 +73,14 @@ export function createResets(tools: ResetTools): Resets {
         // The row first: a login that holds it has its session by then, and none can follow (reliability A06).
         const isThere = await updateUserProfile(tx, user.id, { password: hash, access_token_hash: null });
         await deleteSessionsOfUser(tx, user.id);
+        if (isThere) await beside(tx, user);
         return isThere;
       });
       if (!isDone) throw faults.refused(REFUSAL);
       await tools.coord.publish("users", String(user.id));
       tools.events.passwordReset({ userId: user.id });
       void tools.mailer.post(email, resetDoneLetter(tools.options.get("SystemName"), user.username));
-      return { password, user };
+      return password;
     },
 
     async idle() {

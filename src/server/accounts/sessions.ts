@@ -30,7 +30,8 @@ export interface Sessions {
   find(id: string): Promise<number | undefined>;
   /** When a living session of this user began, in seconds. */
   startOf(id: string, userId: number): Promise<number | undefined>;
-  end(id: string): Promise<void>;
+  /** `beside` is written in the same transaction. */
+  end(id: string, beside?: (tx: Db) => Promise<void>): Promise<void>;
 }
 
 /** A database that cannot be written for a while keeps nobody from reading (reliability F02); the lifetimes hold all the same. */
@@ -72,6 +73,10 @@ export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets })
       const session = await findSession(db, secrets.hash(id));
       return session?.user_id === userId ? session.created_at : undefined;
     },
-    end: (id) => deleteSession(db, secrets.hash(id)),
+    end: (id, beside) =>
+      db.transaction().execute(async (tx) => {
+        await deleteSession(tx, secrets.hash(id));
+        await beside?.(tx);
+      }),
   };
 }

@@ -2,6 +2,7 @@
 
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
 import { findUserByMailbox, updateUserProfile } from "#server/store/users.ts";
 import type { Tools } from "#server/tools.ts";
@@ -55,13 +56,14 @@ function refuseDomain({ options }: VerificationTools, email: string): void {
 }
 
 /**
- * Gives the caller's account the address that a code proves. Throws: refusals for a wrong code and an address of somebody else; 401 when
- * the caller's way in has ended.
+ * Gives the caller's account the address that a code proves; `beside` is written last in the same transaction. Throws: refusals for a
+ * wrong code and an address of somebody else; 401 when the caller's way in has ended.
  */
 export async function bindEmail(
   tools: VerificationTools,
   entry: Entry,
   { email, code }: { email: string; code: string },
+  beside: (tx: Db) => Promise<void>,
 ): Promise<void> {
   const userId = entry.actor.id;
   const ref = codeRef(email, userId);
@@ -70,8 +72,10 @@ export async function bindEmail(
     const isBound = await tools.db.transaction().execute(async (tx) => {
       if (!(await holdEntry(tools.secrets, tx, entry))) throw faults.notSignedIn();
       const found = await redeemCode(tools, tx, ref, code);
-      if (found) await updateUserProfile(tx, userId, { email });
-      return found !== undefined;
+      if (found === undefined) return false;
+      await updateUserProfile(tx, userId, { email });
+      await beside(tx);
+      return true;
     });
     if (!isBound) throw codeWrong();
   } catch (error) {

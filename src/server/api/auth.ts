@@ -9,7 +9,7 @@ import { faults } from "#server/errors.ts";
 import type { UserRow } from "#server/store/users.ts";
 import { audit } from "./audit-trail.ts";
 import type { Call, Handlers } from "./call.ts";
-import { auditRefusal, signIn } from "./sign-in.ts";
+import { auditRefusal, registering, signIn } from "./sign-in.ts";
 
 export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
   async login(ctx, call) {
@@ -35,20 +35,23 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
     const { session } = call;
     const userId = session.id === undefined ? undefined : await ctx.sessions.find(session.id);
     const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
-    if (session.id !== undefined) await ctx.sessions.end(session.id);
-    if (actor) await audit(ctx, ctx.db, { ...call, actor }, { action: "auth.logout", target: actor.id });
+    if (session.id !== undefined)
+      await ctx.sessions.end(session.id, async (tx) => {
+        if (actor) await audit(ctx, tx, { ...call, actor }, { action: "auth.logout", target: actor.id });
+      });
     session.clear();
     return null;
   },
 
   async register(ctx, call) {
     const { body, address, session, onCredit } = call;
-    const userId = await register(ctx, body, async (tx) => {
-      if (onCredit) await takeCredit(ctx, tx, session.browserId);
+    const userId = await register(ctx, body, {
+      before: async (tx) => {
+        if (onCredit) await takeCredit(ctx, tx, session.browserId);
+      },
+      after: registering(ctx, call, "password"),
     });
     ctx.events.accountCreated({ userId, via: "password", address });
-    const actor = { id: userId, username: body.username };
-    await audit(ctx, ctx.db, { ...call, actor }, { action: "auth.register", target: userId });
     return null;
   },
 
@@ -63,11 +66,10 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
     return null;
   },
 
-  async reset(ctx, call) {
-    const { password, user } = await ctx.resets.finish(call.body);
-    const act = { action: "auth.reset_password", target: user.id };
-    await audit(ctx, ctx.db, { ...call, actor: user }, act);
-    return password;
+  reset(ctx, call) {
+    return ctx.resets.finish(call.body, (tx, user) =>
+      audit(ctx, tx, { ...call, actor: user }, { action: "auth.reset_password", target: user.id }),
+    );
   },
 };
 

@@ -1,12 +1,13 @@
 // Handlers: coming in through GitHub or the WeChat server, and binding those or an e-mail address (contract 4.3, 4.5, 4.6).
 import type { oauthApi } from "#contract/oauth.ts";
-import { bindPerson, enterAs } from "#server/accounts/external.ts";
+import { type Arrival, bindPerson, enterAs } from "#server/accounts/external.ts";
 import { beginOAuth, finishGithub } from "#server/accounts/github.ts";
 import { bindEmail } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
+import type { Db } from "#server/store/db.ts";
 import { type ActCall, audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
-import { signInBy } from "./sign-in.ts";
+import { registering, signInBy } from "./sign-in.ts";
 
 export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   async state(ctx, { actor, session }) {
@@ -16,18 +17,17 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   },
 
   async github(ctx, call) {
-    const { actor, query, address, session } = call;
+    const { actor, query, session } = call;
     const visitor = { browserId: session.browserId, userId: actor?.id ?? 0 };
     if (actor) {
       const person = await finishGithub(ctx, visitor, query);
-      await bindPerson(ctx, person, { ...call, actor });
-      await auditBinding(ctx, { ...call, actor }, "github");
+      await bindPerson(ctx, person, { ...call, actor }, binding(ctx, { ...call, actor }, "github"));
       // Clients tell a binding from a login by this word (contract 4.5).
       return { data: null, message: "bind" };
     }
     const data = await signInBy(ctx, call, "github", async () => {
       const person = await finishGithub(ctx, visitor, query);
-      return enterAs(ctx, person, { affCode: query.aff_code, address });
+      return enterAs(ctx, person, arrival(ctx, call, "github"));
     });
     return { data, message: "" };
   },
@@ -36,26 +36,40 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
     const { query, address } = call;
     return signInBy(ctx, call, "wechat", async () => {
       const person = await ctx.wechat.identify(query.code, address);
-      return enterAs(ctx, person, { affCode: query.aff_code, address });
+      return enterAs(ctx, person, arrival(ctx, call, "wechat"));
     });
   },
 
   async bindWeChat(ctx, call) {
     const { query, address } = call;
     const person = await ctx.wechat.identify(query.code, address);
-    await bindPerson(ctx, person, call);
-    await auditBinding(ctx, call, "wechat");
+    await bindPerson(ctx, person, call, binding(ctx, call, "wechat"));
     return null;
   },
 
   async bindEmail(ctx, call) {
-    await bindEmail(ctx, call, call.query);
-    await auditBinding(ctx, call, "email");
+    await bindEmail(ctx, call, call.query, binding(ctx, call, "email"));
     return null;
   },
 };
 
+/** What a visitor brings along, and how what becomes of accounts is written down. */
+function arrival(
+  ctx: Context,
+  call: Omit<ActCall, "actor"> & { readonly query: { readonly aff_code: string } },
+  via: "github" | "wechat",
+): Arrival {
+  const { query, address } = call;
+  return {
+    affCode: query.aff_code,
+    address,
+    onMade: registering(ctx, call, via),
+    onAdopted: (tx, user) => binding(ctx, { ...call, actor: user }, via)(tx),
+  };
+}
+
 /** Who an account belongs to has changed: that is for the trail, the identity itself is not. */
-function auditBinding(ctx: Context, call: ActCall, identity: "github" | "wechat" | "email"): Promise<void> {
-  return audit(ctx, ctx.db, call, { action: "user.bind", target: call.actor.id, detail: { identity } });
+function binding(ctx: Context, call: ActCall, identity: "github" | "wechat" | "email") {
+  const act = { action: "user.bind", target: call.actor.id, detail: { identity } };
+  return (tx: Db) => audit(ctx, tx, call, act);
 }

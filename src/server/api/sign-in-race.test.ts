@@ -152,7 +152,9 @@ describe.each(databases)("logins that overlap a change of the account on $name",
       const query = { email, code: "123456" };
       await expect(oauth.bindEmail(app.ctx, { ...bySession, query })).rejects.toMatchObject({ status: 401 });
       const stranger = { identity: "wechat_id", id: email } as const;
-      await expect(bindPerson(app.ctx, stranger, bySession)).rejects.toMatchObject({ status: 401 });
+      await expect(bindPerson(app.ctx, stranger, bySession, async () => {})).rejects.toMatchObject({
+        status: 401,
+      });
       const columns = ["access_token_hash", "email", "wechat_id"] as const;
       const stored = app.ctx.db.selectFrom("users").select(columns).where("id", "=", user.id);
       expect(await stored.executeTakeFirst()).toEqual({

@@ -2,6 +2,7 @@
 import type { User } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
 import { AppError, faults } from "#server/errors.ts";
+import type { Db } from "#server/store/db.ts";
 import type { SeenColumns, UserRow } from "#server/store/users.ts";
 import { type ActCall, audit, somebody } from "./audit-trail.ts";
 import type { SessionHandle } from "./call.ts";
@@ -67,6 +68,21 @@ export async function signInBy(
       await auditRefusal(ctx, visit, { via, reason: error.publicMessage });
     throw error;
   }
+}
+
+/** Writes a new account down, in the transaction that makes it. */
+export function registering(
+  ctx: Context,
+  { address, requestId }: Pick<Visit, "address" | "requestId">,
+  via: Via,
+) {
+  return (tx: Db, user: ActCall["actor"]) =>
+    audit(
+      ctx,
+      tx,
+      { actor: user, address, requestId },
+      { action: "auth.register", target: user.id, detail: { via } },
+    );
 }
 
 /** Writes down a login that was refused. `known` is the account somebody tried; what was typed is nowhere kept. */

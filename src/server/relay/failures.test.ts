@@ -205,6 +205,27 @@ describe("upstreams that fail", () => {
     expect(third - second).toBeGreaterThanOrEqual(99);
   });
 
+  it("a client that leaves is no failure of the channel: not in the log, nor in what is counted", async () => {
+    await world.setOption("RetryTimes", "3");
+    const failing = await world.addChannel({ priority: 9 });
+    await world.addChannel({ priority: 8 });
+    const failed: number[] = [];
+    const stop = world.ctx.events.onChannelFailed(({ channelId }) => failed.push(channelId));
+    world.upstream.script(json({ error: { message: "oops" } }, 500), silence);
+    const { entries, log } = await world.costOf(async () => {
+      const leave = new AbortController();
+      const pending = world.ask(QUESTION, { signal: leave.signal });
+      await expect.poll(() => world.upstream.journal.length).toBe(2);
+      leave.abort();
+      await expect(pending).rejects.toThrow("abort");
+      await world.upstream.journal[1]?.aborted;
+    });
+    stop();
+    expect(failed).toEqual([failing]);
+    expect(entries).toBe(1);
+    expect(parseTrail(log?.trail ?? "")).toEqual([{ channelId: failing, error: "upstream_500" }]);
+  });
+
   it("fail, fail, ok is one reservation and one entry, on the channel that answered", async () => {
     await world.setOption("RetryTimes", "3");
     const failing = [await world.addChannel({ priority: 9 }), await world.addChannel({ priority: 8 })];

@@ -1,5 +1,5 @@
-// What a realtime conversation costs, response by response (providers 17.4): the next one is always set aside before it can begin, and
-// each is booked as soon as it is done. Knows prices and no sockets.
+// What a realtime conversation costs, response by response (providers 17.4): the next one is always set aside before it can begin, those
+// that are made beside it are when they begin, and each is booked as soon as it is done. Knows prices and no sockets.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
@@ -10,6 +10,7 @@ import type { RealtimeNews } from "#server/upstream/realtime-events.ts";
 import { readUsage } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
 import { type BillTools, held } from "./bill.ts";
+import { ResponseCover } from "./realtime-cover.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** Who speaks, and with what. */
@@ -32,6 +33,8 @@ interface Entry {
 /** A response that is being made, as far as it has come. */
 interface Making {
   readonly startedMs: number;
+  /** undefined = nothing is, or could be, set aside for it. */
+  cover: ResponseCover | undefined;
   firstMs: number;
   text: number;
   audio: number;
@@ -42,7 +45,6 @@ const FIRST_PROMPT = 1_024;
 const FIRST_OUTPUT = 1_024;
 /** More is asked for when it comes this near to what was set aside. */
 const MARGIN_TOKENS = 256;
-const LOOK_MS = 250;
 /** Five minutes: what a microphone sends is mostly silence, which never becomes part of the conversation. */
 const MOST_SOUND = 3_000;
 /** No turn of a conversation is longer than an hour. */
@@ -63,19 +65,16 @@ export class RealtimeBill {
   readonly #speaker: Speaker;
   #price: Price;
   #channelId = 0;
-  /** What the next response is set aside under; "" = nothing is. */
-  #requestId = "";
-  #reserved = 0n;
+  /** For the next response. */
+  #spare: ResponseCover | undefined;
+  /** Why nothing more is set aside: the conversation ends for it. */
+  #end: RelayFault | undefined;
   /** Length of the conversation as it was last told, and what was said since. */
   #context = 0;
   #said = { text: 0, audio: 0 };
   readonly #making = new Map<string, Making>();
   #transcriber: string | undefined;
   #isNarrow = false;
-  /** Whether there is more is not known yet. */
-  #asking: Promise<RelayFault | undefined> | undefined;
-  #isRefused = false;
-  #lookedMs = 0;
 
   constructor(tools: BillTools, speaker: Speaker, price: Price) {
     this.#tools = tools;
@@ -90,6 +89,11 @@ export class RealtimeBill {
 
   /** Sets the next response aside. Throws: Refusal. */
   async reserve(): Promise<void> {
+    this.#spare = await this.#setAside();
+  }
+
+  /** Throws: Refusal. */
+  async #setAside(): Promise<ResponseCover> {
     const { caller, model } = this.#speaker;
     const { ledger, options, clock } = this.#tools;
     const prompt = Math.max(FIRST_PROMPT, this.#context + this.#said.text + this.#said.audio);
@@ -101,8 +105,7 @@ export class RealtimeBill {
     const { userId, tokenId } = caller;
     const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: model });
     if (verdict !== "reserved") throw new Refusal(REFUSED[verdict]());
-    this.#requestId = requestId;
-    this.#reserved = amount;
+    return new ResponseCover(this.#tools, requestId, amount);
   }
 
   /** The channel that is being called now; it may map to a name with a price of its own. */
@@ -127,14 +130,13 @@ export class RealtimeBill {
         this.#isNarrow = news.isNarrow;
         return undefined;
       case "begun":
-        this.#makingOf(news.response);
-        return undefined;
+        return this.#covered(this.#makingOf(news.response));
       case "output": {
         const making = this.#makingOf(news.response);
         if (making.firstMs === 0) making.firstMs = this.#tools.clock.now();
         if (news.isAudio) making.audio += news.tokens;
         else making.text += news.tokens;
-        return this.#look();
+        return this.#covered(making);
       }
       case "done":
         return this.#done(news);
@@ -147,62 +149,88 @@ export class RealtimeBill {
 
   /** The conversation is over: what was being said is paid for as far as it came, what was set aside goes back. */
   async close(): Promise<void> {
-    const [making] = this.#making.values();
-    if (making === undefined) {
-      const requestId = this.#requestId;
-      this.#requestId = "";
-      if (requestId !== "") await this.#tools.ledger.release(requestId);
-      return;
-    }
-    const requestId = this.#takeRequestId();
-    const usage = this.#roughUsage();
+    const spare = this.#spare;
+    this.#spare = undefined;
+    const makings = [...this.#making.values()];
     this.#making.clear();
-    const amount = charge(usage, this.#price);
-    const content = explain(usage, this.#price, amount) + REMARK_BROKEN;
-    const { model } = this.#speaker;
-    await this.#book({ requestId, model, ...making, usage, amount, content, isEstimated: true }, making);
+    const ends = makings.map((making) => this.#bookBroken(making));
+    if (spare !== undefined) ends.push(this.#tools.ledger.release(spare.requestId));
+    // One that fails keeps none of the others open.
+    for (const end of await Promise.allSettled(ends)) if (end.status === "rejected") throw end.reason;
   }
 
+  #bookBroken(making: Making): Promise<void> {
+    const usage = this.#roughUsage(making);
+    const amount = charge(usage, this.#price);
+    const content = explain(usage, this.#price, amount) + REMARK_BROKEN;
+    return this.#bookResponse(making, { usage, amount, content, isEstimated: true });
+  }
+
+  /** A response as it is made; a new one takes what was set aside for the next. */
   #makingOf(response: string): Making {
     let making = this.#making.get(response);
     if (making === undefined) {
-      making = { startedMs: this.#tools.clock.now(), firstMs: 0, text: 0, audio: 0 };
+      const startedMs = this.#tools.clock.now();
+      making = { startedMs, cover: this.#spare, firstMs: 0, text: 0, audio: 0 };
+      this.#spare = undefined;
       this.#making.set(response, making);
     }
     return making;
   }
 
-  /** Of several responses at once only one is set aside; each of them is booked. */
-  #takeRequestId(): string {
-    const requestId = this.#requestId;
-    this.#requestId = "";
-    return requestId === "" ? newRequestId(this.#tools.clock.now()) : requestId;
+  /**
+   * Sees to it that what has come of a response is covered: one that is made beside others is set aside now, and more is asked for before
+   * it runs out. A fault = there is no more; a promise = not known yet: meanwhile nothing is handed on (reliability M04).
+   */
+  #covered(making: Making): RelayFault | undefined | Promise<RelayFault | undefined> {
+    const { cover } = making;
+    if (cover !== undefined) return this.#look(making, cover);
+    return this.#trySetAside().then((made) => {
+      if (!(made instanceof ResponseCover)) return made;
+      making.cover = made;
+      return this.#look(making, made);
+    });
+  }
+
+  #look(making: Making, cover: ResponseCover): ReturnType<ResponseCover["look"]> {
+    if (making.firstMs === 0) return undefined;
+    const usage = this.#roughUsage(making);
+    const { promptTokens, completionTokens } = usage;
+    const seen = {
+      promptTokens,
+      completionTokens,
+      charge: charge(usage, this.#price),
+      channelId: this.#channelId,
+    };
+    return cover.look(seen, estimate(0, MARGIN_TOKENS, this.#price, 0));
   }
 
   async #done({ response, usage }: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
     const making = this.#makingOf(response);
     const read = usage && readUsage(usage, BOUNDS);
-    const counted = read?.usage ?? this.#roughUsage();
+    const counted = read?.usage ?? this.#roughUsage(making);
     this.#making.delete(response);
     const amount = charge(counted, this.#price);
     const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
     const content = explain(counted, this.#price, amount) + remark;
-    const requestId = this.#takeRequestId();
-    const { model } = this.#speaker;
-    const isEstimated = read === undefined;
-    await this.#book({ requestId, model, ...making, usage: counted, amount, content, isEstimated }, making);
+    await this.#bookResponse(making, { usage: counted, amount, content, isEstimated: read === undefined });
     this.#context = counted.promptTokens + counted.completionTokens;
     this.#said = { text: 0, audio: 0 };
-    return this.#next();
+    if (this.#spare !== undefined) return undefined;
+    const next = await this.#trySetAside();
+    if (!(next instanceof ResponseCover)) return next;
+    this.#spare = next;
+    return undefined;
   }
 
-  /** Sets the next response aside; a fault = there is nothing left for it. */
-  async #next(): Promise<RelayFault | undefined> {
+  /** Sets a response aside; a fault = there is nothing left for it. */
+  async #trySetAside(): Promise<ResponseCover | RelayFault> {
+    if (this.#end !== undefined) return this.#end;
     try {
-      await this.reserve();
-      return undefined;
+      return await this.#setAside();
     } catch (error) {
-      return error instanceof Refusal ? error.fault : refusals.bookingFailed(String(error));
+      this.#end = error instanceof Refusal ? error.fault : refusals.bookingFailed(String(error));
+      return this.#end;
     }
   }
 
@@ -229,6 +257,16 @@ export class RealtimeBill {
     const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: own });
     await this.#book({ requestId, model: own, startedMs, usage, amount, content, isEstimated: false });
     return verdict === "reserved" ? undefined : REFUSED[verdict]();
+  }
+
+  /** Books a response under what was set aside for it. */
+  #bookResponse(
+    making: Making,
+    sum: Pick<Entry, "usage" | "amount" | "content" | "isEstimated">,
+  ): Promise<void> {
+    const { cover, startedMs } = making;
+    const requestId = cover?.requestId ?? newRequestId(this.#tools.clock.now());
+    return this.#book({ requestId, model: this.#speaker.model, startedMs, ...sum }, making);
   }
 
   async #book(entry: Entry, making?: Making): Promise<void> {
@@ -263,14 +301,8 @@ export class RealtimeBill {
     if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
   }
 
-  /** What the responses that are being made come to so far: the whole conversation is their prompt. */
-  #roughUsage(): TokenUsage {
-    let text = 0;
-    let audio = 0;
-    for (const making of this.#making.values()) {
-      text += making.text;
-      audio += making.audio;
-    }
+  /** What a response comes to so far: the whole conversation is its prompt. */
+  #roughUsage({ text, audio }: Making): TokenUsage {
     return {
       promptTokens: this.#context + this.#said.text + this.#said.audio,
       completionTokens: text + audio,
@@ -278,49 +310,6 @@ export class RealtimeBill {
       audioPromptTokens: this.#said.audio,
       audioCompletionTokens: audio,
     };
-  }
-
-  /**
-   * What has come is noted, and more asked for before it runs out. A fault = there is no more; a promise = what was set aside is used
-   * up, and whether there is more is not known yet: meanwhile nothing is handed on (reliability M04).
-   */
-  #look(): RelayFault | undefined | Promise<RelayFault | undefined> {
-    if (this.#isRefused) return refusals.quotaRanOut();
-    if (this.#requestId === "" || this.#making.size === 0) return undefined;
-    const usage = this.#roughUsage();
-    const used = charge(usage, this.#price);
-    this.#note(used, usage);
-    const needed = used + estimate(0, MARGIN_TOKENS, this.#price, 0);
-    if (needed > this.#reserved) this.#asking ??= this.#askForMore(needed);
-    return used > this.#reserved ? this.#asking : undefined;
-  }
-
-  /** For recovery, every so often. */
-  #note(used: bigint, { promptTokens, completionTokens }: TokenUsage): void {
-    const now = this.#tools.clock.now();
-    if (now - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = now;
-    const seen = { charge: used, promptTokens, completionTokens, channelId: this.#channelId };
-    this.#tools.ledger.checkpoint(this.#requestId, seen);
-  }
-
-  /** As much again as is needed: few questions, however long the conversation. Never rejects. */
-  async #askForMore(needed: bigint): Promise<RelayFault | undefined> {
-    const requestId = this.#requestId;
-    const more = needed * 2n - this.#reserved;
-    try {
-      const isGranted = await this.#tools.ledger.extend(requestId, more);
-      // Meanwhile the response may have been booked.
-      if (requestId !== this.#requestId) return undefined;
-      if (isGranted) this.#reserved += more;
-      else this.#isRefused = true;
-      return isGranted ? undefined : refusals.quotaRanOut();
-    } catch (error) {
-      // The bank is in trouble, and has tried for some seconds: the next piece asks again, unless this one had to wait.
-      return refusals.bankClosed(String(error));
-    } finally {
-      this.#asking = undefined;
-    }
   }
 }
 

@@ -25,8 +25,8 @@ const usage = { input_tokens: 20, output_tokens: 7_000, total_tokens: 7_020 };
 it("charges each of several responses, also those for which nothing could be set aside any more", async () => {
   for (let round = 0; round < 2; round += 1) {
     await world.changeToken({ status: 1, unlimited_quota: 0, remain_quota: 40_000 });
-    const bill = await newBill();
     const { entries, open } = await world.costOf(async () => {
+      const bill = await newBill();
       for (const response of ["a", "b", "c"]) await bill.heard({ kind: "begun", response });
       expect(await bill.heard({ kind: "done", response: "a", usage })).toBeDefined();
       await bill.heard({ kind: "done", response: "b", usage });
@@ -38,8 +38,8 @@ it("charges each of several responses, also those for which nothing could be set
 });
 
 it("believes no transcription that is longer than a conversation", async () => {
-  const bill = await newBill();
   const { charged } = await world.costOf(async () => {
+    const bill = await newBill();
     await bill.heard({ kind: "transcribed", usage: { type: "duration", seconds: 1e300 } });
     await bill.close();
   });

@@ -7,7 +7,7 @@ import type { Health } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
 import type { Call, StreamReply, WholeReply } from "#server/upstream/call.ts";
-import { type RelayFault, saturated } from "#server/upstream/fault.ts";
+import { isAborted, type RelayFault, saturated } from "#server/upstream/fault.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
 import type { Caller } from "./admit.ts";
 import { conversationOf } from "./affinity.ts";
@@ -153,12 +153,14 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       return result;
     }
     fault = result;
+    health.failed(channel.id, model, fault, ticket);
+    if (isAborted(fault)) throw new Refusal(fault);
     tried = new Set(tried).add(channel.id);
     progress.trail = [...progress.trail, { channelId: channel.id, error: faultLabel(fault) }];
-    health.failed(channel.id, model, fault, ticket);
     // A channel that was not even called costs no try.
-    if (wasUncalled(fault)) uncalled += 1;
-    else spent += 1;
+    const wasCalled = !wasUncalled(fault);
+    spent += Number(wasCalled);
+    uncalled += Number(!wasCalled);
     const isLate = ctx.clock.now() - progress.startedMs > RETRY_BUDGET_MS;
     const willRetry =
       fault.retry && spent <= retries && uncalled < MAX_UNCALLED && !cancellation.isCancelled && !isLate;

@@ -168,18 +168,19 @@ export async function replacePassword(
   return result.numUpdatedRows === 1n;
 }
 
-/** Puts one identity in the place of another, unless it was changed meanwhile. */
+/** Puts one identity in the place of another, unless it was changed meanwhile. Returns whether it did. */
 export async function replaceIdentity(
   db: Db,
   id: number,
   { identity, before, after }: { identity: Identity; before: string; after: string },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const result = await db
     .updateTable("users")
     .set({ [identity]: after })
     .where("id", "=", id)
     .where(identity, "=", before)
-    .execute();
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
 }
 
 export function findUserByAffCode(db: Db, affCode: string): Promise<UserRow | undefined> {

@@ -122,6 +122,11 @@ export function networkFault(fault: EgressFault): RelayFault {
   };
 }
 
+/** We ended the call ourselves: the client left, or the process ends. That tells nothing of the channel. */
+export function isAborted({ status, upstreamStatus }: RelayFault): boolean {
+  return status === EGRESS_MESSAGES.aborted[0] && upstreamStatus === 0;
+}
+
 /** The upstream answered with something that is no reply: HTML, nothing, half a JSON text, a foreign type (R11). */
 export function unreadableFault(detail: string, upstreamStatus: number): RelayFault {
   return {
