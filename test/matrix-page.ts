@@ -43,7 +43,7 @@ const LOSSES = `## 转换时的取舍
   同样逐一列出；Claude 的 \`inference_geo\`（\`global\` 除外）返回 400。
 - 思考签名只对签发它的厂商有效，跨厂商时只保留思考的文字；Anthropic 的服务器工具、MCP 连接器与容器，Responses 的托管工具与服务端会话状态，
   Gemini 的安全评级不转换；引用只保留网页引用（url_citation）。
-- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
+- 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
 `;
 
 /** The endpoints besides generation, in the order of the page. */

@@ -92,7 +92,7 @@ export function readIncoming(
   const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
-  if (endpoint === "responses") refuseState(body);
+  refuseState(endpoint, body);
   const { maxTokens, choices } = limitsOf(endpoint, body);
   const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
@@ -156,12 +156,15 @@ function memberObject({ bytes, object }: ClientBody, name: string): ClientBody |
 }
 
 /** What an upstream would have to remember: the next call may go to another channel (providers 17.3.5). Throws: Refusal. */
-function refuseState({ bytes, object }: ClientBody): void {
-  for (const name of ["previous_response_id", "conversation", "background"]) {
+function refuseState(endpoint: TextEndpoint, { bytes, object }: ClientBody): void {
+  const isAsked = (name: string) => {
     const value = readMember(bytes, object, name);
-    if (value !== undefined && value !== null && value !== false)
-      throw new Refusal(refusals.stateRefused(name));
-  }
+    return value !== undefined && value !== null && value !== false;
+  };
+  if (endpoint === "messages" && isAsked("thread")) throw new Refusal(refusals.threadRefused());
+  if (endpoint !== "responses") return;
+  for (const name of ["previous_response_id", "conversation", "background"])
+    if (isAsked(name)) throw new Refusal(refusals.stateRefused(name));
 }
 
 /** What we route or price by. */

@@ -14,6 +14,56 @@ function sdk(baseURL = world.url): Anthropic {
   return new Anthropic({ baseURL, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
 }
 
+describe("the SDK's runner of tools, which would have the server remember the conversation", () => {
+  it("is told that nobody does, and sends all of it", async () => {
+    await world.addChannel({ type: 14, models: model });
+    const reply = (content: object, stop_reason: string) =>
+      json({
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model,
+        content: [content],
+        stop_reason,
+        usage: { input_tokens: 9, output_tokens: 3 },
+      });
+    world.upstream.script(
+      reply({ type: "tool_use", id: "toolu_1", name: "add", input: { a: 1 } }, "tool_use"),
+      reply({ type: "text", text: "two" }, "end_turn"),
+    );
+    const add = {
+      type: "custom" as const,
+      name: "add",
+      input_schema: { type: "object" as const },
+      parse: (input: unknown) => input,
+      run: () => "2",
+    };
+    const { entries } = await world.costOf(async () => {
+      const last = await sdk().beta.messages.toolRunner({ model, max_tokens: 100, messages, tools: [add] });
+      expect(last.content).toMatchObject([{ type: "text", text: "two" }]);
+    });
+    expect(entries).toBe(2);
+    const asked = world.upstream.journal.map(({ json: body }) => body);
+    expect(asked.map(({ thread, messages: sent }) => [thread, sent.length])).toEqual([
+      [undefined, 1],
+      [undefined, 3],
+    ]);
+  });
+
+  it("by a refusal in the words that it knows", async () => {
+    await world.addChannel({ type: 14, models: model });
+    const thread = { type: "continue", previous_message_id: "msg_1" };
+    const body = { model, max_tokens: 9, messages, thread };
+    const answer = await world.ask(body, { path: "/v1/messages" });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      type: "error",
+      error: { type: "invalid_request_error", details: { error_code: "thread_unsupported_request" } },
+    });
+    expect(world.upstream.journal).toHaveLength(0);
+  });
+});
+
 describe("a count of tokens", () => {
   it("is asked of a channel that speaks Messages, under the mapped name, and costs nothing", async () => {
     await world.addChannel({ models: model });

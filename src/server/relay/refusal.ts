@@ -60,6 +60,11 @@ export const refusals = {
   fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
   stateRefused: (name: string) =>
     invalid(`本服务不保存会话状态，不支持 ${name}，请在 input 中携带完整的历史`, name),
+  /** Anthropic's word for it: upon this its SDKs send the whole conversation (message-threads-2026-08-12). */
+  threadRefused: () => ({
+    ...invalid("本服务不保存会话状态，不支持 thread，请在 messages 中携带完整的历史", "thread"),
+    extra: { details: { error_code: "thread_unsupported_request" } },
+  }),
   textTooLong: (characters: number) =>
     localFault(400, "text_too_long", `文本过长，最多 ${characters} 个字符`, { param: "input" }),
   promptMissing: () => localFault(400, "prompt_missing", "缺少参数 prompt", { param: "prompt" }),

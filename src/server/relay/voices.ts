@@ -69,7 +69,9 @@ const anthropic: Voice = {
     if (fault.verbatim !== undefined) return fault.verbatim;
     const type =
       ANTHROPIC_TYPES[fault.status] ?? (fault.status < 500 ? "invalid_request_error" : "api_error");
-    return { type: "error", error: { type, message: fault.publicMessage }, request_id: requestId };
+    const details = fault.extra?.["details"];
+    const error = { type, message: fault.publicMessage, ...(details !== undefined && { details }) };
+    return { type: "error", error, request_id: requestId };
   },
 
   lastEvent(fault, requestId) {
