@@ -79,7 +79,7 @@ export function itemsOf(answer: HubAnswer, seed: string, book: ToolBook): JsonRe
   const items: JsonRecord[] = answer.thoughts
     .filter(({ text, signature }) => text !== "" || signature !== undefined)
     .map((thought, at) => thoughtItem(thought, itemIds.thought(seed, at)));
-  if (answer.text !== "" || answer.refusal !== "" || answer.toolCalls.length === 0)
+  if (answer.text !== "" || answer.refusal !== "" || items.length + answer.toolCalls.length === 0)
     items.push(messageItem(answer, itemIds.message(seed, items.length)));
   for (const call of answer.toolCalls) items.push(itemOfCall(call, itemIds.call(seed, items.length), book));
   return items;
@@ -97,22 +97,26 @@ export function thoughtItem({ text, signature }: HubThought, id: string): JsonRe
 
 /** Text and refusal of an answer as a message item. */
 export function messageItem(
-  { text, refusal, annotations }: Pick<HubAnswer, "text" | "refusal" | "annotations">,
+  { text, refusal, annotations, logprobs }: Pick<HubAnswer, "text" | "refusal" | "annotations" | "logprobs">,
   id: string,
 ): JsonRecord {
   const content = [
-    ...(text === "" && refusal !== "" ? [] : [textPart(text, annotations)]),
+    ...(text === "" && refusal !== "" ? [] : [textPart(text, annotations, logprobs)]),
     ...(refusal === "" ? [] : [{ type: "refusal", refusal }]),
   ];
   return { id, type: "message", status: "completed", role: "assistant", content };
 }
 
-export function textPart(text: string, annotations: readonly JsonRecord[]): JsonRecord {
-  return { type: "output_text", text, annotations: annotations.map(flat), logprobs: [] };
+export function textPart(
+  text: string,
+  annotations: readonly JsonRecord[],
+  logprobs: readonly unknown[],
+): JsonRecord {
+  return { type: "output_text", text, annotations: annotations.map(flatAnnotation), logprobs };
 }
 
 /** Chat nests what a citation says, Responses does not. */
-function flat(annotation: JsonRecord): JsonRecord {
+export function flatAnnotation(annotation: JsonRecord): JsonRecord {
   const { url_citation: citation, ...rest } = annotation;
   return typeof citation === "object" && citation !== null ? { ...rest, ...citation } : annotation;
 }

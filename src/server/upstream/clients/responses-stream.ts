@@ -4,7 +4,15 @@ import type { JsonRecord } from "#server/upstream/hub.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
 import type { HubToolCall } from "#server/upstream/hub-request.ts";
 import type { RenderContext, StreamRenderer } from "./client.ts";
-import { itemIds, messageItem, openResponse, responseOf, textPart, thoughtItem } from "./responses-reply.ts";
+import {
+  flatAnnotation,
+  itemIds,
+  messageItem,
+  openResponse,
+  responseOf,
+  textPart,
+  thoughtItem,
+} from "./responses-reply.ts";
 import { isStreamed, itemOfCall, type ToolBook, toolBook } from "./responses-tools.ts";
 
 /** The thought or message that is being written. */
@@ -23,7 +31,12 @@ type Open =
       text: string;
       refusal: string;
       readonly annotations: JsonRecord[];
+      readonly logprobs: unknown[];
+      /** Parts that have begun. */
+      readonly parts: ("text" | "refusal")[];
     };
+type Message = Open & { kind: "message" };
+type Thought = Open & { kind: "thought" };
 
 interface OpenCall {
   readonly at: number;
@@ -57,7 +70,7 @@ export class ResponsesRenderer implements StreamRenderer {
 
   end(): string {
     let out = this.#begin() + this.#close();
-    if (this.#count === 0) out += this.#openMessage() + this.#close();
+    if (this.#count === 0) out += this.#messageToWrite()[0] + this.#close();
     for (const call of this.#calls.values()) out += this.#closeCall(call);
     const outcome = { output: this.#items, finish: this.#finish, usage: this.#usage };
     const response = responseOf(this.#context, outcome);
@@ -86,6 +99,9 @@ export class ResponsesRenderer implements StreamRenderer {
         return this.#sign(chunk.signature);
       case "annotation":
         return this.#annotate(chunk.annotation);
+      case "logprobs":
+        if (this.#open?.kind === "message") this.#open.logprobs.push(...chunk.content);
+        return "";
       case "finish":
         this.#finish = chunk.reason;
         return "";
@@ -93,84 +109,94 @@ export class ResponsesRenderer implements StreamRenderer {
         this.#usage = chunk.usage;
         return "";
       default:
-        // Pictures, sound and log probabilities have no place in this translation; requests for them were refused.
+        // Pictures and sound have no place in this translation; requests for them were refused.
         return "";
     }
   }
 
   #thought(text: string): string {
-    const goesOn = this.#open?.kind === "thought" && this.#open.signature === undefined;
-    const out = goesOn ? "" : this.#close() + this.#openThought();
-    const open = this.#open;
-    if (open?.kind !== "thought") return out;
+    const [before, open] = this.#thoughtToWrite();
+    const where = this.#summary(open);
+    const begin =
+      open.text === ""
+        ? this.#event("response.reasoning_summary_part.added", {
+            ...where,
+            part: { type: "summary_text", text: "" },
+          })
+        : "";
     open.text += text;
-    return (
-      out + this.#event("response.reasoning_summary_text.delta", { ...this.#summary(open), delta: text })
-    );
+    return before + begin + this.#event("response.reasoning_summary_text.delta", { ...where, delta: text });
   }
 
-  #openThought(): string {
+  /** A proof may come without the thought it proves: models keep theirs to themselves. */
+  #sign(signature: string): string {
+    const [before, open] = this.#thoughtToWrite();
+    open.signature = signature;
+    return before;
+  }
+
+  /** The thought that goes on; one that was proven is over. */
+  #thoughtToWrite(): [before: string, open: Thought] {
+    if (this.#open?.kind === "thought" && this.#open.signature === undefined) return ["", this.#open];
+    const before = this.#close();
     const at = this.#count;
     this.#count += 1;
     const id = itemIds.thought(this.#context.seed, at);
-    const open: Open = { kind: "thought", at, id, text: "", signature: undefined };
+    const open: Thought = { kind: "thought", at, id, text: "", signature: undefined };
     this.#open = open;
-    const part = { type: "summary_text", text: "" };
-    return (
-      this.#added(at, thoughtItem(open, id)) +
-      this.#event("response.reasoning_summary_part.added", { ...this.#summary(open), part })
-    );
+    return [before + this.#added(at, thoughtItem(open, id)), open];
   }
 
   #summary({ id, at }: Open): JsonRecord {
     return { item_id: id, output_index: at, summary_index: 0 };
   }
 
-  #sign(signature: string): string {
-    if (this.#open?.kind !== "thought") return "";
-    this.#open.signature = signature;
-    return "";
-  }
-
   #text(text: string): string {
-    let out = "";
-    if (this.#open?.kind !== "message") out = this.#close() + this.#openMessage();
-    const open = this.#open;
-    if (open?.kind !== "message") return out;
+    const [before, open] = this.#messageToWrite();
+    const begin = this.#beginPart(open, "text");
     open.text += text;
-    return (
-      out + this.#event("response.output_text.delta", { ...this.#part(open, 0), delta: text, logprobs: [] })
-    );
-  }
-
-  #openMessage(): string {
-    const at = this.#count;
-    this.#count += 1;
-    const id = itemIds.message(this.#context.seed, at);
-    const open: Open = { kind: "message", at, id, text: "", refusal: "", annotations: [] };
-    this.#open = open;
-    const item = { id, type: "message", status: "in_progress", role: "assistant", content: [] };
-    return (
-      this.#added(at, item) +
-      this.#event("response.content_part.added", { ...this.#part(open, 0), part: textPart("", []) })
-    );
-  }
-
-  #part({ id, at }: Open, index: number): JsonRecord {
-    return { item_id: id, output_index: at, content_index: index };
+    const delta = { ...this.#part(open, "text"), delta: text, logprobs: [] };
+    return before + begin + this.#event("response.output_text.delta", delta);
   }
 
   #refusal(text: string): string {
-    let out = "";
-    if (this.#open?.kind !== "message") out = this.#close() + this.#openMessage();
-    const open = this.#open;
-    if (open?.kind !== "message") return out;
-    if (open.refusal === "") {
-      const part = { type: "refusal", refusal: "" };
-      out += this.#event("response.content_part.added", { ...this.#part(open, 1), part });
-    }
+    const [before, open] = this.#messageToWrite();
+    const begin = this.#beginPart(open, "refusal");
     open.refusal += text;
-    return out + this.#event("response.refusal.delta", { ...this.#part(open, 1), delta: text });
+    const delta = { ...this.#part(open, "refusal"), delta: text };
+    return before + begin + this.#event("response.refusal.delta", delta);
+  }
+
+  #messageToWrite(): [before: string, open: Message] {
+    if (this.#open?.kind === "message") return ["", this.#open];
+    const before = this.#close();
+    const at = this.#count;
+    this.#count += 1;
+    const id = itemIds.message(this.#context.seed, at);
+    const open: Message = {
+      kind: "message",
+      at,
+      id,
+      text: "",
+      refusal: "",
+      annotations: [],
+      logprobs: [],
+      parts: [],
+    };
+    this.#open = open;
+    const item = { id, type: "message", status: "in_progress", role: "assistant", content: [] };
+    return [before + this.#added(at, item), open];
+  }
+
+  #beginPart(open: Message, kind: "text" | "refusal"): string {
+    if (open.parts.includes(kind)) return "";
+    open.parts.push(kind);
+    const part = kind === "text" ? textPart("", [], []) : { type: "refusal", refusal: "" };
+    return this.#event("response.content_part.added", { ...this.#part(open, kind), part });
+  }
+
+  #part({ id, at, parts }: Message, kind: "text" | "refusal"): JsonRecord {
+    return { item_id: id, output_index: at, content_index: parts.indexOf(kind) };
   }
 
   #annotate(annotation: JsonRecord): string {
@@ -178,11 +204,14 @@ export class ResponsesRenderer implements StreamRenderer {
     if (open?.kind !== "message") return "";
     const index = open.annotations.length;
     open.annotations.push(annotation);
-    return this.#event("response.output_text.annotation.added", {
-      ...this.#part(open, 0),
-      annotation_index: index,
-      annotation,
-    });
+    return (
+      this.#beginPart(open, "text") +
+      this.#event("response.output_text.annotation.added", {
+        ...this.#part(open, "text"),
+        annotation_index: index,
+        annotation: flatAnnotation(annotation),
+      })
+    );
   }
 
   #tool(chunk: HubChunk & { kind: "tool" }): string {
@@ -225,29 +254,36 @@ export class ResponsesRenderer implements StreamRenderer {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return "";
-    if (open.kind === "thought") {
-      const { text } = open;
-      const item = thoughtItem(open, open.id);
-      this.#items[open.at] = item;
-      const where = this.#summary(open);
-      return (
-        this.#event("response.reasoning_summary_text.done", { ...where, text }) +
-        this.#event("response.reasoning_summary_part.done", {
-          ...where,
-          part: { type: "summary_text", text },
-        }) +
-        this.#done(open.at, item)
-      );
-    }
-    const { text, refusal, annotations } = open;
-    const item = messageItem(open, open.id);
+    const parts = open.kind === "thought" ? this.#endSummary(open) : this.#endParts(open);
+    const item = open.kind === "thought" ? thoughtItem(open, open.id) : messageItem(open, open.id);
     this.#items[open.at] = item;
-    const where = this.#part(open, 0);
-    let out =
-      this.#event("response.output_text.done", { ...where, text, logprobs: [] }) +
-      this.#event("response.content_part.done", { ...where, part: textPart(text, annotations) });
-    if (refusal !== "") out += this.#event("response.refusal.done", { ...this.#part(open, 1), refusal });
-    out += this.#done(open.at, item);
+    return parts + this.#done(open.at, item);
+  }
+
+  #endSummary(open: Thought): string {
+    const { text } = open;
+    if (text === "") return "";
+    const where = this.#summary(open);
+    const part = { type: "summary_text", text };
+    return (
+      this.#event("response.reasoning_summary_text.done", { ...where, text }) +
+      this.#event("response.reasoning_summary_part.done", { ...where, part })
+    );
+  }
+
+  #endParts(open: Message): string {
+    // A message without a word has an empty text.
+    let out = open.parts.length === 0 ? this.#beginPart(open, "text") : "";
+    const { text, refusal, annotations, logprobs, parts } = open;
+    for (const kind of parts) {
+      const where = this.#part(open, kind);
+      const isText = kind === "text";
+      const part = isText ? textPart(text, annotations, logprobs) : { type: kind, refusal };
+      out += isText
+        ? this.#event("response.output_text.done", { ...where, text, logprobs })
+        : this.#event("response.refusal.done", { ...where, refusal });
+      out += this.#event("response.content_part.done", { ...where, part });
+    }
     return out;
   }
 

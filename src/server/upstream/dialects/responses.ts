@@ -43,6 +43,8 @@ class ResponsesDecoder implements StreamDecoder {
   readonly #calls = new Map<string, { readonly at: number; hasArguments: boolean }>();
   /** Items whose text has been told already. */
   readonly #told = new Set<string>();
+  /** Items whose logprobs have. */
+  readonly #logged = new Set<string>();
 
   take({ data }: WireEvent): readonly HubChunk[] | WireError {
     const event = readJson(data);
@@ -78,8 +80,11 @@ class ResponsesDecoder implements StreamDecoder {
   }
 
   #text(kind: "text" | "refusal" | "thought", event: JsonRecord): readonly HubChunk[] {
-    this.#told.add(keyOf(event));
-    return [{ kind, index: 0, text: textOf(event["delta"]) ?? "" }];
+    const key = keyOf(event);
+    this.#told.add(key);
+    const logprobs = logprobsIn(event);
+    if (logprobs.length > 0) this.#logged.add(key);
+    return [{ kind, index: 0, text: textOf(event["delta"]) ?? "" }, ...logprobs];
   }
 
   #start(event: JsonRecord): readonly HubChunk[] {
@@ -100,7 +105,11 @@ class ResponsesDecoder implements StreamDecoder {
   /** What came only with the end of its item is told now. */
   #done(event: JsonRecord): readonly HubChunk[] {
     const item = asObject(event["item"]) ?? {};
-    if (!isCall(item)) return this.#told.has(keyOf(event)) ? citations(item) : itemChunks(item);
+    if (!isCall(item)) {
+      if (!this.#told.has(keyOf(event))) return itemChunks(item);
+      const logprobs = this.#logged.has(keyOf(event)) ? [] : objects(item["content"]).flatMap(logprobsIn);
+      return [...logprobs, ...citations(item)];
+    }
     const started = this.#calls.has(keyOf(event)) ? [] : this.#start(event);
     const call = this.#calls.get(keyOf(event));
     if (call?.hasArguments !== false) return started;
@@ -162,9 +171,15 @@ function itemChunks(item: JsonRecord): HubChunk[] {
     const refusal = textOf(part["refusal"]);
     if (refusal !== undefined) return [{ kind: "refusal", index: 0, text: refusal }];
     const text = textOf(part["text"]) ?? "";
-    return text === "" ? [] : [{ kind: "text", index: 0, text }];
+    return text === "" ? [] : [{ kind: "text", index: 0, text }, ...logprobsIn(part)];
   });
   return [...texts, ...citations(item)];
+}
+
+/** The log probabilities that come with a text, in the form chat clients know: theirs name the bytes. */
+function logprobsIn(text: JsonRecord): HubChunk[] {
+  const content = objects(text["logprobs"]).map((item) => ({ bytes: null, ...item }));
+  return content.length === 0 ? [] : [{ kind: "logprobs", index: 0, content }];
 }
 
 /** Citations of a message, in the form chat clients know. */
