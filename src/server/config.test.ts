@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ConfigError, readConfig } from "./config.ts";
+import { redactText } from "./log/texts.ts";
 
 test("an empty environment gives a private server with SQLite", () => {
   expect(readConfig({})).toMatchObject({
@@ -53,14 +54,39 @@ test.each([
   ["MASTER_KEY", "short"],
   ["INITIAL_ROOT_PASSWORD", "short"],
   ["INITIAL_ROOT_TOKEN", "has-a-dash-in-it-and-more"],
+  ["DATA_DIR", '"/srv/tollgate"'],
+  ["DATABASE_URL", "postgres://u:pass#word@h:5432/db"],
+  ["DATABASE_URL", "postgres://u:p@h:99999/db"],
   ["EGRESS_ALLOW", "localhost"],
+  ["EGRESS_ALLOW", "abc"],
+  ["EGRESS_ALLOW", "10.0.0.0/99"],
+  ["EGRESS_ALLOW", "[fd00::]/129:443"],
+  ["EGRESS_ALLOW", "10.0.0.0/8:99999"],
   ["TRUSTED_PROXIES", "proxy.example"],
+  ["TRUSTED_PROXIES", "10.0.0.0/8,300.1.1.1"],
+  ["TRUSTED_PROXIES", "10.0.0.0/33"],
   ["LOG_LEVEL", "loud"],
   ["GITHUB_URL", "github.example"],
   ["GITHUB_API_URL", "ftp://github.example"],
   ["TURNSTILE_URL", "https://"],
 ])("%s=%s is refused by name", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(name);
+});
+
+test.each([
+  { PORT: "x", MASTER_KEY: "x", NEW_MASTER_KEY: "x", INITIAL_ROOT_PASSWORD: "x", INITIAL_ROOT_TOKEN: "x" },
+  { INITIAL_ROOT_ACCESS_TOKEN: "x", DATABASE_URL: "postgres://h:x" },
+  { SQL_DSN: "x" },
+  { WORKERS: "2" },
+])("what is wrong with %j is told in words that are not taken for a secret", (environment) => {
+  let message = "";
+  try {
+    readConfig(environment);
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message).toMatch(/^ConfigError: .*(must|needs)/);
+  expect(redactText(message)).toBe(message);
 });
 
 test("GitHub and Turnstile are where they are, unless told otherwise", () => {

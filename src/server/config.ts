@@ -82,7 +82,12 @@ const text = z
   .optional()
   .transform((value) => (value === "" ? undefined : value));
 
-const CIDR = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/;
+const Network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/** An address or CIDR that can exist. */
+function isNetwork(text: string): boolean {
+  return Network.safeParse(text).success;
+}
 
 function list(value: string | undefined): string[] {
   return (value ?? "")
@@ -94,7 +99,7 @@ function list(value: string | undefined): string[] {
 const cidrs = z
   .string()
   .optional()
-  .refine((value) => list(value).every((part) => CIDR.test(part)), {
+  .refine((value) => list(value).every(isNetwork), {
     error: "must be a comma list of addresses or CIDRs, such as 10.0.0.0/8",
   })
   .transform(list);
@@ -108,6 +113,7 @@ function parseEgressRule(part: string): EgressRule | undefined {
   if (!found) return undefined;
   const [, bracketed, bracketedPrefix = "", v4, v6, port] = found;
   const cidr = bracketed === undefined ? (v4 ?? v6 ?? "") : bracketed + bracketedPrefix;
+  if (!isNetwork(cidr) || Number(port ?? 0) > 65_535) return undefined;
   return { cidr, port: port === undefined ? undefined : Number(port) };
 }
 
@@ -119,10 +125,24 @@ const egressRules = z
   })
   .transform((value) => list(value).map((part) => parseEgressRule(part) ?? { cidr: part, port: undefined }));
 
-const databaseUrl = text.refine((value) => value === undefined || /^postgres(ql)?:\/\//.test(value), {
-  error:
-    "must begin with postgres:// — Tollgate keeps its data in PostgreSQL, or in SQLite when this is unset; MySQL is not supported",
-});
+const POSTGRES = /^postgres(ql)?:\/\//;
+
+const databaseUrl = text
+  .refine((value) => value === undefined || POSTGRES.test(value), {
+    error:
+      "must begin with postgres:// — Tollgate keeps its data in PostgreSQL, or in SQLite when this is unset; MySQL is not supported",
+  })
+  .refine((value) => value === undefined || !POSTGRES.test(value) || URL.canParse(value), {
+    error:
+      "must be a whole address, postgres://… with a port up to 65535; in the password write %23 for #, %2F for /, %40 for @",
+  });
+
+/** Some readers of env files hand on the quotes around a value; a folder with quotes in its name would be a new, empty one. */
+const dataDir = text
+  .refine((value) => !/^(["']).*\1$/.test(value ?? ""), {
+    error: "must be a path without quotes around it",
+  })
+  .transform((value) => value ?? "./data");
 
 /** An http(s) address without its trailing slashes. */
 function address(fallback: string) {
@@ -140,7 +160,7 @@ const masterKey = text.refine((value) => value === undefined || value.length >= 
 const Environment = z.object({
   PORT: count(0, 65_535, 3000),
   HOST: text.transform((value) => value ?? "127.0.0.1"),
-  DATA_DIR: text.transform((value) => value ?? "./data"),
+  DATA_DIR: dataDir,
   DATABASE_URL: databaseUrl,
   SQL_DSN: databaseUrl,
   WORKERS: count(1, 256, 1),
@@ -213,7 +233,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   const database = env.DATABASE_URL ?? env.SQL_DSN;
   if (env.WORKERS > 1 && database === undefined) {
     throw new ConfigError(
-      "WORKERS above 1 needs PostgreSQL: set DATABASE_URL, or leave WORKERS at 1 with SQLite",
+      "WORKERS above 1 needs PostgreSQL: name it in DATABASE_URL; with SQLite leave WORKERS at 1",
     );
   }
   return {

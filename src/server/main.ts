@@ -16,7 +16,7 @@ env["NODE_COMPILE_CACHE"] ??= cacheDir;
 setFlagsFromString("--no-parallel-scavenge");
 
 const args = argv.slice(2);
-if (args.length === 0 || args[0] === "serve") {
+if (args.length === 0 || (args.length === 1 && args[0] === "serve")) {
   // Nothing of a start runs long enough to be worth optimizing; compilers that are not used are not read into memory: 10 MB.
   for (const compiler of ["opt", "maglev", "sparkplug"]) setFlagsFromString(`--no-${compiler}`);
   const { serve } = await import("./main/serve.ts");

@@ -10,20 +10,27 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Throws: ImportError when the address cannot be reached. */
-export async function openPostgresSource(address: string): Promise<Source> {
-  const client = new pg.Client({
-    connectionString: address,
-    application_name: "tollgate import",
-    connectionTimeoutMillis: 10_000,
-  });
+/** A connection in a transaction that only reads. Throws: ImportError. */
+async function connect(address: string): Promise<pg.Client> {
   try {
+    // An address that is none throws here already.
+    const client = new pg.Client({
+      connectionString: address,
+      application_name: "tollgate import",
+      connectionTimeoutMillis: 10_000,
+    });
     await client.connect();
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    return client;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ImportError(`cannot read the PostgreSQL database: ${reason}`, { cause });
   }
+}
+
+/** Throws: ImportError when the address cannot be reached. */
+export async function openPostgresSource(address: string): Promise<Source> {
+  const client = await connect(address);
   const { rows } = await client.query<{ table: string; column: string }>(
     `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
      WHERE table_schema = current_schema()`,

@@ -49,14 +49,24 @@ const EXPECTED = new Set([
   "StoreError",
 ]);
 
+const FOREIGN_HOST = "HOST is not an address of this machine";
+
+/** What the system says of PORT and HOST, in words that name them. */
+const SYSTEM_FAULTS: Readonly<Record<string, string | undefined>> = {
+  EADDRINUSE: "the port is already in use: stop the other program, or choose another with PORT",
+  EADDRNOTAVAIL: FOREIGN_HOST,
+  ENOTFOUND: FOREIGN_HOST,
+  EAI_AGAIN: FOREIGN_HOST,
+};
+
 /** One or more lines about why the server did not start, without a stack for what the operator can put right. */
 export function explainFailure(error: unknown): string {
   if (!(error instanceof Error)) return redactText(String(error));
-  if ("code" in error && error.code === "EADDRINUSE") {
-    return "the port is already in use: stop the other program, or choose another with PORT";
-  }
-  if ("code" in error && error.code === "EADDRNOTAVAIL") return "HOST is not an address of this machine";
-  if ("code" in error && error.code === "EACCES") return `no permission: ${error.message}`;
-  const isExpected = EXPECTED.has(error.name);
+  const code = "code" in error ? String(error.code) : "";
+  const known = SYSTEM_FAULTS[code];
+  if (known !== undefined) return known;
+  if (code === "EACCES") return `no permission: ${error.message}`;
+  // The system's own words say what failed where: a disk that is read-only or full, a folder that is a file.
+  const isExpected = EXPECTED.has(error.name) || "syscall" in error;
   return redactText(isExpected ? error.message : (error.stack ?? error.message));
 }

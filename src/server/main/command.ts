@@ -25,14 +25,13 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     });
   }
   const [name = "", ...rest] = args;
-  const command = COMMANDS[name];
-  if (command === undefined) {
-    process.stderr.write(
-      name === "help" || name === "--help" ? USAGE : `tollgate: unknown command ${name}\n${USAGE}`,
-    );
-    return name === "help" || name === "--help" ? 0 : 1;
+  if (name === "help" || args.some((arg) => arg === "--help" || arg === "-h")) {
+    process.stdout.write(USAGE);
+    return 0;
   }
   try {
+    const command = COMMANDS.get(name);
+    if (command === undefined) throw new CommandError(`unknown command ${args.join(" ")}\n${USAGE}`);
     return await command(rest);
   } catch (error) {
     process.stderr.write(`tollgate: ${explainFailure(error)}\n`);
@@ -40,11 +39,11 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<number>>> = {
-  backup: runBackup,
-  import: runImport,
-  "rotate-key": runRotation,
-};
+const COMMANDS: ReadonlyMap<string, (args: string[]) => Promise<number>> = new Map([
+  ["backup", runBackup],
+  ["import", runImport],
+  ["rotate-key", runRotation],
+]);
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -203,7 +203,7 @@ test("several workers share a port, replace each other and end together", async 
     if (node) nodes.add(node);
     return nodes.size;
   };
-  await expect.poll(look, { timeout: 8000 }).toBe(2);
+  await expect.poll(look, { timeout: 30_000 }).toBe(2);
   expect(server.output().match(/listening on/g)).toHaveLength(1);
   await server.kill("SIGTERM");
   await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();

@@ -72,11 +72,13 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
     born.set(worker.id, performance.now());
   }
 
-  function onExit(worker: Worker, code: number | null): void {
+  function onExit(worker: Worker, code: number | null, signal: string | null): void {
     const livedMs = performance.now() - (born.get(worker.id) ?? 0);
     born.delete(worker.id);
     if (isEnding || !isRunning) {
-      process.exitCode ||= code ?? 1;
+      // One that was still starting had nobody to drain, and ends by the signal itself.
+      const isStopped = isEnding && (signal === "SIGTERM" || signal === "SIGINT");
+      process.exitCode ||= isStopped ? 0 : (code ?? 1);
       return;
     }
     if (retired.delete(worker.id)) return;

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
-import { StoreError } from "./fault.ts";
+import { StoreError, sqliteFaultKind } from "./fault.ts";
 import { flush, flushNames, makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Tables } from "./tables.ts";
@@ -36,13 +36,18 @@ export function copySqlite(from: string, to: string, complete: (copy: DatabaseSy
     flushNames(dirname(to));
   } catch (error) {
     rmSync(partial, { force: true });
-    throw error;
+    const kind = sqliteFaultKind(error);
+    // What SQLite itself says (no space, no database, a lock) is for the operator; anything else is told as it is.
+    if (kind === "other" || !(error instanceof Error)) throw error;
+    throw new StoreError(kind, `cannot copy ${from} to ${to}: ${error.message}`, error);
   }
 }
 
 function vacuumInto(from: string, to: string): void {
   const database = new DatabaseSync(from, { readOnly: true, timeout: 10_000 });
   try {
+    if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migrations'").get())
+      throw refusal(`${from} is no database of Tollgate`);
     database.prepare("VACUUM INTO ?").run(to);
   } finally {
     database.close();

@@ -59,7 +59,7 @@ export interface StoreOptions {
 
 /**
  * Opens the database and brings its schema up to date. SQLite at `dataDir` unless a PostgreSQL URL is given.
- * Throws: StoreError when another instance uses the files, the schema is newer, or SQLite is too old.
+ * Throws: StoreError when another instance uses the files, no PostgreSQL answers, the schema is newer, or SQLite is too old.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   return options.databaseUrl === undefined ? openSqlite(options) : openPostgres(options.databaseUrl, options);
@@ -103,7 +103,7 @@ async function openPostgres(
   { beforeMigration, migrations }: StoreOptions,
 ): Promise<PostgresStore> {
   // Loaded when it is used: with SQLite its driver would only take memory.
-  const { createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
+  const { assertReachable, createClient, createPostgresKysely, openPool } = await import("./postgres.ts");
   const pools = [openPool(url, false), openPool(url, true)] as const;
   const [db, patient] = [createPostgresKysely(pools[0]), createPostgresKysely(pools[1])];
   // Kysely would not end a pool that nobody has used.
@@ -111,6 +111,7 @@ async function openPostgres(
     await Promise.all(pools.map((pool) => pool.end()));
   };
   try {
+    await assertReachable(pools[1]);
     await migrate({ db: patient, dialect: "postgres", beforeMigration, migrations });
   } catch (error) {
     await close();

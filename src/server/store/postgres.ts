@@ -80,6 +80,18 @@ export function openPool(databaseUrl: string, isPatient: boolean): pg.Pool {
   return pool;
 }
 
+/** Connects once. Throws: StoreError that says why there is no connection. */
+export async function assertReachable(pool: pg.Pool): Promise<void> {
+  try {
+    (await pool.connect()).release();
+  } catch (cause) {
+    // A name with several addresses gives an error of errors, whose own message is empty.
+    const { message, code } = cause as Error & { readonly code?: string };
+    const reason = message || code;
+    throw new StoreError(faultKind(cause), `cannot connect to the database (DATABASE_URL): ${reason}`, cause);
+  }
+}
+
 /** Takes a connection, which is thrown away afterwards when an answer did not come: the next to use it would wait as long. */
 async function take(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await pool.connect();
