@@ -205,6 +205,31 @@ describe.each(engines)("coord for %s", (engine) => {
     await ahead.close();
   });
 
+  test.skipIf(engine === "sqlite").each([HOUR_MS, -HOUR_MS])(
+    "a node whose clock is %i ms ahead counts and remembers with the others, in the same windows",
+    async (aheadMs) => {
+      const clock = fakeClock(systemClock.now() + aheadMs);
+      const other = await openCoord({ store, clock, node: "other", onError: (error) => errors.push(error) });
+      const key = `windows ${aheadMs}`;
+      const allowed: boolean[] = [];
+      for (const node of [here, other, here, other, here, other])
+        allowed.push((await node.count(key, HOUR_MS / 2, 3)).allowed);
+      expect(allowed).toEqual([true, true, true, false, false, false]);
+      for (const node of [here, other]) {
+        const { retryAfterMs } = await node.count(key, HOUR_MS / 2, 3);
+        expect(retryAfterMs).toBeGreaterThan(HOUR_MS / 6 - 60_000);
+        expect(retryAfterMs).toBeLessThanOrEqual(HOUR_MS / 6);
+      }
+      await other.uncount(key, HOUR_MS / 2, 3);
+      expect([(await here.count(key, HOUR_MS / 2, 3)).allowed]).toEqual([true]);
+      expect(await here.remember(key, 60_000)).toBe(true);
+      expect(await other.remember(key, 60_000)).toBe(false);
+      expect(await other.remember(`${key} too`, 60_000)).toBe(true);
+      expect(await here.remember(`${key} too`, 60_000)).toBe(false);
+      await other.close();
+    },
+  );
+
   test("remembers until the time is over", async () => {
     expect(await here.remember("code", 1_000)).toBe(true);
     expect(await there.remember("code", 1_000)).toBe(false);

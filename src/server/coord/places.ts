@@ -2,6 +2,7 @@
 // than there are. Time is the database's: processes whose clocks differ would free each other's places.
 import { sql } from "kysely";
 import type { Db } from "#server/store/db.ts";
+import { DATABASE_NOW } from "./database-clock.ts";
 import { Lines } from "./lines.ts";
 
 /** After so long without a sign of life a place is free again. */
@@ -15,17 +16,15 @@ export interface PlacesDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Unit: ms since 1970, as numbers of JavaScript are. */
-const NOW = sql`(extract(epoch FROM statement_timestamp()) * 1000)::double precision`;
 /** What the keys of places begin with. */
 const HEAD = "place:";
 
 /** Removes places whose lease has run out. */
 export async function sweepPlaces(db: Db): Promise<void> {
-  await sql`DELETE FROM coord_marks WHERE key LIKE ${`${HEAD}%`} AND until_ms <= ${NOW}`.execute(db);
+  await sql`DELETE FROM coord_marks WHERE key LIKE ${`${HEAD}%`} AND until_ms <= ${DATABASE_NOW}`.execute(db);
 }
 
-/** Whether a mark is no place, so that its time is that of the process which set it. */
+/** Whether a mark is no place. */
 export const IS_NO_PLACE = sql`key NOT LIKE ${`${HEAD}%`}`;
 
 /** The places that this process holds. */
@@ -52,7 +51,7 @@ export class Places {
   async renew(): Promise<void> {
     if (this.#held.size === 0) return;
     const held = [...this.#held];
-    await sql`UPDATE coord_marks SET until_ms = ${NOW} + ${LEASE_MS} WHERE key = ANY(${held})`.execute(
+    await sql`UPDATE coord_marks SET until_ms = ${DATABASE_NOW} + ${LEASE_MS} WHERE key = ANY(${held})`.execute(
       this.#deps.db,
     );
   }
@@ -78,12 +77,12 @@ export class Places {
         SELECT place.key FROM (
           SELECT ${`${HEAD}${key}:`} || ((${first}::bigint + generate_series(0, ${limit}::bigint - 1)) % ${limit}::bigint) AS key
         ) AS place
-        WHERE NOT EXISTS (SELECT FROM coord_marks AS mark WHERE mark.key = place.key AND mark.until_ms > ${NOW})
+        WHERE NOT EXISTS (SELECT FROM coord_marks AS mark WHERE mark.key = place.key AND mark.until_ms > ${DATABASE_NOW})
         LIMIT 1
       ), taken AS (
         INSERT INTO coord_marks AS mark (key, until_ms)
-        SELECT key, ${NOW} + ${LEASE_MS} FROM free
-        ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${NOW}
+        SELECT key, ${DATABASE_NOW} + ${LEASE_MS} FROM free
+        ON CONFLICT (key) DO UPDATE SET until_ms = excluded.until_ms WHERE mark.until_ms <= ${DATABASE_NOW}
         RETURNING key
       )
       SELECT (SELECT key FROM free) AS free, (SELECT key FROM taken) AS taken`.execute(this.#deps.db);

@@ -5,6 +5,7 @@ import type { Client } from "pg";
 import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
+import { DATABASE_NOW, type DatabaseClock, openDatabaseClock } from "./database-clock.ts";
 import { Lines } from "./lines.ts";
 import { GCRA_SLACK_MS } from "./marks.ts";
 import { IS_NO_PLACE, Places, sweepPlaces } from "./places.ts";
@@ -12,6 +13,7 @@ import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
 const SWEEP_MS = 60_000;
+const COMPARE_MS = 600_000;
 const RECONNECT_MIN_MS = 100;
 const RECONNECT_MAX_MS = 1_000;
 /** Advisory locks of ours share this class, so that they meet nobody else's. */
@@ -29,6 +31,7 @@ export interface PostgresCoordDeps {
 export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coord> {
   const onError = deps.onError ?? (() => undefined);
   const subscriptions = new Subscriptions(onError);
+  const clock = await openDatabaseClock({ db: deps.store.db, clock: deps.clock });
   const session = new Session(deps, {
     onMessage: (payload) => {
       const message = parseMessage(payload);
@@ -38,9 +41,13 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     onError,
   });
   await session.connect();
-  const timer = setInterval(() => void sweep(deps).catch(onError), SWEEP_MS).unref();
+  const timers = [
+    setInterval(() => void sweep(deps.store).catch(onError), SWEEP_MS).unref(),
+    setInterval(() => void clock.compare().catch(onError), COMPARE_MS).unref(),
+  ];
   const locked = new Set<string>();
   const counts = new Lines<Counted>(({ allowed }) => !allowed);
+  const shared = { store: deps.store, clock };
   const places = new Places({ db: deps.store.db, onError });
   return {
     async publish(topic, payload) {
@@ -62,13 +69,13 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     count: (key, windowMs, limit) =>
       limit <= 0
         ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
-        : counts.ask(`${limit} ${key}`, () => count(deps, key, { windowMs, limit })),
+        : counts.ask(`${limit} ${key}`, () => count(shared, key, { windowMs, limit })),
     uncount: (key, windowMs, limit) =>
-      limit <= 0 ? Promise.resolve() : uncount(deps, key, { windowMs, limit }),
+      limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit }),
     hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : places.take(key, limit)),
-    remember: (key, ttlMs) => remember(deps, key, ttlMs),
+    remember: (key, ttlMs) => remember(shared, key, ttlMs),
     async close() {
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       places.close();
       await session.close();
     },
@@ -79,6 +86,12 @@ interface Message {
   readonly node: string;
   readonly topic: Topic;
   readonly payload: string;
+}
+
+/** What windows are counted by: nodes whose clocks differ count as one (reliability L06). */
+interface Shared {
+  readonly store: PostgresStore;
+  readonly clock: DatabaseClock;
 }
 
 /** Reads a notification; anything that is not ours is undefined. */
@@ -96,7 +109,7 @@ function parseMessage(text: string | undefined): Message | undefined {
 }
 
 async function count(
-  { store, clock }: PostgresCoordDeps,
+  { store, clock }: Shared,
   key: string,
   { windowMs, limit }: { windowMs: number; limit: number },
 ): Promise<Counted> {
@@ -130,7 +143,7 @@ async function nearMark(store: PostgresStore, name: string, latestMs: number): P
 }
 
 async function uncount(
-  { store, clock }: PostgresCoordDeps,
+  { store, clock }: Shared,
   key: string,
   { windowMs, limit }: { windowMs: number; limit: number },
 ): Promise<void> {
@@ -138,7 +151,7 @@ async function uncount(
     WHERE key = ${`count:${key}`} AND until_ms > ${clock.now()}`.execute(store.db);
 }
 
-async function remember({ store, clock }: PostgresCoordDeps, key: string, ttlMs: number): Promise<boolean> {
+async function remember({ store, clock }: Shared, key: string, ttlMs: number): Promise<boolean> {
   const nowMs = clock.now();
   const name = `seen:${key}`;
   const { rows } = await sql`
@@ -150,8 +163,8 @@ async function remember({ store, clock }: PostgresCoordDeps, key: string, ttlMs:
   return false;
 }
 
-async function sweep({ store, clock }: PostgresCoordDeps): Promise<void> {
-  await sql`DELETE FROM coord_marks WHERE ${IS_NO_PLACE} AND until_ms < ${clock.now()}`.execute(store.db);
+async function sweep(store: PostgresStore): Promise<void> {
+  await sql`DELETE FROM coord_marks WHERE ${IS_NO_PLACE} AND until_ms < ${DATABASE_NOW}`.execute(store.db);
   await sweepPlaces(store.db);
 }
 
