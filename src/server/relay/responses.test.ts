@@ -279,7 +279,15 @@ describe("Codex", () => {
     const { open } = await world.costOf(async () => {
       const text = await (await askAsCodex()).text();
       expect(text).toContain('"delta":"Hel"');
-      expect(text.trimEnd().split("\n\n").at(-1)).toMatch(/^event: error\ndata: {"type":"error"/);
+      const [error, failed] = text.trimEnd().split("\n\n").slice(-2);
+      expect(error).toMatch(/^event: error\ndata: {"type":"error","sequence_number":\d+,"code":"/);
+      // Codex takes what broke off without this for a lost connection, and shows none of the words.
+      expect(failed).toMatch(
+        /^event: response.failed\ndata: {"type":"response.failed","sequence_number":\d+/,
+      );
+      expect(failed).toContain(
+        '"status":"failed","error":{"code":"do_request_failed","message":"上游连接中断',
+      );
     });
     expect(open).toBe(0);
     world.upstream.script(json({ error: { message: "Invalid value", type: "invalid_request_error" } }, 400));
