@@ -273,13 +273,54 @@ describe("Codex", () => {
     });
   });
 
+  it("has its agents talk to each other, unless OpenAI has sealed what they say", async () => {
+    await world.addChannel({ type: 31, models: model });
+    const told = (words: string) => ({
+      type: "agent_message",
+      id: "amsg_1",
+      author: "/root",
+      recipient: "/root/helper",
+      content: [
+        { type: "input_text", text: "Payload:" },
+        { type: "encrypted_content", encrypted_content: words },
+      ],
+    });
+    const ask = (words: string) =>
+      world.ask(
+        { model, input: [{ role: "user", content: "Help" }, told(words)] },
+        { path: "/v1/responses", headers: HEADERS },
+      );
+    expect((await ask("be nice")).status).toBe(200);
+    expect(world.upstream.journal[0]?.json.messages).toEqual([
+      { role: "user", content: "Help" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Payload:" },
+          { type: "text", text: "be nice" },
+        ],
+      },
+    ]);
+    const sealed = await ask("gAAAAABpX2Zl");
+    expect(sealed.status).toBe(400);
+    expect(await sealed.json()).toMatchObject({ error: { code: "unsupported_parameter" } });
+  });
+
   it("hears of what it may not have in words, and of a broken stream by an event", async () => {
     await world.addChannel({ type: 31, models: model });
     world.upstream.script(sse(chunk({ content: "Hel" }), "cut"));
     const { open } = await world.costOf(async () => {
       const text = await (await askAsCodex()).text();
       expect(text).toContain('"delta":"Hel"');
-      expect(text.trimEnd().split("\n\n").at(-1)).toMatch(/^event: error\ndata: {"type":"error"/);
+      const [error, failed] = text.trimEnd().split("\n\n").slice(-2);
+      expect(error).toMatch(/^event: error\ndata: {"type":"error","sequence_number":\d+,"code":"/);
+      // Codex takes what broke off without this for a lost connection, and shows none of the words.
+      expect(failed).toMatch(
+        /^event: response.failed\ndata: {"type":"response.failed","sequence_number":\d+/,
+      );
+      expect(failed).toContain(
+        '"status":"failed","error":{"code":"do_request_failed","message":"上游连接中断',
+      );
     });
     expect(open).toBe(0);
     world.upstream.script(json({ error: { message: "Invalid value", type: "invalid_request_error" } }, 400));

@@ -36,15 +36,23 @@ const openai: Voice = {
   },
 };
 
-/** Its stream has an error event of its own, flat (providers 17.3.4). */
+/** Events are numbered upwards; those before were not counted here, so the last ones get the largest numbers that every client can read. */
+const LAST_NUMBER = 2 ** 31 - 1;
+
+/** Its stream has an error event of its own, flat; Codex looks only at the response that failed (providers 17.3.4). */
 const responses: Voice = {
   ...openai,
 
-  lastEvent(fault, requestId) {
-    const { publicMessage, code, param } = fault;
+  lastEvent({ publicMessage, code, param }, requestId) {
     const message = `${publicMessage} (request id: ${requestId})`;
-    const event = { type: "error", code: code === null ? null : String(code), message, param };
-    return `event: error\ndata: ${JSON.stringify(event)}\n\n`;
+    const error = { code: code === null ? null : String(code), message };
+    const response = { id: `resp_${requestId}`, object: "response", status: "failed", error, output: [] };
+    return [
+      { type: "error", sequence_number: LAST_NUMBER - 1, ...error, param },
+      { type: "response.failed", sequence_number: LAST_NUMBER, response },
+    ]
+      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join("");
   },
 };
 

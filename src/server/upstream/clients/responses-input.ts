@@ -13,6 +13,9 @@ import {
 import { objectsIn, textIn } from "./read.ts";
 import { ADDED_TOOLS, callOfItem } from "./responses-tools.ts";
 
+/** How texts that OpenAI has sealed begin. */
+const SEALED = /^gAAAA/;
+
 /** Marks thinking proofs that were written here; OpenAI's own mean nothing to other vendors. */
 export const PROOF_PREFIX = "tollgate:";
 
@@ -53,6 +56,7 @@ class InputReader {
     if (type === "message") this.#addMessage(item);
     else if (type === "reasoning") this.#assistantAfterCalls().thoughts.push(thoughtOf(item));
     else if (type.endsWith("_output")) this.#addOutput(item);
+    else if (type === "agent_message") this.#addAgentMessage(item);
     else if (type === "compaction" || type === "compaction_summary") this.#addCompaction(item);
     else if (type !== ADDED_TOOLS && !HOSTED.has(type))
       throw new Unmappable(`input[].${type.slice(0, 40)}`, "该渠道不支持此类输入项");
@@ -84,6 +88,12 @@ class InputReader {
       throw new Unmappable("input[].call_id", "缺少与该输出对应的调用，请在 input 中携带完整的历史");
     this.#closeTurn();
     this.#messages.push({ role: "tool", callId, name, parts: outputParts(item["output"]), isError: false });
+  }
+
+  /** What another agent of Codex's tells this one stands where a user would speak. */
+  #addAgentMessage(item: JsonRecord): void {
+    this.#closeTurn();
+    this.#messages.push({ role: "user", parts: partsOf(item["content"]) });
   }
 
   /** A summary that only OpenAI can read cannot be handed on; a readable one stands for what it replaced. */
@@ -147,6 +157,8 @@ function partOf(part: JsonRecord): HubPart {
     case "output_text":
     case "text":
       return { kind: "text", text: textIn(part, "text") ?? "" };
+    case "encrypted_content":
+      return { kind: "text", text: openText(part) };
     case "refusal":
       return { kind: "refusal", text: textIn(part, "refusal") ?? "" };
     case "input_image":
@@ -160,6 +172,14 @@ function partOf(part: JsonRecord): HubPart {
     default:
       throw new Unmappable(`input[].content[].${type.slice(0, 40)}`, "不支持的内容类型");
   }
+}
+
+/** Where OpenAI's models seal what they tell another agent, those of others have written plain text. Throws: Unmappable. */
+function openText(part: JsonRecord): string {
+  const text = textIn(part, "encrypted_content") ?? "";
+  if (SEALED.test(text))
+    throw new Unmappable("input[].content[].encrypted_content", "该渠道无法读取加密的消息");
+  return text;
 }
 
 function imageSource(part: JsonRecord): MediaSource {
