@@ -10,6 +10,7 @@ import {
   type HubToolChoice,
   hintsWithin,
   mediaUrl,
+  shortName,
   ToolNames,
   textOf,
   Unmappable,
@@ -18,6 +19,8 @@ import {
 export interface ChatBodyOptions {
   /** Thinking of earlier turns goes back as `reasoning_content`: some vendors demand it, most refuse it. */
   readonly keepsThoughts: boolean;
+  /** Files that a tool showed follow its results as its pictures do. Absent = they leave a word. */
+  readonly showsFiles?: boolean;
 }
 
 export interface ChatBody {
@@ -28,6 +31,8 @@ export interface ChatBody {
 
 /** Source: providers 18.3. */
 const TOOL_NAME_LIMIT = 64;
+/** OpenAI refuses longer ones; other vendors' are longer. Unit: characters. */
+const CALL_ID_LIMIT = 40;
 const STOP_LIMIT = 4;
 /** Models that refuse the very field. */
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt|text-)/;
@@ -41,6 +46,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   const { extras, stop, n, logprobs } = request;
   // Names and details have their words here.
   const dropped: string[] = hintsWithin(request).filter((name) => name === "cache_control");
+  dropped.push(...mediaInResults(request, isShown));
   const effort = request.reasoning && effortFor(request.model, request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");
@@ -50,7 +56,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   if (searches && !SEARCHING.test(request.model)) dropped.push("web_search_options");
   const body: Record<string, unknown> = {
     model: request.model,
-    messages: chatMessages(request.messages, names, options),
+    messages: chatMessages(request.messages, names, { ...options, showsFiles: true }),
     ...(request.isStream && { stream: true, stream_options: { include_usage: true } }),
     max_tokens: request.maxTokens,
     temperature: request.temperature,
@@ -81,19 +87,44 @@ export function chatMessages(
   options: ChatBodyOptions,
 ): JsonRecord[] {
   const out: JsonRecord[] = [];
-  // Pictures in tool results follow all results of the turn: nothing may stand between a call and its answer.
-  let pictures: JsonRecord[] = [];
+  // What tools showed follows all results of the turn: nothing may stand between a call and its answer.
+  let shown: JsonRecord[] = [];
   for (const message of messages) {
-    if (message.role !== "tool" && pictures.length > 0) {
-      out.push({ role: "user", content: pictures });
-      pictures = [];
+    if (message.role !== "tool" && shown.length > 0) {
+      out.push({ role: "user", content: shown });
+      shown = [];
     }
     out.push(messageOf(message, names, options));
     if (message.role === "tool")
-      pictures.push(...message.parts.filter((part) => part.kind === "image").map(partOf));
+      shown.push(
+        ...message.parts
+          .filter((part) => isShown(part) && (part.kind === "image" || options.showsFiles === true))
+          .map(partOf),
+      );
   }
-  if (pictures.length > 0) out.push({ role: "user", content: pictures });
+  if (shown.length > 0) out.push({ role: "user", content: shown });
   return out;
+}
+
+/** Media that a chat body can hold, of those that tools show. */
+function isShown(part: HubPart): boolean {
+  return part.kind === "image" || (part.kind === "file" && part.source.kind !== "url");
+}
+
+/** Media that tools showed and that are told by a word only, as hints that were dropped. */
+export function mediaInResults({ messages }: HubRequest, isShown: (part: HubPart) => boolean): string[] {
+  const kinds = messages.flatMap(({ role, parts }) =>
+    role === "tool"
+      ? parts.flatMap((part) =>
+          part.kind === "text" || part.kind === "refusal" || isShown(part) ? [] : [part.kind],
+        )
+      : [],
+  );
+  return [...new Set(kinds)].map((kind) => `messages[].content[].${kind}`);
+}
+
+function callId(id: string): string {
+  return id.length <= CALL_ID_LIMIT ? id : shortName(id, CALL_ID_LIMIT);
 }
 
 function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: ChatBodyOptions): JsonRecord {
@@ -113,7 +144,7 @@ function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: Cha
         ...(keepsThoughts && thinking !== "" && { reasoning_content: thinking }),
         ...(message.toolCalls.length > 0 && {
           tool_calls: message.toolCalls.map((call) => ({
-            id: call.id,
+            id: callId(call.id),
             type: "function",
             function: {
               name: names.wireName(call.name),
@@ -124,7 +155,7 @@ function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: Cha
       };
     }
     case "tool":
-      return { role: "tool", tool_call_id: message.callId, content: toolText(message) };
+      return { role: "tool", tool_call_id: callId(message.callId), content: toolText(message) };
     default:
       throw new Error(`unknown role ${JSON.stringify(message satisfies never)}`);
   }

@@ -13,15 +13,20 @@ export interface ChatError {
 }
 
 /** A whole chat reply as pieces; an error that came with status 200 as such. */
-export function chatChunks(body: JsonRecord, quirks: Quirks | undefined): readonly HubChunk[] | ChatError {
+export function chatChunks(
+  body: JsonRecord,
+  quirks: Quirks | undefined,
+  seed: string,
+): readonly HubChunk[] | ChatError {
   const error = chatError(body, quirks);
   if (error !== undefined) return error;
-  return new ChatStream(quirks).takeReply(body);
+  return new ChatStream(quirks, seed).takeReply(body);
 }
 
 /** Follows a stream of chunks, which vendors vary in their own ways. */
 export class ChatStream {
   readonly #quirks: Quirks | undefined;
+  readonly #seed: string;
   #hasHead = false;
   /** Per answer: ids of calls → their positions, for vendors that repeat or leave out indexes (providers 4.5). */
   readonly #calls = new Map<
@@ -29,8 +34,10 @@ export class ChatStream {
     { readonly ids: Map<string, number>; readonly byIndex: Map<number, number> }
   >();
 
-  constructor(quirks: Quirks | undefined) {
+  /** Calls that come without an id get one of the seed's: no other turn of the conversation has it. */
+  constructor(quirks: Quirks | undefined, seed: string) {
     this.#quirks = quirks;
+    this.#seed = seed;
   }
 
   /** One event's payload. */
@@ -119,7 +126,10 @@ export class ChatStream {
       kind: "tool",
       index,
       at,
-      ...(isNew && { id: id ?? `call_${index}_${at}`, name: name ?? "" }),
+      ...(isNew && {
+        id: id ?? `call_${this.#seed}${index === 0 ? "" : `x${index}`}x${at}`,
+        name: name ?? "",
+      }),
       // A vendor's parsed arguments are text again.
       arguments:
         typeof text === "string" ? text : text === undefined || text === null ? "" : JSON.stringify(text),

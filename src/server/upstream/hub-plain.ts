@@ -2,8 +2,8 @@
 // Pure.
 
 import { asList, asNumber, asObject, type JsonRecord } from "./hub.ts";
-import { type ChatFunction, functionOf } from "./hub-chat-body.ts";
-import { type HubRequest, type ToolNames, Unmappable } from "./hub-request.ts";
+import { type ChatFunction, functionOf, toolText } from "./hub-chat-body.ts";
+import { type HubMessage, type HubRequest, type ToolNames, Unmappable } from "./hub-request.ts";
 
 /** The functions on offer, and the one that must be called. */
 export interface Offer {
@@ -86,6 +86,11 @@ export interface Alternation<T> {
 
 /** Words that stand where a wire wants a turn and nobody said anything. */
 const FILLERS = { first: "你好", answer: "OK", last: "继续" } as const;
+
+/** What a tool said, for wires that refuse an empty text: many tools say nothing when all went well. */
+export function resultSaid(message: HubMessage & { role: "tool" }): string {
+  return toolText(message) || FILLERS.answer;
+}
 
 /** The conversation with sides that take turns, begun and ended by the user (providers 8.4, 12.3, 29.5). */
 export function alternated<T>(turns: readonly T[], law: Alternation<T>): T[] {

@@ -266,16 +266,18 @@ export class ToolNames {
   readonly changed = new Map<string, string>();
   readonly #wire = new Map<string, string>();
   readonly #limit: number;
+  readonly #begin: RegExp;
 
-  /** `limit` characters of `[A-Za-z0-9_-]`. */
-  constructor(limit: number) {
+  /** `limit` characters of `[A-Za-z0-9_-]`; a name that does not `begin` as it must gets a `_` before it. */
+  constructor(limit: number, begin = /^/) {
     this.#limit = limit;
+    this.#begin = begin;
   }
 
   wireName(name: string): string {
     const known = this.#wire.get(name);
     if (known !== undefined) return known;
-    const wire = shortName(name, this.#limit);
+    const wire = shortName(this.#begin.test(name) ? name : `_${name}`, this.#limit);
     this.#wire.set(name, wire);
     if (wire !== name) this.changed.set(wire, name);
     return wire;

@@ -7,8 +7,8 @@ import { textIn } from "./read.ts";
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
 export const responsesNative: NativeFormat = {
-  // The events that close an item repeat its text.
-  keys: { text: ["delta"], finish: [], usage: ["usage"], error: ["error"] },
+  // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
+  keys: { text: ["delta"], finish: ["status"], usage: ["usage"], error: ["error"] },
   wholeKeys: { text: ["text", "arguments"], finish: [], usage: ["usage"], error: ["error"] },
   shortBytes: 0,
   holdsFinish: false,

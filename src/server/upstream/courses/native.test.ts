@@ -36,6 +36,20 @@ describe("Responses", () => {
     expect(meter.tap.textPieces).toBe(2);
   });
 
+  it.each(["completed", "incomplete"])(
+    "is finished by its last event, %s, though no usage is told",
+    (status) => {
+      const response = { object: "response", status, output: [], usage: null };
+      const { meter } = meterAfter(responsesNative, [
+        { type: "response.created", response: { ...response, status: "in_progress" } },
+        { type: "response.output_text.delta", delta: "Hello" },
+      ]);
+      expect(meter.isFinished).toBe(false);
+      const end = meterAfter(responsesNative, [{ type: `response.${status}`, response }]);
+      expect(end.meter.isFinished).toBe(true);
+    },
+  );
+
   it("hears the text of a whole reply", () => {
     const { course } = meterAfter(responsesNative, []);
     const item = { type: "message", content: [{ type: "output_text", text: "Hello" }] };

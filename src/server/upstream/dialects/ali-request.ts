@@ -1,7 +1,7 @@
 // The hub → a body of DashScope's own generation service (providers 10.3, 29.6): OpenAI's messages within `input`, settings within
 // `parameters`; models that see and hear take their content as parts of another form.
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { chatMessages } from "#server/upstream/hub-chat-body.ts";
+import { chatMessages, mediaInResults } from "#server/upstream/hub-chat-body.ts";
 import { offerOf, ownExtras, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
@@ -53,6 +53,7 @@ export function encodeRequest(request: HubRequest, { other }: Target): Encoded {
   const names = new ToolNames(NAME_LIMIT);
   const model = request.model.replace(SEARCHING, "");
   const dropped = hintsBeyond({ ...rest, frequencyPenalty: undefined }, ABILITIES);
+  dropped.push(...mediaInResults(request, ({ kind }) => kind === "image" && isMultimodal(model)));
   if (request.frequencyPenalty) dropped.push("frequency_penalty");
   const thinking = thinkingOf(request, model, dropped);
   const streams =

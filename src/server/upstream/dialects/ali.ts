@@ -74,8 +74,8 @@ class AliDecoder implements StreamDecoder {
   readonly #stream: ChatStream;
   #hasSources = false;
 
-  constructor({ wire }: DecodeContext) {
-    this.#stream = new ChatStream(wire.quirks);
+  constructor({ wire, seed }: DecodeContext) {
+    this.#stream = new ChatStream(wire.quirks, seed);
   }
 
   take({ data }: Pick<WireEvent, "data">): readonly HubChunk[] | WireError {

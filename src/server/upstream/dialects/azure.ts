@@ -29,10 +29,10 @@ export const azure: Dialect = {
   },
 
   encode: (request) => chatBody(request, { keepsThoughts: false }),
-  decode: (body, { wire }) => chatChunks(body, wire.quirks),
+  decode: (body, { wire, seed }) => chatChunks(body, wire.quirks, seed),
 
-  decoder({ wire }) {
-    const stream = new ChatStream(wire.quirks);
+  decoder({ wire, seed }) {
+    const stream = new ChatStream(wire.quirks, seed);
     return { take: ({ data }) => stream.take(data) };
   },
 };

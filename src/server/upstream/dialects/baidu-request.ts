@@ -1,12 +1,13 @@
 // The hub → a body of Qianfan's classic service (providers 8.4, 29.5): texts only, strict turns, functions one at a time.
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import { toolText } from "#server/upstream/hub-chat-body.ts";
+import { mediaInResults } from "#server/upstream/hub-chat-body.ts";
 import {
   alternated,
   type Joined,
   offerOf,
   ownExtras,
   plainSchema,
+  resultSaid,
   within,
 } from "#server/upstream/hub-plain.ts";
 import {
@@ -45,7 +46,8 @@ export function encodeRequest(request: HubRequest): Encoded {
   const names = new ToolNames(NAME_LIMIT);
   const system = systemText(request.messages);
   const isOwn = OWN_MODELS.test(request.model.toLowerCase());
-  const { stops, penalty, dropped } = fitting(request, hintsBeyond(rest, ABILITIES));
+  const hints = [...hintsBeyond(rest, ABILITIES), ...mediaInResults(request, () => false)];
+  const { stops, penalty, dropped } = fitting(request, hints);
   const turns = turnsOf(request.messages, names);
   const greeting: Turn[] =
     system === undefined || isOwn
@@ -114,8 +116,7 @@ function functionsOf(request: HubRequest, names: ToolNames, dropped: string[]): 
 
 /** A turn calls one function; calls made at once are told one after the other, each with its result. */
 function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
-  const results = new Map<string, HubMessage & { role: "tool" }>();
-  for (const message of messages) if (message.role === "tool") results.set(message.callId, message);
+  const results = new Results(messages);
   return messages.flatMap((message): Turn[] => {
     switch (message.role) {
       case "user":
@@ -124,16 +125,38 @@ function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
         return answerTurns(message, results, names);
       case "tool":
         // Results stand behind their calls; one without a call is told as text.
-        return results.delete(message.callId) ? [{ role: "user", content: toolText(message) }] : [];
+        return results.take(message.callId, message) !== undefined
+          ? [{ role: "user", content: resultSaid(message) }]
+          : [];
       default:
         return [];
     }
   });
 }
 
+type ToolResult = HubMessage & { role: "tool" };
+
+/** What tools gave back, to be found by their calls; ids may come again in a later turn. */
+class Results {
+  readonly #byId: ReadonlyMap<string, ToolResult[]>;
+
+  constructor(messages: readonly HubMessage[]) {
+    this.#byId = Map.groupBy(
+      messages.filter((message) => message.role === "tool"),
+      ({ callId }) => callId,
+    );
+  }
+
+  /** The next result of that call, once; `wanted` = only if it is this one. */
+  take(callId: string, wanted?: ToolResult): ToolResult | undefined {
+    const left = this.#byId.get(callId);
+    return wanted === undefined || left?.[0] === wanted ? left?.shift() : undefined;
+  }
+}
+
 function answerTurns(
   { parts, toolCalls }: HubMessage & { role: "assistant" },
-  results: Map<string, HubMessage & { role: "tool" }>,
+  results: Results,
   names: ToolNames,
 ): Turn[] {
   const text = textOf(parts);
@@ -144,11 +167,10 @@ function answerTurns(
       name,
       arguments: call.isCustom ? JSON.stringify(argumentsOf(call)) : call.arguments,
     };
-    const result = results.get(call.id);
-    results.delete(call.id);
+    const result = results.take(call.id);
     return [
       { role: "assistant", content: at === 0 ? text : "", function_call },
-      ...(result === undefined ? [] : [{ role: "function", name, content: toolText(result) } as const]),
+      ...(result === undefined ? [] : [{ role: "function", name, content: resultSaid(result) } as const]),
     ];
   });
 }

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
+import { asList, asObject } from "#server/upstream/hub.ts";
 import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
 import {
   type HubMessage,
@@ -75,6 +76,17 @@ describe.each(DIALECTS)("%s", (name, dialect, model) => {
     expect([...(of({ tools: [TOOL] }).toolNames?.values() ?? [])]).toEqual(["files.read"]);
     const body = JSON.stringify(of({ tools: [TOOL], toolChoice: { kind: "none" } }).body);
     expect(body).not.toContain("files_read");
+  });
+
+  it("names the media of tools that it tells by a word only", () => {
+    const source = { kind: "data", mime: "image/png", base64: "AA==" } as const;
+    const messages: HubMessage[] = [
+      { role: "user", parts: [{ kind: "text", text: "hi" }] },
+      { role: "assistant", parts: [], thoughts: [], toolCalls: [{ id: "a", name: "f", arguments: "{}" }] },
+      { role: "tool", callId: "a", name: "f", parts: [{ kind: "image", source }], isError: false },
+    ];
+    if (name === "zhipu") expect(() => of({ messages })).toThrow(Unmappable);
+    else expect(of({ messages }).dropped).toContain("messages[].content[].image");
   });
 
   it("throws nothing but a refusal, whatever is asked", () => {
@@ -173,6 +185,27 @@ describe("turns", () => {
         expect(turns.at(-1)).toBe(false);
       }),
     );
+  });
+
+  it("give each call its own result, though ids come again, and say something for tools that said nothing", () => {
+    const turns = ["first", "second", ""].flatMap((text): HubMessage[] => [
+      {
+        role: "assistant",
+        parts: [],
+        thoughts: [],
+        toolCalls: [{ id: "call_0", name: "f", arguments: "{}" }],
+      },
+      { role: "tool", callId: "call_0", name: "f", parts: [{ kind: "text", text }], isError: false },
+    ]);
+    const messages: HubMessage[] = [{ role: "user", parts: [{ kind: "text", text: "hi" }] }, ...turns];
+    const said = (dialect: Dialect, model: string, list: string, [role, content]: [string, string]) =>
+      asList(dialect.encode(request(model, { messages }), contextFor(model)).body[list]).flatMap((turn) => {
+        const told = asObject(turn);
+        return ["function", "tool"].includes(String(told?.[role])) ? [told?.[content]] : [];
+      });
+    const results = ["first", "second", "OK"];
+    expect(said(baidu, "completions", "messages", ["role", "content"])).toEqual(results);
+    expect(said(tencent, "hunyuan-pro", "Messages", ["Role", "Content"])).toEqual(results);
   });
 
   it("keep a tool's schema but for what old wires stumble over", () => {

@@ -77,7 +77,10 @@ class Turns {
 
 /** Puts the system's text where this model reads it. Old models: a turn of its own, and a nod (One API's way). */
 function placed(system: string, turns: readonly Turn[], speaker: Speaker): Conversation {
-  const contents = turns.map(({ role, parts }) => ({ role, parts }));
+  const contents: JsonRecord[] = turns.map(({ role, parts }) => ({ role, parts }));
+  // A call may follow a turn of the user only: a history that was cut begins anywhere.
+  if (turns[0]?.role === "model" && (speaker.takesSystem || system === ""))
+    contents.unshift({ role: "user", parts: [{ text: "..." }] });
   if (system === "") return { contents, systemInstruction: undefined };
   const instruction = { parts: [{ text: system }] };
   if (contents.length === 0)

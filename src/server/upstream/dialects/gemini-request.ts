@@ -22,13 +22,14 @@ const WITHOUT_SYSTEM = /^gemini-(1\.0-)?pro(-vision)?(-\d+)?$/;
 
 /** Unit: characters of a function name. */
 const LONGEST_NAME = 64;
+const NAME_BEGIN = /^[A-Za-z_]/;
 const MOST_STOPS = 5;
 const MOST_ANSWERS = 8;
 const INT32 = 2 ** 31;
 
 /** Throws: Unmappable. */
 export function encodeRequest(request: HubRequest, { target }: EncodeContext): Encoded {
-  const names = new ToolNames(LONGEST_NAME);
+  const names = new ToolNames(LONGEST_NAME, NAME_BEGIN);
   const wireName = (name: string) => names.wireName(name);
   const takesSystem = target.other !== "v1" && !WITHOUT_SYSTEM.test(request.model);
   const { contents, systemInstruction } = conversation(request.messages, {

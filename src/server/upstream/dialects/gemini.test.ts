@@ -201,6 +201,21 @@ describe("request", () => {
     });
   });
 
+  it("begins with the user and names functions by a letter first", () => {
+    const call = { id: "a", name: "1st", arguments: "{}" };
+    const messages: HubMessage[] = [
+      { role: "assistant", parts: [], thoughts: [], toolCalls: [call] },
+      { role: "tool", callId: "a", name: "1st", parts: [], isError: false },
+    ];
+    const { body, toolNames } = encode({ messages });
+    expect(body["contents"]).toMatchObject([
+      { role: "user", parts: [{ text: "..." }] },
+      { role: "model", parts: [{ functionCall: { name: "_1st" } }] },
+      { role: "user", parts: [{ functionResponse: { name: "_1st" } }] },
+    ]);
+    expect(toolNames).toEqual(new Map([["_1st", "1st"]]));
+  });
+
   it("never fails but by naming what it cannot say", () => {
     const text = fc.string({ maxLength: 8 });
     const source = fc.oneof(

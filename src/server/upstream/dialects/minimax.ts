@@ -76,10 +76,10 @@ export const minimax: Dialect = {
     return isThinking ? { ...written, body: { ...written.body, reasoning_split: true } } : written;
   },
 
-  decode: (body, { wire }) => chatChunks(body, wire.quirks),
+  decode: (body, { wire, seed }) => chatChunks(body, wire.quirks, seed),
 
-  decoder({ wire }) {
-    const stream = new ChatStream(wire.quirks);
+  decoder({ wire, seed }) {
+    const stream = new ChatStream(wire.quirks, seed);
     return { take: ({ data }) => stream.take(data) };
   },
 };

@@ -1,6 +1,6 @@
 // The hub → an Ollama chat body (providers 14.1, 29.10). Pure.
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { toolsOf, toolText } from "#server/upstream/hub-chat-body.ts";
+import { mediaInResults, toolsOf, toolText } from "#server/upstream/hub-chat-body.ts";
 import { ownExtras } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
@@ -46,7 +46,11 @@ export function encodeRequest(request: HubRequest): Encoded {
     tools,
   };
   const searches = request.tools?.some(({ kind }) => kind === "web-search") === true;
-  const dropped = [...hintsBeyond(rest, ABILITIES), ...(searches ? ["web_search_options"] : [])];
+  const dropped = [
+    ...hintsBeyond(rest, ABILITIES),
+    ...mediaInResults(request, ({ kind }) => kind === "image"),
+    ...(searches ? ["web_search_options"] : []),
+  ];
   return { body, dropped, toolNames: names.changed };
 }
 

@@ -23,10 +23,10 @@ export const openai: Dialect = {
 
   takesStreamOptions: (wire) => wire.quirks?.noStreamOptions !== true,
   encode: (request, { wire }) => chatBody(request, { keepsThoughts: wire.quirks?.keepsThoughts === true }),
-  decode: (body, { wire }) => chatChunks(body, wire.quirks),
+  decode: (body, { wire, seed }) => chatChunks(body, wire.quirks, seed),
 
-  decoder({ wire }) {
-    const stream = new ChatStream(wire.quirks);
+  decoder({ wire, seed }) {
+    const stream = new ChatStream(wire.quirks, seed);
     return { take: ({ data }) => stream.take(data) };
   },
 };

@@ -11,6 +11,7 @@ import {
   hintsBeyond,
   hintsWithin,
   mediaUrl,
+  shortName,
   ToolNames,
   textOf,
   Unmappable,
@@ -28,6 +29,7 @@ const ABILITIES: ReadonlySet<Ability> = new Set([
 /** Source: providers 17.3.2, 18.3. */
 const LEAST_OUTPUT = 16;
 const TOOL_NAME_LIMIT = 64;
+const CALL_ID_LIMIT = 64;
 
 /** Throws: Unmappable for sound and video. */
 export function responsesBody(request: HubRequest): Encoded {
@@ -42,7 +44,7 @@ export function responsesBody(request: HubRequest): Encoded {
   ];
   const body: JsonRecord = {
     model: request.model,
-    input: request.messages.flatMap((message) => itemsOf(message, names)),
+    input: inputOf(request.messages, names),
     store: false,
     ...(request.isStream && { stream: true }),
     ...(maxTokens !== undefined && { max_output_tokens: Math.max(maxTokens, LEAST_OUTPUT) }),
@@ -60,7 +62,14 @@ export function responsesBody(request: HubRequest): Encoded {
   return { body, dropped, toolNames: names.changed };
 }
 
-function itemsOf(message: HubMessage, names: ToolNames): JsonRecord[] {
+function inputOf(messages: readonly HubMessage[], names: ToolNames): JsonRecord[] {
+  const called = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  const custom = new Set(called.flatMap(({ id, isCustom }) => (isCustom === true ? [id] : [])));
+  return messages.flatMap((message) => itemsOf(message, names, custom));
+}
+
+/** `custom` are the ids of calls of custom tools: their outputs go by another name. */
+function itemsOf(message: HubMessage, names: ToolNames, custom: ReadonlySet<string>): JsonRecord[] {
   switch (message.role) {
     case "system":
     case "developer":
@@ -71,13 +80,15 @@ function itemsOf(message: HubMessage, names: ToolNames): JsonRecord[] {
       const content = message.parts.flatMap(outputPart);
       const calls = message.toolCalls.map(({ id, name, arguments: text, isCustom }) =>
         isCustom === true
-          ? { type: "custom_tool_call", call_id: id, name: names.wireName(name), input: text }
-          : { type: "function_call", call_id: id, name: names.wireName(name), arguments: text },
+          ? { type: "custom_tool_call", call_id: callId(id), name: names.wireName(name), input: text }
+          : { type: "function_call", call_id: callId(id), name: names.wireName(name), arguments: text },
       );
       return content.length === 0 ? calls : [{ role: "assistant", content }, ...calls];
     }
-    case "tool":
-      return [{ type: "function_call_output", call_id: message.callId, output: outputOf(message) }];
+    case "tool": {
+      const type = custom.has(message.callId) ? "custom_tool_call_output" : "function_call_output";
+      return [{ type, call_id: callId(message.callId), output: outputOf(message) }];
+    }
     default:
       throw new Error(`unknown role ${JSON.stringify(message satisfies never)}`);
   }
@@ -85,9 +96,12 @@ function itemsOf(message: HubMessage, names: ToolNames): JsonRecord[] {
 
 function outputOf({ parts, isError }: HubMessage & { role: "tool" }): string | JsonRecord[] {
   const isText = parts.every(({ kind }) => kind === "text" || kind === "refusal");
-  if (!isText) return parts.map(inputPart);
-  const text = textOf(parts, "\n");
-  return isError ? `Error: ${text}` : text;
+  if (isText) return isError ? `Error: ${textOf(parts, "\n")}` : textOf(parts, "\n");
+  return [...(isError ? [{ type: "input_text", text: "Error:" }] : []), ...parts.map(inputPart)];
+}
+
+function callId(id: string): string {
+  return id.length <= CALL_ID_LIMIT ? id : shortName(id, CALL_ID_LIMIT);
 }
 
 function inputPart(part: HubPart): JsonRecord {

@@ -1,7 +1,14 @@
 // The hub → Hunyuan's ChatCompletions (providers 12.3, 29.9): names in capitals, strict turns, schemas as texts, no limit of tokens.
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import { toolText } from "#server/upstream/hub-chat-body.ts";
-import { alternated, type Joined, offerOf, ownExtras, plainSchema } from "#server/upstream/hub-plain.ts";
+import { mediaInResults } from "#server/upstream/hub-chat-body.ts";
+import {
+  alternated,
+  type Joined,
+  offerOf,
+  ownExtras,
+  plainSchema,
+  resultSaid,
+} from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   argumentsOf,
@@ -41,7 +48,7 @@ export function encodeRequest(request: HubRequest): Encoded {
   const { own, rest } = ownExtras(request, Object.keys(OWN_MEMBERS));
   const names = new ToolNames(NAME_LIMIT);
   const { functions, forced, searches } = offerOf(request, names);
-  const dropped = hintsBeyond(rest, ABILITIES);
+  const dropped = [...hintsBeyond(rest, ABILITIES), ...mediaInResults(request, () => false)];
   if (request.maxTokens !== undefined) dropped.push("max_tokens");
   if (request.format !== undefined && request.format.kind !== "text") throw new Unmappable("response_format");
   const system = systemText(request.messages) ?? "";
@@ -99,7 +106,7 @@ function turnsOf(message: HubMessage, names: ToolNames): Turn[] {
       return Content === "" ? [] : [{ Role: "assistant", Content }];
     }
     case "tool":
-      return [{ Role: "tool", ToolCallId: message.callId, Content: toolText(message) }];
+      return [{ Role: "tool", ToolCallId: message.callId, Content: resultSaid(message) }];
     default:
       return [];
   }

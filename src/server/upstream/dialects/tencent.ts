@@ -51,8 +51,8 @@ export const tencent: Dialect = {
 class TencentDecoder implements StreamDecoder {
   readonly #stream: ChatStream;
 
-  constructor({ wire }: DecodeContext) {
-    this.#stream = new ChatStream(wire.quirks);
+  constructor({ wire, seed }: DecodeContext) {
+    this.#stream = new ChatStream(wire.quirks, seed);
   }
 
   take({ data }: { readonly data: string }): readonly HubChunk[] | WireError {

@@ -1,6 +1,6 @@
 // The hub → the one message that Spark's WebSocket service is asked with (providers 11.2, 11.4, 29.8): texts only, past calls told in words.
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import { toolText } from "#server/upstream/hub-chat-body.ts";
+import { mediaInResults, toolText } from "#server/upstream/hub-chat-body.ts";
 import { alternated, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
@@ -88,7 +88,7 @@ export function encodeRequest(request: HubRequest, target: Target): Encoded {
   const { functions, searches } = functionsOf(request, version, names);
   const { maxTokens, topP, stop = [], reasoning, format } = request;
   if (format !== undefined && format.kind !== "text") throw new Unmappable("response_format");
-  const dropped = hintsBeyond(rest, ABILITIES);
+  const dropped = [...hintsBeyond(rest, ABILITIES), ...mediaInResults(request, () => false)];
   if (maxTokens !== undefined && maxTokens > version.maxTokens) dropped.push("max_tokens");
   if (topP !== undefined) dropped.push("top_p");
   if (stop.length > 0) dropped.push("stop");
