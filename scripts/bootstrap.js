@@ -161,6 +161,7 @@ function consoleHash() {
     "vite.config.ts",
     "tsconfig.base.json",
     "package-lock.json",
+    "CHANGELOG.md",
   ]) {
     for (const path of files(join(ROOT, root))) {
       if (/\.test\.tsx?$/.test(path)) continue;

@@ -11,7 +11,14 @@ async function main(): Promise<void> {
     failed += 1;
     console.log(output.trimEnd());
   }
-  const house = ["node_modules/vitest/vitest.mjs", "run", "--project", "unit", "test/house.test.ts"];
+  const house = [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "--project",
+    "unit",
+    "test/house.test.ts",
+    "test/supply.test.ts",
+  ];
   const { status } = spawnSync(process.execPath, house, { stdio: "inherit" });
   process.exitCode = failed === 0 && status === 0 ? 0 : 1;
 }

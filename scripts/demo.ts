@@ -1,14 +1,16 @@
 // `npm run demo`: a complete Tollgate with upstreams that answer without a key, channels, users, tokens and a month of usage.
 // The data is made by the real store and ledger in ./data/demo (made anew each time); then the real server runs on it.
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { LLMock } from "@copilotkit/aimock";
 import { fillDemo, users } from "./demo-data.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DATA_DIR = "./data/demo";
-const PORT = process.env["PORT"] ?? "3000";
+const PORT = process.env["PORT"] || "3000";
 const READY_TRIES = 100;
 
 /** The last thing the user said, as plain text. */
@@ -77,7 +79,22 @@ Ctrl-C ends the demo.
 `;
 }
 
+/** Whoever listens there may be another demo on the same folder, and would be asked whether this one is ready. */
+async function isPortFree(): Promise<boolean> {
+  const probe = createServer().listen(Number(PORT), "127.0.0.1");
+  const isFree = await once(probe, "listening").then(
+    () => true,
+    () => false,
+  );
+  probe.close();
+  return isFree;
+}
+
 async function main(): Promise<void> {
+  if (!(await isPortFree())) {
+    console.error(`tollgate: port ${PORT} is in use: stop the other program, or choose another with PORT`);
+    process.exit(1);
+  }
   rmSync(new URL(`../${DATA_DIR}`, import.meta.url), { recursive: true, force: true });
   const upstream = await startUpstream();
   process.chdir(ROOT);
