@@ -61,15 +61,18 @@ export function createApp(ctx: Context): App {
   const serveSite = getRequestListener((request, env) => site.fetch(request, env), {
     overrideGlobalObjects: false,
   });
+  /** Whether a call, or a conversation, is turned away now; that is counted. */
+  function shedsCall(): boolean {
+    const isTooMuch = pressure.shedsCalls();
+    if (isTooMuch) ctx.events.rateLimited({ limit: "overload_calls", address: "" });
+    return isTooMuch;
+  }
   const listen: RequestListener = (req, res) => {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
     if (RELAY_PATH.test(req.url ?? "")) {
-      if (!pressure.shedsCalls()) relay(req, res);
-      else {
-        ctx.events.rateLimited({ limit: "overload_calls", address: "" });
-        relay.turnAway(req, res, refusals.overloaded());
-      }
+      if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
+      else relay(req, res);
       return;
     }
     if (pressure.shedsGuests() && isGuest(req)) {
@@ -91,10 +94,8 @@ export function createApp(ctx: Context): App {
     upgrade(req, socket, head) {
       if (isAmbiguous(req)) relay.decline(socket, refusals.ambiguous());
       else if (isDraining) relay.decline(socket, refusals.serverStopping());
-      else if (pressure.shedsCalls()) {
-        ctx.events.rateLimited({ limit: "overload_calls", address: "" });
-        relay.decline(socket, refusals.overloaded());
-      } else relay.upgrade(req, socket, head);
+      else if (shedsCall()) relay.decline(socket, refusals.overloaded());
+      else relay.upgrade(req, socket, head);
     },
     request: async (path, init) => site.request(path, init),
     attach: (server) => pressure.attach(server),

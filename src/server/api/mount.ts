@@ -33,7 +33,7 @@ export const STRICT_TRANSPORT = "max-age=31536000";
 /** What the node listener hands over; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
-  Variables: { requestId: string; caller: Caller; onCredit: boolean };
+  Variables: { requestId: string; caller: Caller; accessToken: string | undefined; onCredit: boolean };
 }
 type Http = HonoContext<Env>;
 
@@ -91,6 +91,7 @@ function introduce(ctx: Context, http: Http): void {
   const caller = identifyCaller(peer, (name) => http.req.header(name), ctx.config.trustedProxies);
   http.set("requestId", requestId);
   http.set("caller", caller);
+  http.set("accessToken", accessTokenOf(http.req.header("authorization")));
   http.header("X-Oneapi-Request-Id", requestId);
   http.header("Cache-Control", "no-store");
   for (const [name, value] of Object.entries(BASE_HEADERS)) http.header(name, value);
@@ -200,7 +201,7 @@ async function signedIn(ctx: Context, http: Http): Promise<Actor> {
     const actor = userId === undefined ? undefined : await ctx.actors.byId(userId);
     if (actor) return actor;
   }
-  const accessToken = accessTokenOf(http.req.header("authorization"));
+  const { accessToken } = http.var;
   if (accessToken === undefined) throw faults.notSignedIn();
   const actor = await ctx.actors.byAccessToken(accessToken);
   if (!actor) throw faults.accessTokenUnknown();
@@ -216,7 +217,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
     address: http.var.caller.address,
     isLocal: http.var.caller.isLocal,
     onCredit: http.var.onCredit,
-    accessToken: accessTokenOf(http.req.header("authorization")),
+    accessToken: http.var.accessToken,
     idempotencyKey: idempotencyKeyOf(ctx, http, endpoint, actor),
     session: sessionHandle(http),
     params: endpoint.params && decode(endpoint.params, http.req.param()),
