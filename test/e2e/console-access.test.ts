@@ -343,6 +343,8 @@ describe("without a mouse", () => {
     await page.goto("/log?model_name=gpt-4o-mini");
     await press(page, page.getByRole("button", { name: "清除", exact: true }));
     expect(await page.getByLabel("模型名称").inputValue()).toBe("");
+    await page.goto("/channel/edit/1");
+    await page.getByRole("button", { name: "清除", exact: true }).first().waitFor();
     await context.close();
   });
 

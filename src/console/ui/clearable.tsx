@@ -1,5 +1,7 @@
-// The sign that empties a field, named in Chinese: antd would call the button "close-circle".
+// What empties a field, named in Chinese: antd would call the button "close-circle" or "Clear".
 import { CloseCircleFilled } from "@ant-design/icons";
 
-/** For `allowClear` of antd's inputs. */
-export const clearable = { clearIcon: <CloseCircleFilled aria-label="清除" /> };
+const label = "清除";
+
+/** For `allowClear` of antd's inputs, which read the icon, and selects, which read the label. */
+export const clearable = { clearIcon: <CloseCircleFilled aria-label={label} />, label };
