@@ -25,23 +25,40 @@ afterAll(async () => {
   await mock?.stop();
 });
 
-/** What axe finds, worst first: rule, where, why. Only what is serious or critical. */
+/** What axe finds, worst first: rule, where, why. Only what is serious or critical, and icons that are read out. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    // Put there by the line above.
-    const { axe: judge } = window as unknown as { axe: typeof import("axe-core") };
-    const { violations: found } = await judge.run(document, {
-      resultTypes: ["violations"],
-      // Off by default: cells of a large table belong to a header.
-      rules: { "td-has-header": { enabled: true } },
-    });
-    return found
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) =>
-        nodes.map(({ target, failureSummary = "" }) => `${id} ${target.join(" ")} ${failureSummary}`),
-      );
+  return [...(await spokenIcons(page)), ...(await page.evaluate(judgement))];
+}
+
+/** Icons are called "plus" or "close-circle" by their maker, which becomes a part of the name of their button. */
+function spokenIcons(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [
+      ...document.querySelectorAll(
+        ":is(button, a, [role=button], [role=menuitem]):not([aria-label]) .anticon",
+      ),
+    ]
+      .filter((icon) => icon.classList.contains(`anticon-${icon.getAttribute("aria-label")}`))
+      .filter((icon) => icon.checkVisibility({ visibilityProperty: true }))
+      .filter((icon) => icon.closest("[aria-hidden=true]") === null)
+      .map((icon) => `icon read out: ${icon.parentElement?.outerHTML.slice(0, 200)}`),
+  );
+}
+
+async function judgement(): Promise<string[]> {
+  // Put there by what runs this in the page.
+  const { axe: judge } = window as unknown as { axe: typeof import("axe-core") };
+  const { violations: found } = await judge.run(document, {
+    resultTypes: ["violations"],
+    // Off by default: cells of a large table belong to a header.
+    rules: { "td-has-header": { enabled: true } },
   });
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary = "" }) => `${id} ${target.join(" ")} ${failureSummary}`),
+    );
 }
 
 async function settled(page: Page): Promise<void> {
@@ -103,6 +120,61 @@ describe("every page, light and dark, 1440 and 390 px: no serious violation, no 
   it("of administrators", async () => {
     expect(await judgeAll("root", adminPages)).toEqual([]);
   }, 300_000);
+});
+
+interface Opener {
+  readonly path: string;
+  readonly open: (page: Page) => Promise<unknown>;
+}
+
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first();
+
+/** What stands over a page once somebody asks for it. */
+const openers: readonly Opener[] = [
+  {
+    path: "/token",
+    open: async (page) => {
+      await page.keyboard.press("ControlOrMeta+K");
+      await page.getByRole("combobox", { name: "跳转或搜索" }).fill("没有这样的东西");
+      await page.getByText("没有找到相关内容").waitFor();
+    },
+  },
+  { path: "/token", open: (page) => button(page, "删除").click() },
+  { path: "/token", open: (page) => button(page, /的其他形式/).click() },
+  { path: "/token", open: (page) => page.getByRole("button", { name: "用户菜单" }).click() },
+  { path: "/channel", open: (page) => button(page, "删除禁用渠道").click() },
+  { path: "/channel", open: (page) => page.getByLabel("选择本页全部").first().check() },
+  {
+    path: "/channel",
+    open: async (page) => {
+      await page.getByLabel("选择本页全部").first().check();
+      await page.getByRole("toolbar", { name: "批量操作" }).getByRole("button", { name: "删除" }).click();
+    },
+  },
+  { path: "/log", open: (page) => page.locator("tbody tr.ant-table-row").first().click() },
+  { path: "/user/add", open: (page) => button(page, "提交").click() },
+  { path: "/setting?tab=other", open: (page) => button(page, "检查更新").click() },
+];
+
+describe("what opens over a page, light and dark", () => {
+  it("has no serious violation", async () => {
+    const { page, context } = await world.visit("root", DESK);
+    const findings: Finding[] = [];
+    for (const { path, open } of openers) {
+      await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+      await page.goto(path);
+      await settled(page);
+      await open(page);
+      for (const look of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme: look });
+        await settled(page);
+        const found = await violations(page);
+        if (found.length > 0) findings.push({ path, look, found });
+      }
+    }
+    expect(findings).toEqual([]);
+    await context.close();
+  }, 180_000);
 });
 
 describe("a list that is still loading", () => {
@@ -229,6 +301,50 @@ describe("without a mouse", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     expect(await entry.evaluate((row) => row === document.activeElement)).toBe(true);
+    await context.close();
+  });
+
+  it("a question and a menu take the keyboard and give it back", async () => {
+    const { page, context } = await world.visit("lihua");
+    await page.goto("/token");
+    const row = page.getByRole("row", { name: /生产环境/ });
+    const isHere = (target: Locator) =>
+      expect.poll(() => target.evaluate((element) => element === document.activeElement)).toBe(true);
+    const remove = row.getByRole("button", { name: "删除" });
+    await press(page, remove);
+    await isHere(page.getByRole("button", { name: "取消" }));
+    await page.keyboard.press("Escape");
+    await isHere(remove);
+    const more = row.getByRole("button", { name: "复制令牌 生产环境 的其他形式" });
+    await press(page, more);
+    await isHere(page.getByRole("menuitem", { name: "复制密钥" }));
+    await page.keyboard.press("Enter");
+    await page.getByText("已复制").first().waitFor();
+    await isHere(more);
+    const columns = page.getByRole("button", { name: "选择显示的列" });
+    await columns.focus();
+    await page.keyboard.press("Enter");
+    await isHere(page.getByRole("checkbox", { name: "状态" }));
+    await page.keyboard.press("Escape");
+    await isHere(columns);
+    await context.close();
+  });
+
+  it("a pill tells why a channel is disabled", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/channel");
+    await tabTo(page, page.getByRole("row", { name: /上游二号/ }).getByText("已禁用"));
+    await page.getByRole("tooltip", { name: "本渠道被手动禁用" }).waitFor();
+    await context.close();
+  });
+
+  it("a field is emptied by a button with a Chinese name", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/log?model_name=gpt-4o-mini");
+    await press(page, page.getByRole("button", { name: "清除", exact: true }));
+    expect(await page.getByLabel("模型名称").inputValue()).toBe("");
+    await page.goto("/channel/edit/1");
+    await page.getByRole("button", { name: "清除", exact: true }).first().waitFor();
     await context.close();
   });
 

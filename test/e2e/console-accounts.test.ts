@@ -58,7 +58,8 @@ describe("redemption codes", () => {
     expect(await used.getByRole("button", { name: "启用" }).isDisabled()).toBe(true);
     const row = page.getByRole("row", { name: /^选?.*\b1\b.*十月/ }).first();
     await row.getByRole("button", { name: "禁用" }).click();
-    await row.getByText("已禁用").waitFor();
+    // Grey, as is in every list what somebody switched off.
+    await row.locator(".tg-pill-idle", { hasText: "已禁用" }).waitFor();
     await row.getByRole("button", { name: "编辑" }).click();
     await page.waitForURL("**/redemption/edit/*");
     await page.locator("#quota").fill("250000");
@@ -107,7 +108,7 @@ describe("users", () => {
     await page.getByRole("heading", { name: "管理用户" }).waitFor();
     const row = page.getByRole("row", { name: /zhangwei/ });
     await row.getByRole("button", { name: "禁用" }).click();
-    await row.getByText("已封禁").waitFor();
+    await row.locator(".tg-pill-idle", { hasText: "已封禁" }).waitFor();
     await row.getByRole("button", { name: "编辑" }).click();
     await page.locator("#quota").fill("2500000");
     await page.locator("#group").click();

@@ -86,7 +86,7 @@ describe("on a phone (spec §2)", () => {
     const { page, context } = await world.visit("root", PHONE);
     await page.goto("/channel");
     const first = card(page, "上游一号");
-    for (const fact of ["ID", "分组", "类型", "响应时间", "余额", "优先级", "权重"])
+    for (const fact of ["#1", "分组", "类型", "响应时间", "余额", "优先级", "权重"])
       await first.getByText(fact, { exact: true }).waitFor();
     const sent = page.waitForRequest((request) => request.method() === "PUT");
     const priority = first.getByLabel("渠道 上游一号 的优先级");

@@ -41,6 +41,12 @@ describe.each(THEMES)("%s theme, %s look", (mode, look) => {
     expect(contrast(shade.error, shade.onError)).toBeGreaterThanOrEqual(4.5);
   });
 
+  it("keeps dangerous buttons and links readable under the pointer, on a row that is under it as well", () => {
+    for (const ground of [shade.surface, shade.raised, shade.hover, shade.selected])
+      expect(contrast(ground, shade.errorHover), ground).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(shade.errorHover, shade.onError)).toBeGreaterThanOrEqual(4.5);
+  });
+
   it("shows a switch that is off, and no more of it than of one that is on", () => {
     for (const ground of [shade.surface, shade.raised]) {
       expect(contrast(shade.off, ground)).toBeGreaterThanOrEqual(3);

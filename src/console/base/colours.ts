@@ -73,6 +73,7 @@ export interface Shades {
   readonly success: string;
   readonly warning: string;
   readonly error: string;
+  readonly errorHover: string;
   readonly onError: string;
   readonly info: string;
   readonly hover: string;
@@ -98,6 +99,7 @@ const neutral: Readonly<Record<ThemeMode, Shades>> = {
     success: "#14733c",
     warning: "#9a5b00",
     error: "#c0281f",
+    errorHover: "#9f1f18",
     onError: "#ffffff",
     info: "#1b5fb0",
     hover: "#f2f6f6",
@@ -120,6 +122,7 @@ const neutral: Readonly<Record<ThemeMode, Shades>> = {
     success: "#58c98c",
     warning: "#e2a742",
     error: "#f2776d",
+    errorHover: "#f7968e",
     onError: "#2a0705",
     info: "#7ab2f2",
     hover: "#1a2328",

@@ -63,6 +63,8 @@ function componentTokens(mode: ThemeMode, shade: Shades): NonNullable<ThemeConfi
       colorLinkHover: shade.brandHover,
       colorLinkActive: shade.brandHover,
       colorError: shade.error,
+      colorErrorHover: shade.errorHover,
+      colorErrorActive: shade.errorHover,
       primaryColor: shade.onBrand,
       dangerColor: shade.onError,
       primaryShadow: "none",

@@ -81,12 +81,16 @@ function OtherWays() {
       <div className="tg-guest-or">其他登录方式</div>
       <div className="tg-guest-ways">
         {hasGithub ? (
-          <PlainButton icon={<GithubOutlined />} isBusy={github.isBusy} onClick={github.go}>
+          <PlainButton
+            icon={<GithubOutlined aria-hidden="true" />}
+            isBusy={github.isBusy}
+            onClick={github.go}
+          >
             GitHub
           </PlainButton>
         ) : null}
         {hasWeChat ? (
-          <PlainButton icon={<WechatOutlined />} onClick={() => setWeChatOpen(true)}>
+          <PlainButton icon={<WechatOutlined aria-hidden="true" />} onClick={() => setWeChatOpen(true)}>
             微信
           </PlainButton>
         ) : null}

@@ -1,5 +1,6 @@
 // Where antd lives: our theme, the Chinese texts, and dialogs that know both. Guest pages do without.
 import { App, ConfigProvider } from "antd";
+import picker from "antd/es/date-picker/locale/zh_CN";
 import zhCN from "antd/locale/zh_CN";
 import dayjs from "dayjs";
 import "dayjs/locale/zh-cn";
@@ -9,6 +10,12 @@ import "./antd-scope.css";
 
 // The calendars of antd name months and days in the language of dayjs.
 dayjs.locale("zh-cn");
+
+/** The year and the month above a calendar are named by what they show. */
+const LOCALE = {
+  ...zhCN,
+  DatePicker: { ...picker, lang: { ...picker.lang, yearSelect: "", monthSelect: "" } },
+};
 
 /** Pixels from above: toasts leave the header with its menus free. */
 const TOASTS = { top: 68 } as const;
@@ -21,7 +28,7 @@ export function AntdScope({
   readonly children: ReactNode;
 }) {
   return (
-    <ConfigProvider locale={zhCN} theme={useTheme()} button={{ autoInsertSpace: false }}>
+    <ConfigProvider locale={LOCALE} theme={useTheme()} button={{ autoInsertSpace: false }}>
       <App notification={TOASTS} {...(className === undefined ? { component: false } : { className })}>
         {children}
       </App>

@@ -15,7 +15,13 @@ export function BulkBar({ count, onClear, children }: BulkBarProps) {
     <div className="tg-bulk" role="toolbar" aria-label="批量操作">
       <span role="status">已选择 {count} 项</span>
       <div className="tg-bulk-buttons">{children}</div>
-      <Button type="text" icon={<CloseOutlined />} aria-label="取消选择" title="取消选择" onClick={onClear} />
+      <Button
+        type="text"
+        icon={<CloseOutlined aria-hidden="true" />}
+        aria-label="取消选择"
+        title="取消选择"
+        onClick={onClear}
+      />
     </div>
   );
 }

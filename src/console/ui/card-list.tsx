@@ -1,6 +1,7 @@
 // Rows on a phone: one card each, with title, state, key facts and a menu of actions.
 import { EllipsisOutlined, RightOutlined } from "@ant-design/icons";
-import { App, Button, Checkbox, Dropdown, type MenuProps } from "antd";
+import { App, Button, Checkbox, type MenuProps } from "antd";
+import { ButtonMenu } from "./button-menu.tsx";
 import type { RowAction, RowView, Selection } from "./row-view.ts";
 
 export interface CardListProps<Row extends { readonly id: number }> extends RowView<Row> {
@@ -33,9 +34,9 @@ function ActionMenu({ actions }: { readonly actions: readonly RowAction[] }) {
     onClick: () => start(action),
   }));
   return (
-    <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
-      <Button type="text" icon={<EllipsisOutlined />} aria-label="操作" />
-    </Dropdown>
+    <ButtonMenu menu={{ items }}>
+      <Button type="text" icon={<EllipsisOutlined aria-hidden="true" />} aria-label="操作" />
+    </ButtonMenu>
   );
 }
 
@@ -69,7 +70,7 @@ function Card<Row extends { readonly id: number }>({
         {view.onOpen === undefined ? null : (
           <Button
             type="text"
-            icon={<RightOutlined />}
+            icon={<RightOutlined aria-hidden="true" />}
             aria-label="查看详情"
             onClick={() => view.onOpen?.(row)}
           />

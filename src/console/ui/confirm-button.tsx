@@ -1,6 +1,7 @@
 // A button that asks in place before it does something that cannot be taken back.
 import { Button, type ButtonProps, Popconfirm } from "antd";
 import type { ReactNode } from "react";
+import { usePopoverFocus } from "./popup-focus.ts";
 
 export interface ConfirmButtonProps extends Omit<ButtonProps, "onClick"> {
   /** The question. */
@@ -11,11 +12,14 @@ export interface ConfirmButtonProps extends Omit<ButtonProps, "onClick"> {
 }
 
 export function ConfirmButton({ question, confirmText, onConfirm, ...button }: ConfirmButtonProps) {
+  const { id, on } = usePopoverFocus();
   return (
     <Popconfirm
-      title={question}
+      {...on}
+      title={<span id={id}>{question}</span>}
       okText={confirmText}
-      okButtonProps={{ danger: true }}
+      okButtonProps={{ danger: true, "aria-describedby": id }}
+      cancelButtonProps={{ "aria-describedby": id }}
       cancelText="取消"
       placement="topRight"
       onConfirm={onConfirm}

@@ -27,7 +27,7 @@ export function CopyButton({ text, label, onRefused, ...look }: CopyButtonProps)
     <PlainButton
       kind="text"
       {...look}
-      icon={isDone ? <CheckOutlined /> : <CopyOutlined />}
+      icon={isDone ? <CheckOutlined aria-hidden="true" /> : <CopyOutlined aria-hidden="true" />}
       aria-label={label}
       title={label}
       onClick={() => void copy()}

@@ -56,7 +56,7 @@ export function FoldedMenu() {
     <>
       <PlainButton
         kind="text"
-        icon={isOpen ? <CloseOutlined /> : <MenuOutlined />}
+        icon={isOpen ? <CloseOutlined aria-hidden="true" /> : <MenuOutlined aria-hidden="true" />}
         aria-label={isOpen ? "关闭菜单" : "打开菜单"}
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}

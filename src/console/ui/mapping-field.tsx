@@ -46,13 +46,17 @@ function PairTable({ pairs, onChange, from, to }: PairTableProps) {
           />
           <Button
             type="text"
-            icon={<DeleteOutlined />}
+            icon={<DeleteOutlined aria-hidden="true" />}
             aria-label={`删除第 ${index + 1} 行`}
             onClick={() => onChange(pairs.filter((_pair, at) => at !== index))}
           />
         </div>
       ))}
-      <Button type="dashed" icon={<PlusOutlined />} onClick={() => onChange([...pairs, ["", ""]])}>
+      <Button
+        type="dashed"
+        icon={<PlusOutlined aria-hidden="true" />}
+        onClick={() => onChange([...pairs, ["", ""]])}
+      >
         添加一行
       </Button>
     </div>

@@ -28,7 +28,7 @@ export function PlainButton({ kind, isLarge, icon, isBusy = false, children, ...
       disabled={isBusy || button.disabled === true}
       aria-busy={isBusy}
     >
-      {isBusy ? <LoadingOutlined /> : icon}
+      {isBusy ? <LoadingOutlined aria-hidden="true" /> : icon}
       {children}
     </button>
   );

@@ -31,7 +31,7 @@ export function PlainDialog({ title, onClose, children }: PlainDialogProps) {
       <header>
         <h2 id={id}>{title}</h2>
         <button type="button" aria-label="关闭" onClick={onClose}>
-          <CloseOutlined />
+          <CloseOutlined aria-hidden="true" />
         </button>
       </header>
       {children}

@@ -103,7 +103,7 @@ export function PlainField(props: PlainFieldProps) {
             aria-label={isShown ? "隐藏密码" : "显示密码"}
             onClick={() => setShown(!isShown)}
           >
-            {isShown ? <EyeOutlined /> : <EyeInvisibleOutlined />}
+            {isShown ? <EyeOutlined aria-hidden="true" /> : <EyeInvisibleOutlined aria-hidden="true" />}
           </button>
         ) : null}
         {props.end}

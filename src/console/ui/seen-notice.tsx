@@ -22,7 +22,7 @@ export function SeenNotice({ prompt, children }: SeenNoticeProps) {
       <InfoCircleOutlined className="tg-callout-sign" aria-hidden="true" />
       <span className="tg-callout-text">{children}</span>
       <button type="button" aria-label="不再显示" title="不再显示" onClick={dismiss}>
-        <CloseOutlined />
+        <CloseOutlined aria-hidden="true" />
       </button>
     </div>
   );

@@ -35,7 +35,13 @@ export function SortChoice({ state, sorts }: SortChoiceProps) {
       />
       {chosen === "" ? null : (
         <Button
-          icon={desc ? <SortDescendingOutlined /> : <SortAscendingOutlined />}
+          icon={
+            desc ? (
+              <SortDescendingOutlined aria-hidden="true" />
+            ) : (
+              <SortAscendingOutlined aria-hidden="true" />
+            )
+          }
           aria-label={turn}
           title={turn}
           onClick={() => state.setSort({ order, desc: !desc })}

@@ -48,7 +48,7 @@ export function ErrorState({ error, onRetry }: { readonly error: Error; readonly
     <div className="tg-blank tg-blank-error" role="alert">
       <WarningOutlined aria-hidden="true" />
       <p>{faultText(error)}</p>
-      <Button icon={<ReloadOutlined />} onClick={onRetry}>
+      <Button icon={<ReloadOutlined aria-hidden="true" />} onClick={onRetry}>
         重试
       </Button>
     </div>

@@ -3,6 +3,8 @@ import { ReloadOutlined, SearchOutlined, SettingOutlined } from "@ant-design/ico
 import { Button, Checkbox, Input, Popover } from "antd";
 import { type ReactNode, useEffect, useState } from "react";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { clearable } from "./clearable.tsx";
+import { usePopoverFocus } from "./popup-focus.ts";
 import { SortChoice, type SortName } from "./sort-choice.tsx";
 import type { TableState } from "./table-state.ts";
 import { Tooltip } from "./tooltip.tsx";
@@ -48,8 +50,8 @@ function SearchBox({ keyword, hint, draft, onSearch }: SearchBoxProps) {
       value={text}
       placeholder={hint}
       aria-label={hint}
-      allowClear
-      enterButton={<Button icon={<SearchOutlined />} aria-label="搜索" />}
+      allowClear={clearable}
+      enterButton={<Button icon={<SearchOutlined aria-hidden="true" />} aria-label="搜索" />}
       onChange={(event) => setText(event.target.value)}
       onSearch={(value) => {
         setText(value.trim());
@@ -70,17 +72,20 @@ function ColumnChoice({
   const shown = free.filter((column) => !state.hidden.includes(column.key)).map((column) => column.key);
   const choose = (keys: readonly string[]) =>
     state.setHidden(free.map((column) => column.key).filter((key) => !keys.includes(key)));
+  const { id, on } = usePopoverFocus();
   const list = (
-    <Checkbox.Group
-      className="tg-column-choice"
-      value={shown}
-      options={free.map((column) => ({ value: column.key, label: column.title }))}
-      onChange={choose}
-    />
+    <div id={id}>
+      <Checkbox.Group
+        className="tg-column-choice"
+        value={shown}
+        options={free.map((column) => ({ value: column.key, label: column.title }))}
+        onChange={choose}
+      />
+    </div>
   );
   return (
-    <Popover content={list} title="显示的列" trigger="click" placement="bottomRight">
-      <Button icon={<SettingOutlined />} aria-label="选择显示的列" title="选择显示的列" />
+    <Popover {...on} content={list} title="显示的列" trigger="click" placement="bottomRight">
+      <Button icon={<SettingOutlined aria-hidden="true" />} aria-label="选择显示的列" title="选择显示的列" />
     </Popover>
   );
 }
@@ -108,7 +113,7 @@ export function TableToolbar(props: TableToolbarProps) {
       </div>
       <div className="tg-toolbar-side">
         <Tooltip title="刷新">
-          <Button icon={<ReloadOutlined />} aria-label="刷新" onClick={props.onRefresh} />
+          <Button icon={<ReloadOutlined aria-hidden="true" />} aria-label="刷新" onClick={props.onRefresh} />
         </Tooltip>
         {isNarrow ? null : <ColumnChoice state={state} columns={props.columns} />}
       </div>

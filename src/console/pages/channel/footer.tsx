@@ -16,7 +16,7 @@ function TestRun({ scope, label }: { readonly scope: "all" | "disabled"; readonl
   });
   return (
     <Button
-      icon={<ThunderboltOutlined />}
+      icon={<ThunderboltOutlined aria-hidden="true" />}
       loading={run.isPending}
       onClick={() => run.mutate({ query: { scope } })}
     >
@@ -32,7 +32,7 @@ function RemoveDisabled() {
   });
   return (
     <ConfirmButton
-      icon={<DeleteOutlined />}
+      icon={<DeleteOutlined aria-hidden="true" />}
       danger
       loading={remove.isPending}
       question="删除所有已禁用的渠道，包括手动与自动禁用的？此操作无法撤销。"
@@ -48,13 +48,13 @@ export function ChannelFooter() {
   const client = useQueryClient();
   return (
     <>
-      <LinkButton to="/channel/add" icon={<PlusOutlined />}>
+      <LinkButton to="/channel/add" icon={<PlusOutlined aria-hidden="true" />}>
         添加新的渠道
       </LinkButton>
       <TestRun scope="all" label="测试所有渠道" />
       <TestRun scope="disabled" label="测试禁用渠道" />
       <RemoveDisabled />
-      <Button icon={<ReloadOutlined />} onClick={() => void invalidate(client, LISTS)}>
+      <Button icon={<ReloadOutlined aria-hidden="true" />} onClick={() => void invalidate(client, LISTS)}>
         刷新
       </Button>
     </>

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Form, Input, Select } from "antd";
 import { query } from "#console/base/call.ts";
+import { clearable } from "#console/ui/clearable.tsx";
 import { required, rule } from "#console/ui/fields.ts";
 import { type Provider, providers } from "#contract/providers.ts";
 import { statusApi } from "#contract/status.ts";
@@ -54,7 +55,7 @@ export function IdentityFields({ onType }: IdentityFieldsProps) {
       >
         <Select
           mode="tags"
-          allowClear
+          allowClear={clearable}
           placeholder="请选择可以使用该渠道的分组"
           options={(groups.data ?? []).map((group) => ({ value: group, label: group }))}
         />

@@ -48,19 +48,19 @@ function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
       {
         key: "toggle",
         label: isEnabled ? "禁用" : "启用",
-        icon: <PoweroffOutlined />,
+        icon: <PoweroffOutlined aria-hidden="true" />,
         onClick: () => change(channel.id, { status }),
       },
       {
         key: "edit",
         label: "编辑",
-        icon: <EditOutlined />,
+        icon: <EditOutlined aria-hidden="true" />,
         onClick: () => void navigate(`/channel/edit/${channel.id}`),
       },
       {
         key: "delete",
         label: "删除",
-        icon: <DeleteOutlined />,
+        icon: <DeleteOutlined aria-hidden="true" />,
         isDanger: true,
         question: `删除渠道“${channel.name}”？此操作无法撤销。`,
         confirmText: "确认删除",
@@ -73,7 +73,7 @@ function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
 
 function AddChannel() {
   return (
-    <LinkButton to="/channel/add" kind="primary" icon={<PlusOutlined />}>
+    <LinkButton to="/channel/add" kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
       添加新的渠道
     </LinkButton>
   );
@@ -104,9 +104,13 @@ export function ChannelListPage() {
         actions={actions}
         actionsWidth={232}
         lead={(channel) => <TestButton channel={channel} test={test} />}
-        cardTitle={(channel) => channel.name}
+        cardTitle={(channel) => (
+          <>
+            <span className="tg-muted">#{channel.id}</span> {channel.name}
+          </>
+        )}
         cardState={(channel) => <ChannelState channel={channel} />}
-        cardFacts={["id", "group", "type", "response_time", "balance", "priority", "weight"]}
+        cardFacts={["group", "type", "response_time", "balance", "priority", "weight"]}
         empty={{ text: "还没有渠道。添加上游账户后，令牌才有模型可用。", action: <AddChannel /> }}
         footer={<ChannelFooter />}
         bulk={(channels, clear) => <BulkActions channels={channels} test={test} onDone={clear} />}

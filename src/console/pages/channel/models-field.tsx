@@ -6,6 +6,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { formatCount } from "#console/base/format.ts";
 import { useModelsByType } from "#console/base/models.ts";
 import { toast } from "#console/base/toast.ts";
+import { clearable } from "#console/ui/clearable.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { providerOf } from "#contract/providers.ts";
 import { type ChannelValues, keysOf, mergeModels, typedModels } from "./values.ts";
@@ -146,7 +147,7 @@ export function ModelsField({ id, value = [], onChange, type, channelId }: Model
         onChange={change}
         options={groupsOf(known, value)}
         loading={builtIn.isPending}
-        allowClear
+        allowClear={clearable}
         placeholder="搜索并选择此渠道支持的模型"
         maxTagCount={40}
         maxTagPlaceholder={(hidden) => `另有 ${hidden.length} 个`}

@@ -1,12 +1,13 @@
 // Tests a channel with a model of choice and shows how it went beside the button.
 import { CheckCircleFilled, CloseCircleFilled, DownOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { Button, Dropdown, Space } from "antd";
+import { Button, Space } from "antd";
 import { useState } from "react";
 import { call, invalidate } from "#console/base/call.ts";
 import { faultText, handleFault } from "#console/base/faults.ts";
 import { patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
+import { ButtonMenu } from "#console/ui/button-menu.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type Channel, channelApi } from "#contract/channel.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
@@ -87,14 +88,16 @@ export function TestButton({ channel, test }: { readonly channel: Channel; reado
         <Button size="small" loading={isRunning} onClick={() => void test.run(channel, "")}>
           测试
         </Button>
-        <Dropdown
-          trigger={["click"]}
-          placement="bottomRight"
+        <ButtonMenu
           disabled={isRunning}
           menu={{ items, className: "tg-test-models", onClick: ({ key }) => void test.run(channel, key) }}
         >
-          <Button size="small" icon={<DownOutlined />} aria-label={`选择模型测试渠道 ${channel.name}`} />
-        </Dropdown>
+          <Button
+            size="small"
+            icon={<DownOutlined aria-hidden="true" />}
+            aria-label={`选择模型测试渠道 ${channel.name}`}
+          />
+        </ButtonMenu>
       </Space.Compact>
       <span className="tg-test-sign">
         <ResultSign result={result} />

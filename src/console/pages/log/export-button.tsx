@@ -40,13 +40,17 @@ export function ExportButton({ filter, isAdmin }: ExportButtonProps) {
   };
   if (progress === undefined) {
     return (
-      <Button icon={<DownloadOutlined />} onClick={() => void start()}>
+      <Button icon={<DownloadOutlined aria-hidden="true" />} onClick={() => void start()}>
         导出 CSV
       </Button>
     );
   }
   return (
-    <Button icon={<CloseOutlined />} title="停止导出" onClick={() => running.current?.abort()}>
+    <Button
+      icon={<CloseOutlined aria-hidden="true" />}
+      title="停止导出"
+      onClick={() => running.current?.abort()}
+    >
       {progress}
     </Button>
   );

@@ -5,6 +5,7 @@ import dayjs from "dayjs";
 import { type FormEvent, useState } from "react";
 import { formatTime } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
+import { clearable } from "#console/ui/clearable.tsx";
 import { LOG_TYPES, type LogFilters, NO_FILTERS, rangePresets, type Window } from "./filters.ts";
 
 export interface FilterBarProps {
@@ -61,7 +62,7 @@ function TextFields({ draft, isAdmin, onDraft }: FieldsProps) {
       value={draft[name]}
       aria-label={label}
       placeholder={label}
-      allowClear
+      allowClear={clearable}
       onChange={(event) => onDraft({ [name]: event.target.value })}
     />
   );
@@ -77,7 +78,7 @@ function TextFields({ draft, isAdmin, onDraft }: FieldsProps) {
           aria-label="渠道 ID"
           placeholder="渠道 ID"
           inputMode="numeric"
-          allowClear
+          allowClear={clearable}
           onChange={(event) =>
             onDraft({ channel: Number(event.target.value.replace(/\D/g, "").slice(0, 9)) })
           }
@@ -100,7 +101,7 @@ function Fields(props: FieldsProps) {
       />
       <TimeRange {...props} />
       <TextFields {...props} />
-      <Button type="primary" htmlType="submit" icon={<SearchOutlined />}>
+      <Button type="primary" htmlType="submit" icon={<SearchOutlined aria-hidden="true" />}>
         查询
       </Button>
     </>
@@ -194,7 +195,11 @@ export function FilterBar(props: FilterBarProps) {
   return (
     <div className="tg-log-filters">
       {isNarrow ? (
-        <Button icon={<FilterOutlined />} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Button
+          icon={<FilterOutlined aria-hidden="true" />}
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
           筛选
         </Button>
       ) : null}

@@ -45,11 +45,11 @@ function Composer({ chat, setup }: ComposerProps) {
         onKeyDown={onKey}
       />
       {chat.isComing ? (
-        <Button danger icon={<StopOutlined />} onClick={chat.stop}>
+        <Button danger icon={<StopOutlined aria-hidden="true" />} onClick={chat.stop}>
           停止
         </Button>
       ) : (
-        <Button type="primary" icon={<SendOutlined />} disabled={!canSend} onClick={send}>
+        <Button type="primary" icon={<SendOutlined aria-hidden="true" />} disabled={!canSend} onClick={send}>
           发送
         </Button>
       )}
@@ -95,13 +95,13 @@ function Playground({ tokens, first }: { readonly tokens: readonly Token[]; read
           <strong className="tg-clip">{values.model ?? "没有可用的模型"}</strong>
           <span className="tg-play-tools">
             {isCompact ? (
-              <Button type="text" icon={<SettingOutlined />} onClick={() => setOpen(true)}>
+              <Button type="text" icon={<SettingOutlined aria-hidden="true" />} onClick={() => setOpen(true)}>
                 参数
               </Button>
             ) : null}
             <Button
               type="text"
-              icon={<DeleteOutlined />}
+              icon={<DeleteOutlined aria-hidden="true" />}
               disabled={chat.turns.length === 0}
               onClick={chat.clear}
             >

@@ -29,7 +29,11 @@ export function CodesDialog({ batch, onClose }: { readonly batch: Batch; readonl
       mask={{ closable: false }}
       onCancel={onClose}
       footer={[
-        <Button key="file" icon={<DownloadOutlined />} onClick={() => downloadCodes(batch)}>
+        <Button
+          key="file"
+          icon={<DownloadOutlined aria-hidden="true" />}
+          onClick={() => downloadCodes(batch)}
+        >
           下载文件
         </Button>,
         <Button key="copy" onClick={() => void copyText(text)}>

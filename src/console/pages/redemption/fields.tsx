@@ -47,7 +47,7 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
           extra="一次最多 100 个。"
           rules={[required, rule(CountRule)]}
         >
-          <InputNumber<number> min={1} max={100} precision={0} style={{ width: 200 }} />
+          <InputNumber<number> min={1} max={100} precision={0} className="tg-count-field" />
         </Form.Item>
       ) : null}
     </section>

@@ -21,8 +21,8 @@ const LISTS = [redemptionApi.list, redemptionApi.search] as const;
 
 const STATUS: Readonly<Record<number, { readonly label: string; readonly tone: Tone }>> = {
   [RedemptionStatus.unused]: { label: "未使用", tone: "good" },
-  [RedemptionStatus.disabled]: { label: "已禁用", tone: "bad" },
-  [RedemptionStatus.used]: { label: "已使用", tone: "idle" },
+  [RedemptionStatus.disabled]: { label: "已禁用", tone: "idle" },
+  [RedemptionStatus.used]: { label: "已使用", tone: "info" },
 };
 
 function State({ redemption }: { readonly redemption: Redemption }) {
@@ -103,20 +103,20 @@ function useRedemptionActions() {
       {
         key: "toggle",
         label: isUnused ? "禁用" : "启用",
-        icon: <PoweroffOutlined />,
+        icon: <PoweroffOutlined aria-hidden="true" />,
         isDisabled: row.status === RedemptionStatus.used,
         onClick: () => update.mutate({ query: { status_only: "true" }, body: { id: row.id, status } }),
       },
       {
         key: "edit",
         label: "编辑",
-        icon: <EditOutlined />,
+        icon: <EditOutlined aria-hidden="true" />,
         onClick: () => void navigate(`/redemption/edit/${row.id}`),
       },
       {
         key: "delete",
         label: "删除",
-        icon: <DeleteOutlined />,
+        icon: <DeleteOutlined aria-hidden="true" />,
         isDanger: true,
         question: `删除兑换码“${row.name}”？此操作无法撤销。`,
         confirmText: "确认删除",
@@ -150,7 +150,7 @@ function CopyCode({ redemption, onRefused }: CopyCodeProps) {
 
 function AddRedemption() {
   return (
-    <LinkButton to="/redemption/add" kind="primary" icon={<PlusOutlined />}>
+    <LinkButton to="/redemption/add" kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
       添加新的兑换码
     </LinkButton>
   );

@@ -120,7 +120,7 @@ export function Bindings({ user }: { readonly user: User }) {
       <p>绑定后可以用它登录；邮箱还用于找回密码与接收额度提醒。</p>
       <ul className="tg-ways">
         <Way
-          icon={<WechatOutlined />}
+          icon={<WechatOutlined aria-hidden="true" />}
           name="微信"
           bound={user.wechat_id === "" ? "" : "已绑定"}
           {...(status?.wechat_login === true ? {} : off)}
@@ -128,7 +128,7 @@ export function Bindings({ user }: { readonly user: User }) {
           onBind={() => setOpen("wechat")}
         />
         <Way
-          icon={<GithubOutlined />}
+          icon={<GithubOutlined aria-hidden="true" />}
           name="GitHub"
           bound={user.github_id}
           {...(status?.github_oauth === true ? {} : off)}
@@ -137,7 +137,7 @@ export function Bindings({ user }: { readonly user: User }) {
           onBind={github.go}
         />
         <Way
-          icon={<MailOutlined />}
+          icon={<MailOutlined aria-hidden="true" />}
           name="邮箱"
           bound={user.email}
           action={user.email === "" ? "绑定邮箱地址" : "换绑邮箱地址"}

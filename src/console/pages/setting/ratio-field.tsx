@@ -5,6 +5,8 @@ import { useState } from "react";
 import { jsonFault } from "#console/base/json.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
+import { clearable } from "#console/ui/clearable.tsx";
+import { pageItem } from "#console/ui/page-item.tsx";
 import { optionTable } from "#contract/option.ts";
 import {
   type Bases,
@@ -79,7 +81,7 @@ function Reset({ row, tools }: { readonly row: RatioRow; readonly tools: RowTool
     <Button
       type="text"
       size="small"
-      icon={isOwn ? <DeleteOutlined /> : <UndoOutlined />}
+      icon={isOwn ? <DeleteOutlined aria-hidden="true" /> : <UndoOutlined aria-hidden="true" />}
       aria-label={label}
       title={label}
       onClick={() => tools.set(row.name, undefined)}
@@ -168,7 +170,7 @@ function AddRow({ label, onAdd }: { readonly label: string; readonly onAdd: (nam
           add();
         }}
       />
-      <Button icon={<PlusOutlined />} disabled={name.trim() === ""} onClick={add}>
+      <Button icon={<PlusOutlined aria-hidden="true" />} disabled={name.trim() === ""} onClick={add}>
         添加
       </Button>
     </div>
@@ -200,8 +202,8 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
       {ratioKey === "GroupRatio" ? null : (
         <div className="tg-ratio-tools">
           <Input
-            allowClear
-            prefix={<SearchOutlined />}
+            allowClear={clearable}
+            prefix={<SearchOutlined aria-hidden="true" />}
             placeholder="搜索模型"
             aria-label="搜索模型"
             value={keyword}
@@ -227,6 +229,7 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
         {...(isNarrow ? { tableLayout: "fixed" } : { scroll: { x: 480 } })}
         locale={{ emptyText: keyword === "" ? "还没有条目" : "没有找到，可在下方添加" }}
         pagination={{
+          itemRender: pageItem,
           pageSize: 10,
           hideOnSinglePage: true,
           showSizeChanger: false,

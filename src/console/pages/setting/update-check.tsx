@@ -13,7 +13,10 @@ function Notes({ title, text }: { readonly title: string; readonly text: string 
   return (
     <>
       <h3>{title}</h3>
-      <pre className="tg-notes">{text}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what is longer than its box is scrolled by the keyboard */}
+      <pre className="tg-notes" tabIndex={0}>
+        {text}
+      </pre>
     </>
   );
 }
@@ -66,7 +69,11 @@ export function UpdateCheck({ repository }: { readonly repository: string }) {
         控制台 {__APP_VERSION__} · 服务器 {server}
         {isOtherVersion(server, __APP_VERSION__) ? "，两者不一致，请按 Shift + F5 刷新页面。" : null}
       </p>
-      <Button icon={<CloudSyncOutlined />} loading={check.isPending} onClick={() => check.mutate()}>
+      <Button
+        icon={<CloudSyncOutlined aria-hidden="true" />}
+        loading={check.isPending}
+        onClick={() => check.mutate()}
+      >
         检查更新
       </Button>
       <Modal

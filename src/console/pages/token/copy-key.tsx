@@ -1,6 +1,6 @@
 // Copies a token: its key, or a ready call, environment or configuration of a client that holds it.
 import { DownOutlined } from "@ant-design/icons";
-import { Button, Dropdown, type MenuProps, Space } from "antd";
+import { Button, type MenuProps, Space } from "antd";
 import { copyText } from "#console/base/clipboard.ts";
 import {
   claudeCodeSample,
@@ -11,6 +11,7 @@ import {
   geminiCliSample,
 } from "#console/base/samples.ts";
 import { useServerAddress } from "#console/base/status.ts";
+import { ButtonMenu } from "#console/ui/button-menu.tsx";
 import type { Token } from "#contract/token.ts";
 
 /** By the file that each stands in. */
@@ -66,14 +67,14 @@ export function CopyKey({ token, onRefused }: CopyKeyProps) {
       >
         复制
       </Button>
-      <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
+      <ButtonMenu menu={{ items }}>
         <Button
           size="small"
           disabled={token.key === ""}
-          icon={<DownOutlined />}
+          icon={<DownOutlined aria-hidden="true" />}
           aria-label={`复制令牌 ${token.name} 的其他形式`}
         />
-      </Dropdown>
+      </ButtonMenu>
     </Space.Compact>
   );
 }

@@ -8,6 +8,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { messages } from "#console/base/faults.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { toast } from "#console/base/toast.ts";
+import { clearable } from "#console/ui/clearable.tsx";
 import { required, rule } from "#console/ui/fields.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -89,7 +90,7 @@ function Limits() {
       <Form.Item name="models" label="模型范围" extra="留空表示可以使用分组内的所有模型。">
         <Select
           mode="tags"
-          allowClear
+          allowClear={clearable}
           tokenSeparators={[",", " ", "\n"]}
           placeholder="所有模型"
           options={(models.data ?? []).map((model) => ({ value: model, label: model }))}

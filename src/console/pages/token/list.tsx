@@ -24,7 +24,7 @@ const LISTS = [tokenApi.list, tokenApi.search] as const;
 const STATUS: Readonly<Record<number, { readonly label: string; readonly tone: Tone }>> = {
   [TokenStatus.enabled]: { label: "已启用", tone: "good" },
   [TokenStatus.disabled]: { label: "已禁用", tone: "idle" },
-  [TokenStatus.expired]: { label: "已过期", tone: "warn" },
+  [TokenStatus.expired]: { label: "已过期", tone: "bad" },
   [TokenStatus.exhausted]: { label: "已耗尽", tone: "bad" },
 };
 
@@ -125,19 +125,19 @@ function useTokenActions() {
       {
         key: "toggle",
         label: isEnabled ? "禁用" : "启用",
-        icon: <PoweroffOutlined />,
+        icon: <PoweroffOutlined aria-hidden="true" />,
         onClick: () => update.mutate({ query: { status_only: "true" }, body: { id: token.id, status } }),
       },
       {
         key: "edit",
         label: "编辑",
-        icon: <EditOutlined />,
+        icon: <EditOutlined aria-hidden="true" />,
         onClick: () => void navigate(`/token/edit/${token.id}`),
       },
       {
         key: "delete",
         label: "删除",
-        icon: <DeleteOutlined />,
+        icon: <DeleteOutlined aria-hidden="true" />,
         isDanger: true,
         question: `删除令牌“${token.name}”？使用它的客户端会立即失效。`,
         confirmText: "确认删除",
@@ -149,7 +149,7 @@ function useTokenActions() {
 
 function AddToken() {
   return (
-    <LinkButton to="/token/add" kind="primary" icon={<PlusOutlined />}>
+    <LinkButton to="/token/add" kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
       添加新的令牌
     </LinkButton>
   );

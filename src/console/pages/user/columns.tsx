@@ -17,7 +17,7 @@ interface Pill {
 
 const STATUS: Readonly<Record<number, Pill>> = {
   [UserStatus.enabled]: { label: "已激活", tone: "good" },
-  [UserStatus.disabled]: { label: "已封禁", tone: "bad" },
+  [UserStatus.disabled]: { label: "已封禁", tone: "idle" },
 };
 
 const ROLES: Readonly<Record<number, Pill>> = {

@@ -58,7 +58,7 @@ function useManage() {
 
 function AddUser() {
   return (
-    <LinkButton to="/user/add" kind="primary" icon={<PlusOutlined />}>
+    <LinkButton to="/user/add" kind="primary" icon={<PlusOutlined aria-hidden="true" />}>
       添加新的用户
     </LinkButton>
   );
@@ -83,14 +83,14 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
       {
         key: "toggle",
         label: isEnabled ? "禁用" : "启用",
-        icon: <PoweroffOutlined />,
+        icon: <PoweroffOutlined aria-hidden="true" />,
         isDisabled: isOff,
         onClick: () => setEnabled(user, isEnabled ? "disable" : "enable"),
       },
       {
         key: "edit",
         label: "编辑",
-        icon: <EditOutlined />,
+        icon: <EditOutlined aria-hidden="true" />,
         isDisabled: !isSelf && !mayAct,
         onClick: () => void navigate(mayAct ? `/user/edit/${user.id}` : "/user/edit"),
       },
@@ -99,7 +99,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
             {
               key: "withdraw",
               label: "提现",
-              icon: <WalletOutlined />,
+              icon: <WalletOutlined aria-hidden="true" />,
               isDisabled: !mayAct,
               onClick: () => setPaid(user),
             },
@@ -108,7 +108,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
       {
         key: "delete",
         label: "删除",
-        icon: <DeleteOutlined />,
+        icon: <DeleteOutlined aria-hidden="true" />,
         isDanger: true,
         isDisabled: isOff,
         onClick: () => setDoomed(user),

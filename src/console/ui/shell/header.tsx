@@ -59,13 +59,24 @@ export function Header({ onMenu, onPalette }: HeaderProps) {
   return (
     <header className="tg-header">
       {isCompact ? (
-        <Button type="text" icon={<MenuOutlined />} aria-label="打开菜单" onClick={onMenu} />
+        <Button
+          type="text"
+          icon={<MenuOutlined aria-hidden="true" />}
+          aria-label="打开菜单"
+          onClick={onMenu}
+        />
       ) : null}
-      <div className="tg-header-where">
+      {/* Read out on the way to another page, which changes in place. */}
+      <div className="tg-header-where" aria-live="polite" aria-atomic="true">
         <Crumbs />
       </div>
       {isNarrow ? (
-        <Button type="text" icon={<SearchOutlined />} aria-label="搜索页面与资源" onClick={onPalette} />
+        <Button
+          type="text"
+          icon={<SearchOutlined aria-hidden="true" />}
+          aria-label="搜索页面与资源"
+          onClick={onPalette}
+        />
       ) : (
         <button type="button" className="tg-jump" onClick={onPalette}>
           <SearchOutlined aria-hidden="true" />

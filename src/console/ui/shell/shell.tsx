@@ -45,7 +45,9 @@ function Side() {
       <Button
         type="text"
         className="tg-side-toggle"
-        icon={isCollapsed ? <MenuUnfoldOutlined /> : <MenuFoldOutlined />}
+        icon={
+          isCollapsed ? <MenuUnfoldOutlined aria-hidden="true" /> : <MenuFoldOutlined aria-hidden="true" />
+        }
         aria-label={label}
         title={label}
         onClick={toggle}
@@ -133,9 +135,9 @@ export function Shell() {
       <div className="tg-body">
         <Header onMenu={() => setDrawerOpen(true)} onPalette={() => setPaletteOpen(true)} />
         <DefaultPasswordBanner />
-        <div className="tg-shell-notice">
+        <section className="tg-shell-notice" aria-label="公告">
           <SiteNotice />
-        </div>
+        </section>
         <main id="main" className="tg-main" tabIndex={-1}>
           <CurrentPage />
         </main>

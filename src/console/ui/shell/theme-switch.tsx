@@ -9,7 +9,7 @@ export function ThemeSwitch() {
   return (
     <PlainButton
       kind="text"
-      icon={isDark ? <SunOutlined /> : <MoonOutlined />}
+      icon={isDark ? <SunOutlined aria-hidden="true" /> : <MoonOutlined aria-hidden="true" />}
       aria-label={label}
       title={label}
       onClick={() => chooseTheme(isDark ? "light" : "dark")}

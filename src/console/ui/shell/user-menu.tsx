@@ -1,11 +1,12 @@
 // The signed-in user: balance, profile, logout.
 import { LogoutOutlined, UserOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
-import { Avatar, Dropdown, type MenuProps } from "antd";
+import { Avatar, type MenuProps } from "antd";
 import { useNavigate } from "react-router";
 import { formatCount } from "#console/base/format.ts";
 import { roleLabel, selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
+import { ButtonMenu } from "#console/ui/button-menu.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
@@ -36,12 +37,17 @@ export function UserMenu({ user }: { readonly user: User }) {
   const name = user.display_name || user.username;
   const items: NonNullable<MenuProps["items"]> = [
     { key: "who", type: "group", label: `${name} · ${roleLabel(user.role)}` },
-    { key: "edit", icon: <UserOutlined />, label: "个人资料", onClick: () => void navigate("/user/edit") },
+    {
+      key: "edit",
+      icon: <UserOutlined aria-hidden="true" />,
+      label: "个人资料",
+      onClick: () => void navigate("/user/edit"),
+    },
     { type: "divider", key: "line" },
-    { key: "logout", icon: <LogoutOutlined />, label: "注销", onClick: logout.go },
+    { key: "logout", icon: <LogoutOutlined aria-hidden="true" />, label: "注销", onClick: logout.go },
   ];
   return (
-    <Dropdown menu={{ items }} trigger={["click"]} placement="bottomRight">
+    <ButtonMenu menu={{ items }}>
       <button type="button" className="tg-user">
         <span className="tg-hidden">用户菜单：{name}</span>
         <Avatar size={28} className="tg-avatar" aria-hidden="true">
@@ -51,6 +57,6 @@ export function UserMenu({ user }: { readonly user: User }) {
           {name}
         </span>
       </button>
-    </Dropdown>
+    </ButtonMenu>
   );
 }
