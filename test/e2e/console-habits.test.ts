@@ -1,0 +1,57 @@
+// What people do with a page beside what it is for: they click twice, come back from a form to where they were, and have an
+// operator with much to say. In a real browser against the real server.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { manage } from "#test/process.ts";
+
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+
+afterAll(() => world?.close());
+
+/** Addresses that are sent something from now on. */
+function sendsOf(page: Page): string[] {
+  const sends: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sends.push(new URL(request.url()).pathname);
+  });
+  return sends;
+}
+
+describe("a double click", () => {
+  it("redeems a code once, and tells no failure of a second try", async () => {
+    // The contract: the new codes.
+    const [code = ""] = (await manage(world.server.url, "POST", "/api/redemption/", {
+      name: "once",
+      quota: 1_000_000,
+      count: 1,
+    })) as string[];
+    const { page, context } = await world.visit("lihua");
+    const sends = sendsOf(page);
+    await page.goto("/topup");
+    await page.getByRole("textbox", { name: "兑换码", exact: true }).fill(` ${code}\t`);
+    await page.getByRole("button", { name: "兑换", exact: true }).dblclick();
+    await page.getByText("充值成功！").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(sends).toEqual(["/api/user/topup"]);
+    expect(await page.getByText("兑换码已被使用").count()).toBe(0);
+    await context.close();
+  });
+
+  it("registers once", async () => {
+    const { page, context } = await world.visit();
+    const sends = sendsOf(page);
+    await page.goto("/register");
+    await page.getByRole("textbox", { name: "用户名" }).fill("hasty");
+    await page.getByRole("textbox", { name: "密码", exact: true }).fill("river-stone-42");
+    await page.getByRole("textbox", { name: "再次输入密码" }).fill("river-stone-42");
+    await page.getByRole("main").getByRole("button", { name: "注册", exact: true }).dblclick();
+    await page.waitForURL("**/login");
+    expect(sends).toEqual(["/api/user/register"]);
+    await context.close();
+  });
+});
