@@ -55,3 +55,31 @@ describe("a double click", () => {
     await context.close();
   });
 });
+
+describe("who comes back from a form", () => {
+  it("finds the list as it was left: searched and sorted, after saving and after giving up", async () => {
+    await manage(world.server.url, "POST", "/api/channel/", {
+      name: "北京一号",
+      type: 1,
+      key: "up-key",
+      models: "gpt-4o",
+      group: "default",
+    });
+    const { page, context } = await world.visit("root");
+    const list = `/channel?keyword=${encodeURIComponent("北京")}&order=name&desc=true`;
+    const rows = page.getByRole("row", { name: "北京一号" });
+    const address = () => new URL(page.url());
+    for (const way of ["提交", "取消"]) {
+      await page.goto(list);
+      await rows.getByRole("button", { name: "编辑" }).click();
+      await page.getByRole("button", { name: way }).click();
+      await rows.waitFor();
+      expect([
+        address().pathname,
+        address().searchParams.get("keyword"),
+        address().searchParams.get("order"),
+      ]).toEqual(["/channel", "北京", "name"]);
+    }
+    await context.close();
+  });
+});
