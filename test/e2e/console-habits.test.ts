@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
 import { manage } from "#test/process.ts";
 
+const PHONE = { width: 390, height: 844 };
 let world: ConsoleWorld;
 
 beforeAll(async () => {
@@ -81,5 +82,28 @@ describe("who comes back from a form", () => {
       ]).toEqual(["/channel", "北京", "name"]);
     }
     await context.close();
+  });
+});
+
+describe("a long notice", () => {
+  it("leaves the page below in sight, on a phone too, and scrolls in itself", async () => {
+    await world.setOption("Notice", "# 公告\n\n".concat("今晚维护，请提前保存。\n\n".repeat(60)));
+    const { page, context } = await world.visit("lihua", PHONE);
+    await page.goto("/token");
+    const notice = page.getByRole("region", { name: "公告" });
+    await notice.getByText("今晚维护").first().waitFor();
+    const { top, scrolls } = await notice.evaluate((box) => ({
+      top: box.getBoundingClientRect().bottom,
+      scrolls: box.scrollHeight > box.clientHeight,
+    }));
+    expect(scrolls).toBe(true);
+    expect(top).toBeLessThan(PHONE.height * 0.6);
+    expect(await page.getByRole("heading", { name: "我的令牌" }).boundingBox()).toMatchObject({
+      y: expect.toSatisfy((y: number) => y < PHONE.height),
+    });
+    await page.getByRole("button", { name: "不再显示" }).click();
+    await notice.waitFor({ state: "detached" });
+    await context.close();
+    await world.setOption("Notice", "");
   });
 });
