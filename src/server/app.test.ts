@@ -105,6 +105,19 @@ it("asks browsers that came by TLS to come by TLS again, on pages and calls", as
   }
 });
 
+it("limits the pages that one address opens, and their files only beyond what those pages need (contract 5)", async () => {
+  const limited = await createTestApp({ env: { GLOBAL_WEB_RATE_LIMIT: "2" } });
+  const url = await limited.listen();
+  const refusedOf = async (path: string, times: number) => {
+    const answers = Array.from({ length: times }, () => fetch(`${url}${path}`));
+    return (await Promise.all(answers)).filter(({ status }) => status === 429).length;
+  };
+  expect(await refusedOf("/assets/none.js", 200)).toBe(0);
+  expect(await refusedOf("/token", 3)).toBe(1);
+  expect(await refusedOf("/assets/none.js", 5)).toBeGreaterThan(0);
+  await limited.close();
+});
+
 it("takes none while it drains", async () => {
   app.app.drain();
   expect(await statusOf("/v1/realtime?model=m", "websocket")).toBe(503);
