@@ -69,8 +69,11 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // base/boot.ts configures zod and must run before the first schema: same file, hence first.
-            { name: "zod", test: /[\\/]node_modules[\\/]zod[\\/]|[\\/]console[\\/]base[\\/]boot\.ts$/ },
+            // base/boot.ts, with base/words.ts, configures zod and must run before the first schema: same file, hence first.
+            {
+              name: "zod",
+              test: /[\\/]node_modules[\\/]zod[\\/]|[\\/]console[\\/]base[\\/](?:boot|words)\.ts$/,
+            },
             {
               name: "react",
               test: /[\\/]node_modules[\\/](react|react-dom|scheduler|react-router|@tanstack)[\\/]/,

@@ -1,6 +1,7 @@
 // The one way to the server: input is encoded by the contract, the envelope is judged, the answer is decoded.
 // The only file of the console that calls fetch.
 import {
+  hashKey,
   type QueryClient,
   type QueryKey,
   type UseMutationResult,
@@ -201,13 +202,15 @@ export interface CallOptions<E extends Endpoint> {
   readonly silent?: boolean;
 }
 
-/** A mutation of one endpoint. Failures go to the catalogue of faults unless `silent`. */
+/** A mutation of one endpoint. Failures go to the catalogue of faults unless `silent`. What is under way is not sent again. */
 export function useCall<E extends Endpoint>(
   endpoint: E,
   options: CallOptions<E> = {},
 ): UseMutationResult<AnswerOf<E>, Error, CallInput<E>, (() => void) | undefined> {
   const client = useQueryClient();
-  return useMutation({
+  const mutationKey = [endpoint.method, endpoint.path];
+  const mutation = useMutation({
+    mutationKey,
     mutationFn: (input: CallInput<E>) => call(endpoint, input),
     meta: { silent: options.silent === true },
     onMutate: (input) => options.optimistic?.(client, input),
@@ -219,4 +222,15 @@ export function useCall<E extends Endpoint>(
       if (mayStand || options.optimistic !== undefined) void invalidate(client, options.invalidates ?? []);
     },
   });
+  // The second click of a double click comes before the button shows that it waits.
+  const isUnderWay = (input: unknown) =>
+    client.isMutating({
+      mutationKey,
+      exact: true,
+      predicate: ({ state }) => hashKey([state.variables]) === hashKey([input]),
+    }) > 0;
+  const mutate: typeof mutation.mutate = (...sent) => {
+    if (!isUnderWay(sent[0])) mutation.mutate(...sent);
+  };
+  return { ...mutation, mutate };
 }

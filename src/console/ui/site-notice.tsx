@@ -5,6 +5,7 @@ import { addressIn } from "#console/base/markdown.ts";
 import { statusApi } from "#contract/status.ts";
 import { Prose } from "./operator-text.tsx";
 import { SeenNotice } from "./seen-notice.tsx";
+import "./site-notice.css";
 
 /** A short mark of a text, so that what was seen can be told from what is new (FNV-1a). */
 function markOf(text: string): string {
@@ -24,7 +25,10 @@ export function SiteNotice() {
   return (
     <SeenNotice key={mark} prompt={mark}>
       {address === undefined ? (
-        <Prose text={text} />
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard
+        <section className="tg-site-notice" aria-label="公告" tabIndex={0}>
+          <Prose text={text} />
+        </section>
       ) : (
         <a href={address} target="_blank" rel="noopener noreferrer">
           查看公告：{address}

@@ -1,10 +1,9 @@
 // The fields of a channel in three parts: what it is, how to reach it, what it serves.
 import { Form, type FormInstance } from "antd";
-import { useCallback } from "react";
-import { useNavigate } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { useModelsByType } from "#console/base/models.ts";
 import { toast } from "#console/base/toast.ts";
+import { useToList } from "#console/ui/form-way.ts";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { type Channel, channelApi } from "#contract/channel.ts";
 import { AccessFields } from "./access-fields.tsx";
@@ -37,8 +36,7 @@ function Parts({ form, channelId }: PartsProps) {
 }
 
 export function ChannelForm({ channel }: { readonly channel?: Channel }) {
-  const navigate = useNavigate();
-  const toList = useCallback(() => void navigate("/channel"), [navigate]);
+  const toList = useToList("/channel");
   const invalidates = [channelApi.list, channelApi.search, channelApi.get];
   const create = useCall(channelApi.create, {
     invalidates,

@@ -1,9 +1,9 @@
 // All channels: test, enable and disable, priority and weight in place, edit, delete.
 import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
-import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
+import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
@@ -34,7 +34,7 @@ function useChannelUpdate() {
 }
 
 function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
-  const navigate = useNavigate();
+  const toForm = useToForm();
   const test = useChannelTest(LISTS);
   const remove = useCall(channelApi.remove, {
     invalidates: LISTS,
@@ -55,7 +55,7 @@ function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
         key: "edit",
         label: "编辑",
         icon: <EditOutlined aria-hidden="true" />,
-        onClick: () => void navigate(`/channel/edit/${channel.id}`),
+        onClick: () => toForm(`/channel/edit/${channel.id}`),
       },
       {
         key: "delete",

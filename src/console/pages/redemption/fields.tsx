@@ -1,10 +1,10 @@
 // The fields of a redemption code, or of a batch of them.
 import { Form, Input, InputNumber } from "antd";
-import { useCallback, useState } from "react";
-import { useNavigate } from "react-router";
+import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
+import { useToList } from "#console/ui/form-way.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { type Redemption, redemptionApi } from "#contract/redemption.ts";
@@ -55,8 +55,7 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
 }
 
 export function EditRedemptionForm({ redemption }: { readonly redemption: Redemption }) {
-  const navigate = useNavigate();
-  const toList = useCallback(() => void navigate("/redemption"), [navigate]);
+  const toList = useToList("/redemption");
   const update = useCall(redemptionApi.update, {
     invalidates: INVALIDATES,
     onSuccess: () => toast.success("兑换码更新成功！"),
@@ -74,9 +73,8 @@ export function EditRedemptionForm({ redemption }: { readonly redemption: Redemp
 }
 
 export function NewRedemptionForm() {
-  const navigate = useNavigate();
   const [batch, setBatch] = useState<Batch>();
-  const toList = () => void navigate("/redemption");
+  const toList = useToList("/redemption");
   const create = useCall(redemptionApi.create, {
     invalidates: INVALIDATES,
     onSuccess: (codes, { body }) => {

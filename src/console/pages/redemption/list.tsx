@@ -2,11 +2,11 @@
 import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
 import { Button } from "antd";
 import { useState } from "react";
-import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { copyText } from "#console/base/clipboard.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
+import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { QuotaText } from "#console/ui/quota-text.tsx";
@@ -84,7 +84,7 @@ const columns: readonly Column<Redemption>[] = [
 ];
 
 function useRedemptionActions() {
-  const navigate = useNavigate();
+  const toForm = useToForm();
   const update = useCall(redemptionApi.update, {
     invalidates: LISTS,
     onSuccess: () => toast.success(),
@@ -111,7 +111,7 @@ function useRedemptionActions() {
         key: "edit",
         label: "编辑",
         icon: <EditOutlined aria-hidden="true" />,
-        onClick: () => void navigate(`/redemption/edit/${row.id}`),
+        onClick: () => toForm(`/redemption/edit/${row.id}`),
       },
       {
         key: "delete",

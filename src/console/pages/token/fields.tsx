@@ -2,14 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Button, Collapse, DatePicker, Form, type FormRule, Input, Select } from "antd";
 import dayjs, { type Dayjs } from "dayjs";
-import { useCallback } from "react";
-import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { messages } from "#console/base/faults.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { toast } from "#console/base/toast.ts";
 import { clearable } from "#console/ui/clearable.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { useToList } from "#console/ui/form-way.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { statusApi } from "#contract/status.ts";
@@ -108,8 +107,7 @@ function Limits() {
 }
 
 export function TokenForm({ token }: { readonly token?: Token }) {
-  const navigate = useNavigate();
-  const toList = useCallback(() => void navigate("/token"), [navigate]);
+  const toList = useToList("/token");
   const invalidates = [tokenApi.list, tokenApi.search, tokenApi.get];
   const create = useCall(tokenApi.create, {
     invalidates,

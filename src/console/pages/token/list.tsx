@@ -1,12 +1,12 @@
 // My tokens: copy, enable and disable, edit, delete.
 import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
 import { useState } from "react";
-import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { maskKey } from "#console/base/format.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
 import { AddressBar } from "#console/ui/address-bar.tsx";
+import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { QuotaText } from "#console/ui/quota-text.tsx";
@@ -106,7 +106,7 @@ const columns: readonly Column<Token>[] = [
 ];
 
 function useTokenActions() {
-  const navigate = useNavigate();
+  const toForm = useToForm();
   const update = useCall(tokenApi.update, {
     invalidates: LISTS,
     onSuccess: () => toast.success(),
@@ -132,7 +132,7 @@ function useTokenActions() {
         key: "edit",
         label: "编辑",
         icon: <EditOutlined aria-hidden="true" />,
-        onClick: () => void navigate(`/token/edit/${token.id}`),
+        onClick: () => toForm(`/token/edit/${token.id}`),
       },
       {
         key: "delete",

@@ -1,12 +1,13 @@
 // Edits any user as an administrator, with group and quota (spec §6). One's own profile is self.tsx.
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useState } from "react";
-import { useNavigate, useParams } from "react-router";
+import { useState } from "react";
+import { useParams } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { FormState } from "#console/ui/form-state.tsx";
+import { useToList } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { type User, userApi } from "#contract/user.ts";
@@ -18,9 +19,8 @@ function EditUserForm({ user: found }: { readonly user: User }) {
   // Amounts are differences to what the form was opened with, whatever is read later; sent twice, they are booked once.
   const [user] = useState(found);
   const [idempotencyKey] = useState(newActKey);
-  const navigate = useNavigate();
   const self = useUser();
-  const toList = useCallback(() => void navigate("/user"), [navigate]);
+  const toList = useToList("/user");
   const update = useCall(userAdminApi.update, {
     invalidates: [userAdminApi.list, userAdminApi.search, userAdminApi.get, userApi.self],
     onSuccess: () => toast.success("用户信息更新成功！"),

@@ -8,11 +8,11 @@ import {
 } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
+import { useToForm } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
@@ -72,7 +72,7 @@ interface RowVerbs {
 
 /** What can be done with a row; super administrators are out of reach (spec §4). */
 function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
-  const navigate = useNavigate();
+  const toForm = useToForm();
   const self = useUser();
   return (user: User): RowAction[] => {
     const isEnabled = user.status === UserStatus.enabled;
@@ -92,7 +92,7 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
         label: "编辑",
         icon: <EditOutlined aria-hidden="true" />,
         isDisabled: !isSelf && !mayAct,
-        onClick: () => void navigate(mayAct ? `/user/edit/${user.id}` : "/user/edit"),
+        onClick: () => toForm(mayAct ? `/user/edit/${user.id}` : "/user/edit"),
       },
       ...(isWithdrawable(user)
         ? [

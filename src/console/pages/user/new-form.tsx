@@ -1,18 +1,16 @@
 // Creates a user. Nothing is sent while the name or the password is missing (spec §5).
 import { Form, Input } from "antd";
-import { useCallback } from "react";
-import { useNavigate } from "react-router";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
+import { useToList } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { DisplayNameRule, NEW_USER, NewPasswordRule, type NewUserValues, UsernameRule } from "./values.ts";
 
 export function NewUserPage() {
-  const navigate = useNavigate();
-  const toList = useCallback(() => void navigate("/user"), [navigate]);
+  const toList = useToList("/user");
   const create = useCall(userAdminApi.create, {
     invalidates: [userAdminApi.list, userAdminApi.search],
     onSuccess: () => toast.success("用户账户创建成功！"),

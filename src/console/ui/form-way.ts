@@ -1,0 +1,19 @@
+// The way from a list to the form of one of its rows, and back to the list as it was left: its page, sorting and search.
+import { useCallback } from "react";
+import { useLocation, useNavigate } from "react-router";
+
+/** Opens a form; it remembers what the address of this list says. */
+export function useToForm(): (path: string) => void {
+  const navigate = useNavigate();
+  const { search } = useLocation();
+  return (path) => void navigate(path, { state: { listSearch: search } });
+}
+
+/** Leaves a form for the list at `path`, as it was left, or as it is at first when the form was opened from elsewhere. */
+export function useToList(path: string): () => void {
+  const navigate = useNavigate();
+  const state: unknown = useLocation().state;
+  const search =
+    typeof state === "object" && state !== null && "listSearch" in state ? String(state.listSearch) : "";
+  return useCallback(() => void navigate(path + search), [navigate, path, search]);
+}

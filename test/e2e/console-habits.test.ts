@@ -1,0 +1,109 @@
+// What people do with a page beside what it is for: they click twice, come back from a form to where they were, and have an
+// operator with much to say. In a real browser against the real server.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { manage } from "#test/process.ts";
+
+const PHONE = { width: 390, height: 844 };
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+
+afterAll(() => world?.close());
+
+/** Addresses that are sent something from now on. */
+function sendsOf(page: Page): string[] {
+  const sends: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sends.push(new URL(request.url()).pathname);
+  });
+  return sends;
+}
+
+describe("a double click", () => {
+  it("redeems a code once, and tells no failure of a second try", async () => {
+    // The contract: the new codes.
+    const [code = ""] = (await manage(world.server.url, "POST", "/api/redemption/", {
+      name: "once",
+      quota: 1_000_000,
+      count: 1,
+    })) as string[];
+    const { page, context } = await world.visit("lihua");
+    const sends = sendsOf(page);
+    await page.goto("/topup");
+    await page.getByRole("textbox", { name: "兑换码", exact: true }).fill(` ${code}\t`);
+    await page.getByRole("button", { name: "兑换", exact: true }).dblclick();
+    await page.getByText("充值成功！").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(sends).toEqual(["/api/user/topup"]);
+    expect(await page.getByText("兑换码已被使用").count()).toBe(0);
+    await context.close();
+  });
+
+  it("registers once", async () => {
+    const { page, context } = await world.visit();
+    const sends = sendsOf(page);
+    await page.goto("/register");
+    await page.getByRole("textbox", { name: "用户名" }).fill("hasty");
+    await page.getByRole("textbox", { name: "密码", exact: true }).fill("river-stone-42");
+    await page.getByRole("textbox", { name: "再次输入密码" }).fill("river-stone-42");
+    await page.getByRole("main").getByRole("button", { name: "注册", exact: true }).dblclick();
+    await page.waitForURL("**/login");
+    expect(sends).toEqual(["/api/user/register"]);
+    await context.close();
+  });
+});
+
+describe("who comes back from a form", () => {
+  it("finds the list as it was left: searched and sorted, after saving and after giving up", async () => {
+    await manage(world.server.url, "POST", "/api/channel/", {
+      name: "北京一号",
+      type: 1,
+      key: "up-key",
+      models: "gpt-4o",
+      group: "default",
+    });
+    const { page, context } = await world.visit("root");
+    const list = `/channel?keyword=${encodeURIComponent("北京")}&order=name&desc=true`;
+    const rows = page.getByRole("row", { name: "北京一号" });
+    const address = () => new URL(page.url());
+    for (const way of ["提交", "取消"]) {
+      await page.goto(list);
+      await rows.getByRole("button", { name: "编辑" }).click();
+      await page.getByRole("button", { name: way }).click();
+      await rows.waitFor();
+      expect([
+        address().pathname,
+        address().searchParams.get("keyword"),
+        address().searchParams.get("order"),
+      ]).toEqual(["/channel", "北京", "name"]);
+    }
+    await context.close();
+  });
+});
+
+describe("a long notice", () => {
+  it("leaves the page below in sight, on a phone too, and scrolls in itself", async () => {
+    await world.setOption("Notice", "# 公告\n\n".concat("今晚维护，请提前保存。\n\n".repeat(60)));
+    const { page, context } = await world.visit("lihua", PHONE);
+    await page.goto("/token");
+    const notice = page.getByRole("region", { name: "公告" });
+    await notice.getByText("今晚维护").first().waitFor();
+    const { top, scrolls } = await notice.evaluate((box) => ({
+      top: box.getBoundingClientRect().bottom,
+      scrolls: box.scrollHeight > box.clientHeight,
+    }));
+    expect(scrolls).toBe(true);
+    expect(top).toBeLessThan(PHONE.height * 0.6);
+    expect(await page.getByRole("heading", { name: "我的令牌" }).boundingBox()).toMatchObject({
+      y: expect.toSatisfy((y: number) => y < PHONE.height),
+    });
+    await page.getByRole("button", { name: "不再显示" }).click();
+    await notice.waitFor({ state: "detached" });
+    await context.close();
+    await world.setOption("Notice", "");
+  });
+});
