@@ -69,6 +69,7 @@ export function turnsOf(
     }
   }
   trimLast(turns.at(-1));
+  for (const turn of turns) dropLastThoughts(turn);
   return { system: systemOf(messages, hint), messages: alternating(turns), dropped: [...dropped] };
 }
 
@@ -93,6 +94,14 @@ function trimLast(turn: Turn | undefined): void {
   turn?.blocks.pop();
   const text = String(last["text"]).trimEnd();
   if (text !== "") turn?.blocks.push({ ...last, text });
+}
+
+/**
+ * A turn that ends with a thought is refused, and with it all that follows: so ends an answer that was broken off before its first word.
+ * Source: Anthropic's 400 "The final block in an assistant message cannot be `thinking`".
+ */
+function dropLastThoughts({ blocks }: Turn): void {
+  while (String(blocks.at(-1)?.["type"]).endsWith("thinking")) blocks.pop();
 }
 
 function systemOf(messages: readonly HubMessage[], hint: string | undefined): Turns["system"] {

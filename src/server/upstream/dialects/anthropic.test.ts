@@ -239,6 +239,33 @@ describe("request", () => {
     ]);
   });
 
+  it("leaves out the thoughts of an answer that was broken off before its first word", () => {
+    const thoughts = [
+      { text: "T", signature: "sig" },
+      { text: "", signature: undefined, redacted: "R" },
+    ];
+    const parts = [{ kind: "text", text: "well" }] as const;
+    const { body } = encode({
+      messages: [
+        user("a"),
+        { ...assistant, thoughts },
+        user("b"),
+        { ...assistant, thoughts, parts },
+        user("c"),
+        { ...assistant, thoughts, parts: [{ kind: "text", text: " " }] },
+      ],
+    });
+    // As the wire has it (providers 6.1).
+    const shape = (body["messages"] as { role: string; content: { type: string }[] }[]).map(
+      ({ role, content }) => [role, ...content.map(({ type }) => type)],
+    );
+    expect(shape).toEqual([
+      ["user", "text", "text"],
+      ["assistant", "thinking", "redacted_thinking", "text"],
+      ["user", "text"],
+    ]);
+  });
+
   it("prefers a forced tool to thinking, and filters tools to a subset", () => {
     const tools = ["a", "b"].map(
       (name) => ({ kind: "function", name, description: undefined, parameters: undefined }) as const,
