@@ -290,6 +290,30 @@ describe("work for nothing", () => {
     }
   });
 
+  it("refuses arguments of a call that are nested too deep to be written anew, and serves the next call", async () => {
+    await world.addChannel({ type: 14, models: CLAUDE });
+    // Names that are numbers are written in a way that knows depths.
+    const call = {
+      id: "a",
+      type: "function",
+      function: { name: "f", arguments: `${'{"0":'.repeat(1e5)}1${"}".repeat(1e5)}` },
+    };
+    const messages = [
+      ...QUESTION.messages,
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "a", content: "" },
+    ];
+    const { charged, open } = await world.costOf(async () => {
+      const refused = await errorOf(await world.ask({ ...QUESTION, model: CLAUDE, messages }));
+      expect(refused).toMatchObject({ status: 400, param: "messages" });
+    });
+    expect({ charged, open }).toEqual({ charged: 0, open: 0 });
+    world.upstream.script(
+      json({ type: "message", content: [{ type: "text", text: "hi" }], stop_reason: "end_turn" }),
+    );
+    expect((await world.ask({ ...QUESTION, model: CLAUDE })).status).toBe(200);
+  });
+
   it("ends a search among channels none of which can do what is asked", async () => {
     for (let index = 0; index < 30; index += 1) await world.addChannel({ type: 14, models: CLAUDE });
     const refused = await errorOf(await world.ask({ ...QUESTION, model: CLAUDE, n: 2 }));

@@ -75,6 +75,8 @@ function prepareBody(tools: PrepareTools, call: Call, plan: Plan): Outcome | Pro
 
 function faultOf(error: unknown): RelayFault {
   if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
+  // Texts in a body may hold JSON of any depth, which cannot be written again: it is the client's, not a fault of ours (reliability R05).
+  if (error instanceof RangeError) return unmappableFault("messages", "内容嵌套过深");
   throw error;
 }
 

@@ -1,7 +1,7 @@
 // The event stream of OpenAI chat completions (providers 4.5), written piece by piece. Texts are put together by hand: this runs once
 // per generated token.
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
 import { mediaUrl } from "#server/upstream/hub-request.ts";
 import type { RenderContext, StreamRenderer } from "./client.ts";
 
@@ -17,7 +17,8 @@ export class ChatRenderer implements StreamRenderer {
   readonly #tail: string;
   /** Answers that have begun, with their calls by position. */
   readonly #answers = new Map<number, Map<number, Call>>();
-  readonly #finished = new Set<number>();
+  /** Why answers ended. Told at the very end: some upstreams say "stop" with every piece. */
+  readonly #finished = new Map<number, FinishReason>();
   #usage: JsonRecord | undefined;
 
   constructor(context: RenderContext) {
@@ -32,9 +33,9 @@ export class ChatRenderer implements StreamRenderer {
   }
 
   end(): string {
-    let out = this.#answers.size === 0 ? this.#delta(0, "{}") : "";
-    for (const index of this.#answers.keys())
-      if (!this.#finished.has(index)) out += this.#finish(index, undefined);
+    let out = this.#answers.size + this.#finished.size === 0 ? this.#delta(0, "{}") : "";
+    for (const index of new Set([...this.#answers.keys(), ...this.#finished.keys()]))
+      out += this.#finish(index);
     if (this.#context.wantsUsage && this.#usage !== undefined)
       out += `${this.#opening()}"choices":[],"usage":${JSON.stringify(this.#usage)}}\n\n`;
     return `${out}data: [DONE]\n\n`;
@@ -57,7 +58,8 @@ export class ChatRenderer implements StreamRenderer {
       case "tool":
         return this.#tool(chunk);
       case "finish":
-        return this.#finish(chunk.index, chunk.reason);
+        this.#finished.set(chunk.index, chunk.reason);
+        return "";
       case "logprobs":
         return this.#logprobs(chunk.index, chunk.content);
       default:
@@ -87,7 +89,7 @@ export class ChatRenderer implements StreamRenderer {
     return begin + this.#delta(chunk.index, JSON.stringify({ tool_calls: [item] }));
   }
 
-  #finish(index: number, reason: string | undefined): string {
+  #finish(index: number): string {
     let out = "";
     const calls = this.#callsOf(index);
     // No argument text at all means an empty object (providers 18.4).
@@ -95,8 +97,7 @@ export class ChatRenderer implements StreamRenderer {
       if (!hasArguments && !isCustom)
         out += this.#delta(index, `{"tool_calls":[{"index":${at},"function":{"arguments":"{}"}}]}`);
     }
-    this.#finished.add(index);
-    const word = reason ?? (calls.size > 0 ? "tool_calls" : "stop");
+    const word = this.#finished.get(index) ?? (calls.size > 0 ? "tool_calls" : "stop");
     return `${out}${this.#choice(index)}{},"finish_reason":"${word}"${this.#tail}`;
   }
 

@@ -1,6 +1,6 @@
 // Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (providers 17.1).
 import { errorIn } from "#server/upstream/dialects/anthropic-reply.ts";
-import { openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
+import { isZero, openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 
@@ -48,5 +48,5 @@ function news(event: JsonRecord): NativeNews {
 /** A zero never takes back what message_start told: vendors repeat the object with its input side empty (providers 17.1.4). */
 function withoutZeros(usage: JsonRecord | undefined): JsonRecord | undefined {
   if (usage === undefined) return undefined;
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== 0));
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => !isZero(value)));
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { NativeFormat } from "#server/upstream/clients/client.ts";
 import { generateNative } from "#server/upstream/clients/generate-native.ts";
+import { messagesNative } from "#server/upstream/clients/messages-native.ts";
 import { responsesNative } from "#server/upstream/clients/responses-native.ts";
 import { NativeCourse } from "./native.ts";
 
@@ -55,6 +56,26 @@ describe("Responses", () => {
     const item = { type: "message", content: [{ type: "output_text", text: "Hello" }] };
     const whole = course.whole(Buffer.from(JSON.stringify({ object: "response", output: [item] })));
     expect(whole.kind === "body" && whole.text()).toBe("Hello");
+  });
+});
+
+describe("Anthropic", () => {
+  it("lets no zeros take back what was told, be they in an object or not", () => {
+    const usage = {
+      input_tokens: 5,
+      cache_creation_input_tokens: 9,
+      cache_creation: { ephemeral_1h_input_tokens: 9 },
+    };
+    const zeros = { input_tokens: 0, cache_creation: { ephemeral_1h_input_tokens: 0 }, output_tokens: 7 };
+    const { meter } = meterAfter(messagesNative, [
+      { type: "message_start", message: { usage } },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: zeros },
+    ]);
+    expect(meter.usage).toMatchObject({
+      prompt_tokens: 14,
+      completion_tokens: 7,
+      prompt_tokens_details: { cache_write_tokens: 9, cache_write_1h_tokens: 9 },
+    });
   });
 });
 

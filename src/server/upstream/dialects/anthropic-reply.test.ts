@@ -156,6 +156,11 @@ describe("reply", () => {
     expect(foldReply(streamed([start(late), end("end_turn", emptied), stop])).usage).toMatchObject({
       prompt_tokens: 50,
     });
+    const hour = { cache_creation_input_tokens: 9, cache_creation: { ephemeral_1h_input_tokens: 9 } };
+    const empty = { cache_creation: { ephemeral_1h_input_tokens: 0 }, output_tokens: 7 };
+    expect(foldReply(streamed([start(hour), end("end_turn", empty), stop])).usage).toMatchObject({
+      prompt_tokens_details: { cache_write_tokens: 9, cache_write_1h_tokens: 9 },
+    });
   });
 
   it("survives any order and any form of events", () => {

@@ -12,10 +12,16 @@ export function laterUsage(known: JsonRecord | undefined, news: JsonRecord): Jso
   const merged: Record<string, unknown> = { ...known };
   for (const [name, value] of Object.entries(news)) {
     if (value === null || value === undefined) continue;
-    if (value === 0 && typeof merged[name] === "number") continue;
+    if (isZero(value) && merged[name] !== undefined) continue;
     merged[name] = value;
   }
   return merged;
+}
+
+/** A counter that counts nothing, or an object of such. */
+export function isZero(value: unknown): boolean {
+  const counters = asObject(value);
+  return counters === undefined ? value === 0 : Object.values(counters).every((counter) => counter === 0);
 }
 
 /** undefined = nothing that can be believed: a counter is no whole number ≥ 0, or there is none. */

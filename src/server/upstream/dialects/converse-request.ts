@@ -60,7 +60,7 @@ interface Turn {
 /** Sides take turns: neighbours of one side are one turn, and the user begins. Throws: Unmappable. */
 function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
   const turns: Turn[] = [];
-  const ids = new CallIds((id) => shortName(id, CALL_ID_LIMIT));
+  const ids = new CallIds((id) => shortName(id || "call", CALL_ID_LIMIT));
   for (const message of messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
     const content = contentOf(message, names, ids);

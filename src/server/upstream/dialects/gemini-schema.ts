@@ -32,24 +32,43 @@ const RECURSION_DEPTH = 5;
 /** No honest schema is deeper or larger; what lies beyond is an object without details. */
 const NESTING_DEPTH = 40;
 const MOST_NODES = 10_000;
+/** Of all tools together: a few references may stand for very many nodes, and a request may have thousands of tools. */
+const MOST_NODES_OF_TOOLS = 100_000;
+
+/** What may still be written. */
+export interface SchemaBudget {
+  nodes: number;
+}
 
 interface Place {
   readonly root: JsonRecord;
   /** References that led here. */
   readonly trail: readonly string[];
   readonly depth: number;
-  readonly budget: { nodes: number };
+  readonly budget: SchemaBudget;
 }
 
-/** The schema in Gemini's words. */
-export function cleanSchema(schema: JsonRecord): JsonRecord {
-  return clean(schema, { root: schema, trail: [], depth: 0, budget: { nodes: MOST_NODES } });
+/** For the schemas of all tools of a request. */
+export function toolsBudget(): SchemaBudget {
+  return { nodes: MOST_NODES_OF_TOOLS };
+}
+
+/** The schema in Gemini's words. What it takes is taken from `shared`. */
+export function cleanSchema(schema: JsonRecord, shared = toolsBudget()): JsonRecord {
+  const most = Math.min(MOST_NODES, shared.nodes);
+  const budget = { nodes: most };
+  const cleaned = clean(schema, { root: schema, trail: [], depth: 0, budget });
+  shared.nodes -= most - Math.max(budget.nodes, 0);
+  return cleaned;
 }
 
 /** The parameters of a function; undefined = it takes none (an object without properties is refused by older models). */
-export function cleanParameters(schema: JsonRecord | undefined): JsonRecord | undefined {
+export function cleanParameters(
+  schema: JsonRecord | undefined,
+  shared?: SchemaBudget,
+): JsonRecord | undefined {
   if (schema === undefined) return undefined;
-  const cleaned = cleanSchema(schema);
+  const cleaned = cleanSchema(schema, shared);
   const isEmpty = cleaned["properties"] === undefined && cleaned["anyOf"] === undefined;
   return isEmpty ? undefined : { type: "object", ...cleaned };
 }

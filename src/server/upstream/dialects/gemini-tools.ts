@@ -6,7 +6,7 @@ import {
   type HubToolChoice,
   Unmappable,
 } from "#server/upstream/hub-request.ts";
-import { cleanParameters } from "./gemini-schema.ts";
+import { cleanParameters, type SchemaBudget, toolsBudget } from "./gemini-schema.ts";
 import { generationOf } from "./gemini-thinking.ts";
 
 export interface ToolBox {
@@ -25,10 +25,11 @@ export function toolBox(request: HubRequest, wireName: (name: string) => string)
   if (tools.length === 0) return { tools: undefined, toolConfig: undefined };
   const builtIn: JsonRecord[] = [];
   const declarations: JsonRecord[] = [];
+  const budget = toolsBudget();
   for (const tool of tools) {
     if (tool.kind === "web-search") builtIn.push({ googleSearch: {} });
     else if (isBuiltIn(tool)) builtIn.push({ [tool.name]: {} });
-    else if (isOffered(tool.name, toolChoice)) declarations.push(declared(tool, wireName));
+    else if (isOffered(tool.name, toolChoice)) declarations.push(declared(tool, wireName, budget));
   }
   if (builtIn.length > 0 && declarations.length > 0 && generationOf(request.model) < 3)
     throw new Unmappable("tools", "该模型不能同时使用内置工具与函数工具");
@@ -57,8 +58,9 @@ function isOffered(name: string, choice: HubToolChoice | undefined): boolean {
 function declared(
   tool: Exclude<HubTool, { kind: "web-search" }>,
   wireName: (name: string) => string,
+  budget: SchemaBudget,
 ): JsonRecord {
-  const parameters = tool.kind === "custom" ? CUSTOM_INPUT : cleanParameters(tool.parameters);
+  const parameters = tool.kind === "custom" ? CUSTOM_INPUT : cleanParameters(tool.parameters, budget);
   return {
     name: wireName(tool.name),
     ...(tool.description !== undefined && { description: tool.description }),

@@ -201,6 +201,23 @@ describe("request", () => {
     });
   });
 
+  it("stays small though each of many tools unfolds to very much", () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => {
+        const next = { $ref: `#/$defs/d${at + 1}` };
+        return [`d${at}`, { type: "object", properties: { l: next, r: next } }];
+      }),
+    );
+    const parameters = { type: "object", properties: { a: { $ref: "#/$defs/d0" } }, $defs };
+    const tools = Array.from({ length: 200 }, (_, at) => ({
+      kind: "function" as const,
+      name: `f${at}`,
+      description: undefined,
+      parameters,
+    }));
+    expect(JSON.stringify(encode({ tools }).body).length).toBeLessThan(4e6);
+  });
+
   it("begins with the user and names functions by a letter first", () => {
     const call = { id: "a", name: "1st", arguments: "{}" };
     const messages: HubMessage[] = [
