@@ -1,4 +1,4 @@
-// `npm run check`: everything that can be said about the source without running it, in under 20 seconds.
+// `npm run check`: everything that can be said about the source without running it, in some 20 seconds when little has changed.
 import { spawnSync } from "node:child_process";
 import { CHECKS, runCheck } from "#test/checks.ts";
 

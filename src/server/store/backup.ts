@@ -39,7 +39,7 @@ export function copySqlite(from: string, to: string, complete: (copy: DatabaseSy
     const kind = sqliteFaultKind(error);
     // What SQLite itself says (no space, no database, a lock) is for the operator; anything else is told as it is.
     if (kind === "other" || !(error instanceof Error)) throw error;
-    throw new StoreError(kind, `cannot copy ${from} to ${to}: ${error.message}`, error);
+    throw new StoreError(kind, `cannot copy ${from} to ${to} (${error.message})`, error);
   }
 }
 

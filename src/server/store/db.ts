@@ -1,7 +1,7 @@
 // Opens the database: SQLite in worker threads, or PostgreSQL. Rows in, rows out; no rules.
 import { type Expression, type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
 import type pg from "pg";
-import type { StoreError } from "./fault.ts";
+import { StoreError } from "./fault.ts";
 import { type MigrateOptions, migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { createReadiness, writeProbe } from "./ready.ts";
@@ -62,7 +62,12 @@ export interface StoreOptions {
  * Throws: StoreError when another instance uses the files, no PostgreSQL answers, the schema is newer, or SQLite is too old.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  return options.databaseUrl === undefined ? openSqlite(options) : openPostgres(options.databaseUrl, options);
+  if (options.databaseUrl !== undefined) return openPostgres(options.databaseUrl, options);
+  return openSqlite(options).catch((error: unknown) => {
+    const isOfFile = error instanceof StoreError && (error.kind === "full" || error.kind === "broken");
+    // SQLite does not say which file it speaks of.
+    throw isOfFile ? new StoreError(error.kind, `${error.message} (in ${options.dataDir})`, error) : error;
+  });
 }
 
 async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
