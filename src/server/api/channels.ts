@@ -91,7 +91,11 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     checkEdit(ctx, { ...body, ...(body.key === undefined ? {} : { key }) }, current);
     const change = changeOf(ctx, body, current);
     await ctx.db.transaction().execute(async (tx) => {
-      await updateChannel(tx, body.id, { ...change, ...(key === "" ? {} : sealedKey(ctx, key)) });
+      const isThere = await updateChannel(tx, body.id, {
+        ...change,
+        ...(key === "" ? {} : sealedKey(ctx, key)),
+      });
+      if (!isThere) throw faults.notFound("找不到该渠道");
       const detail = { ...changedFields(change, current), ...(key === "" ? {} : { key: "changed" }) };
       await audit(ctx, tx, call, { action: "channel.update", target: body.id, detail });
     });

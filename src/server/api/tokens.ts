@@ -60,7 +60,8 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     // After the fields: whether a balance exhausts the token depends on whether it is unlimited now.
     const quota = isToggle || body.remain_quota === current.remain_quota ? undefined : body.remain_quota;
     await ctx.db.transaction().execute(async (tx) => {
-      await updateToken(tx, { id: current.id, userId: actor.id, change });
+      const isThere = await updateToken(tx, { id: current.id, userId: actor.id, change });
+      if (!isThere) throw faults.notFound("找不到该令牌");
       const detail = quota === undefined ? change : { ...change, remain_quota: quota };
       await audit(ctx, tx, call, { action: "token.update", target: current.id, detail });
     });

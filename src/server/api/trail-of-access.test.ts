@@ -118,6 +118,23 @@ describe.each(databases)("the trail of access on $name", (database) => {
     );
   });
 
+  test.each([
+    ["token", { name: "short", remain_quota: 1_000, expired_time: -1, unlimited_quota: true }],
+    ["channel", { type: 1, name: "short", key: "sk-short", models: "gpt-4", group: "default" }],
+  ])("nothing of a %s is written down as changed that was gone by then", async (kind, draft) => {
+    for (let round = 0; round < 10; round += 1) {
+      await app.call(asRoot, "POST", `/api/${kind}/`, draft);
+      const { id } = (await app.call(asRoot, "GET", `/api/${kind}/?size=1`)).data[0];
+      const change = { ...draft, id, name: "long" };
+      await Promise.all([
+        app.call(asRoot, "PUT", `/api/${kind}/`, change),
+        app.call(asRoot, "DELETE", `/api/${kind}/${id}`),
+      ]);
+      const [newest] = (await rows(kind)).filter(({ target }) => target === String(id));
+      expect(newest?.action).toBe(`${kind}.delete`);
+    }
+  });
+
   test("an opened key is written down once an hour, address and account", async () => {
     const { id } = await seedToken(app.ctx, alice.id);
     for (let call = 0; call < 3; call += 1) await app.call(alice.who, "GET", `/api/token/${id}`);

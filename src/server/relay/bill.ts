@@ -87,7 +87,6 @@ export class Account {
   protected readonly billed: Billed;
   protected price: Price;
   #channelId = 0;
-  #isBooking = false;
   #usage = NOTHING;
   /** Of a stream that runs. */
   #cover: Cover | undefined;
@@ -169,7 +168,7 @@ export class Account {
    * recovery charges that. Never throws.
    */
   async giveBack(reply: WholeReply | StreamReply | undefined): Promise<void> {
-    if (!this.#isBooking || reply?.kind === "stream") return;
+    if (reply?.kind === "stream") return;
     await this.tools.ledger.release(this.billed.requestId).catch(() => undefined);
   }
 
@@ -180,7 +179,6 @@ export class Account {
     const { requestId, caller, incoming, startedMs, trace } = this.billed;
     const elapsedMs = this.tools.clock.now() - startedMs;
     this.#usage = usage;
-    this.#isBooking = true;
     this.#cover?.close();
     const { userId, tokenId } = caller;
     const channelId = this.#channelId;

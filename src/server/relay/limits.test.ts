@@ -132,6 +132,18 @@ describe("calls at once", () => {
     },
   );
 
+  test("so does one whose end nobody could write down", async () => {
+    await app.ctx.options.set("TokenConcurrency", "1");
+    const { one } = await newcomer();
+    upstream.script(json(chatReply("hi")));
+    const stop = app.ctx.events.onRelayDone(() => {
+      throw new Error("no room for the log");
+    });
+    expect(await status(one)).toBe(200);
+    stop();
+    await expect.poll(() => status(one), { timeout: 5_000 }).toBe(200);
+  });
+
   test("a refused, a failed and an abandoned call all make room again", async () => {
     await app.ctx.options.set("TokenConcurrency", "1");
     const { one } = await newcomer();

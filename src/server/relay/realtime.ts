@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { newRequestId } from "#server/secrets.ts";
 import { printTrail } from "#server/store/log-trail.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
+import { isAborted, type RelayFault } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime.ts";
 import { type Caller, parseCredential } from "./admit.ts";
@@ -43,6 +43,8 @@ interface Conversation extends Progress {
   session: RealtimeSession | undefined;
   caller: Caller | undefined;
   bill: RealtimeBill | undefined;
+  /** Why we ended it before both sides could talk; undefined = we did not. */
+  cutBy: RelayFault | undefined;
   /** Says that the conversation is over, for the limits of callers. */
   leave: () => void;
   model: string;
@@ -110,18 +112,21 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     session: undefined,
     caller: undefined,
     bill: undefined,
+    cutBy: undefined,
     leave: () => undefined,
     model: "",
   };
 }
 
 /** Ends a conversation because the process ends, however far it has come. */
-function stop({ session, client, cancellation, requestId }: Conversation): void {
+function stop(talk: Conversation): void {
+  const { session, client, cancellation, requestId } = talk;
   const fault = refusals.serverStopping();
   if (session !== undefined) {
     session.end(fault, CLOSE.goingAway);
     return;
   }
+  talk.cutBy = fault;
   client.send(realtimeError(fault, requestId));
   shut(client, CLOSE.goingAway, String(fault.code));
   cancellation.cancel();
@@ -159,7 +164,7 @@ async function converse(
     await session.run();
     tell(rooms, talk, session.fault);
   } catch (error) {
-    const fault = faultOf(error);
+    const fault = talk.cutBy ?? faultOf(error);
     if (client.readyState === client.OPEN) client.send(realtimeError(fault, requestId));
     shut(client, fault.status < 500 ? CLOSE.policy : CLOSE.internal, String(fault.code));
     await talk.bill?.close();
@@ -238,7 +243,7 @@ function tell({ ctx }: Rooms, talk: Conversation, fault: RealtimeSession["fault"
     tokenId: caller?.tokenId ?? 0,
     channelId: channel?.id ?? 0,
     status: fault?.status ?? 101,
-    fault: faultLabel(fault),
+    fault: fault !== undefined && isAborted(fault) ? "client_gone" : faultLabel(fault),
     isStream: true,
     attempts,
     promptTokens: bill?.total.promptTokens ?? 0,

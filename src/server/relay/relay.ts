@@ -190,10 +190,13 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
   } catch (error) {
     journey.fault = faultOf(error);
   } finally {
-    await finish(rooms.ctx, journey, door);
-    const taken = door.taken();
-    if (taken !== undefined) await taken;
-    journey.leave();
+    try {
+      await finish(rooms.ctx, journey, door);
+      const taken = door.taken();
+      if (taken !== undefined) await taken;
+    } finally {
+      journey.leave();
+    }
   }
 }
 
