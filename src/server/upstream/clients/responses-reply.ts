@@ -13,11 +13,14 @@ export interface Outcome {
   readonly usage: JsonRecord | undefined;
 }
 
-/** Ids of items: unique in a response, and alike in its plain and its streamed form. */
+/**
+ * Ids of items: unique in a response, and alike in its plain and its streamed form. Clients send them back, and OpenAI refuses one whose
+ * beginning is not that of its kind.
+ */
 export const itemIds = {
   thought: (seed: string, at: number) => `rs_${seed}${at}`,
   message: (seed: string, at: number) => `msg_${seed}${at}`,
-  call: (seed: string, at: number) => `fc_${seed}${at}`,
+  call: (seed: string, at: number, isCustom = false) => `${isCustom ? "ctc" : "fc"}_${seed}${at}`,
 } as const;
 
 /** Settings that a response repeats, with OpenAI's defaults. */
@@ -81,7 +84,8 @@ export function itemsOf(answer: HubAnswer, seed: string, book: ToolBook): JsonRe
     .map((thought, at) => thoughtItem(thought, itemIds.thought(seed, at)));
   if (answer.text !== "" || answer.refusal !== "" || items.length + answer.toolCalls.length === 0)
     items.push(messageItem(answer, itemIds.message(seed, items.length)));
-  for (const call of answer.toolCalls) items.push(itemOfCall(call, itemIds.call(seed, items.length), book));
+  for (const call of answer.toolCalls)
+    items.push(itemOfCall(call, itemIds.call(seed, items.length, call.isCustom), book));
   return items;
 }
 

@@ -222,7 +222,8 @@ export class ResponsesRenderer implements StreamRenderer {
       const at = this.#count;
       this.#count += 1;
       const { id = "", name = "", isCustom } = chunk;
-      known = { at, id: itemIds.call(this.#context.seed, at), call: { id, name, arguments: "", isCustom } };
+      const itemId = itemIds.call(this.#context.seed, at, isCustom);
+      known = { at, id: itemId, call: { id, name, arguments: "", isCustom } };
       this.#calls.set(chunk.at, known);
       // What a built-in tool is to do is shown whole.
       if (isStreamed(name, this.#book))
