@@ -165,6 +165,18 @@ describe.each(databases)("logins that overlap a change of the account on $name",
     }
   });
 
+  test("who deletes an account while it gets another name leaves that name free", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const user = await person();
+      const wanted = `wanted${round}`;
+      await Promise.all([
+        app.call(user.who, "PUT", "/api/user/self", { username: wanted }),
+        app.call(asRoot, "DELETE", `/api/user/${user.id}`),
+      ]);
+      expect((await getUser(app.ctx.db, user.id)).username).toMatch(/^deleted_/);
+    }
+  });
+
   test("of two who change one password at once with the same old one, one does", async () => {
     const user = await person();
     const browsers = await Promise.all([logIn(user.username), logIn(user.username)]);

@@ -1,6 +1,6 @@
 // Handlers: the caller's own account.
 
-import type { SelfUpdate, User, userApi } from "#contract/user.ts";
+import { type SelfUpdate, type User, UserStatus, type userApi } from "#contract/user.ts";
 import { yuanText } from "#contract/yuan.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
 import type { Context } from "#server/context.ts";
@@ -64,6 +64,8 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
     const keepSession = session.id === undefined ? undefined : ctx.secrets.hash(session.id);
     try {
       await ctx.db.transaction().execute(async (tx) => {
+        // An account that was deleted meanwhile must not get its name back.
+        if (!(await holdUser(tx, actor.id, { status: UserStatus.enabled }))) throw faults.notSignedIn();
         if (renewal && !(await holdUser(tx, actor.id, { password: renewal.before })))
           throw faults.refused("密码刚被修改，请重新登录后再试");
         await updateUserProfile(tx, actor.id, change);
