@@ -179,7 +179,7 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
     );
     if (isHttps) headers.set("Strict-Transport-Security", STRICT_TRANSPORT);
     try {
-      await limitRate(ctx, "web", ctx.config.rateLimits.web, address);
+      await limitVisits(ctx, http.req.path, address);
     } catch (thrown) {
       headers.set("Retry-After", String(asAppError(thrown).retryAfterSec ?? 1));
       return new Response(null, { status: 429, headers });
@@ -201,6 +201,19 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
     return http.json(unknownPathError(method, path), 404, { ...BASE_HEADERS });
   });
   return site;
+}
+
+/** More than the files that the largest page of the console consists of. */
+const FILES_PER_PAGE = 100;
+
+/**
+ * The limit of the console's pages (contract 5). A page's files have a budget of their own, as large as its pages can need: people who
+ * share an address load them all at once.
+ */
+function limitVisits(ctx: Context, path: string, address: string): Promise<void> {
+  const { web } = ctx.config.rateLimits;
+  if (!path.startsWith("/assets/")) return limitRate(ctx, "web", web, address);
+  return limitRate(ctx, "web-files", { ...web, limit: web.limit * FILES_PER_PAGE }, address);
 }
 
 const NOT_BUILT = "The console has not been built yet: run `npm start`, which builds it.\n";
