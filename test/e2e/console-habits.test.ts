@@ -107,3 +107,16 @@ describe("a long notice", () => {
     await world.setOption("Notice", "");
   });
 });
+
+it("numbers may be typed in full-width digits", async () => {
+  const { page, context } = await world.visit("root");
+  await page.goto("/redemption/add");
+  const quota = page.getByLabel("额度", { exact: true });
+  await quota.fill("");
+  await quota.focus();
+  await page.keyboard.insertText("１２００００");
+  await page.keyboard.press("Tab");
+  expect(await quota.inputValue()).toBe("120000");
+  await page.getByText("$0.24").waitFor();
+  await context.close();
+});

@@ -1,6 +1,5 @@
 // Where antd lives: our theme, the Chinese texts, and dialogs that know both. Guest pages do without.
 import { App, ConfigProvider } from "antd";
-import picker from "antd/es/date-picker/locale/zh_CN";
 import zhCN from "antd/locale/zh_CN";
 import dayjs from "dayjs";
 import "dayjs/locale/zh-cn";
@@ -12,9 +11,10 @@ import "./antd-scope.css";
 dayjs.locale("zh-cn");
 
 /** The year and the month above a calendar are named by what they show. */
+const { DatePicker: picker } = zhCN;
 const LOCALE = {
   ...zhCN,
-  DatePicker: { ...picker, lang: { ...picker.lang, yearSelect: "", monthSelect: "" } },
+  ...(picker && { DatePicker: { ...picker, lang: { ...picker.lang, yearSelect: "", monthSelect: "" } } }),
 };
 
 /** Pixels from above: toasts leave the header with its menus free. */

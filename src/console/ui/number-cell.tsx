@@ -1,6 +1,6 @@
 // A whole number edited in place: saved on Enter and on leaving. Empty input is ignored, values below `min` become `min` (spec §5).
-import { InputNumber } from "antd";
 import { useState } from "react";
+import { NumberInput } from "./number-input.tsx";
 import { Tooltip } from "./tooltip.tsx";
 
 export interface NumberCellProps {
@@ -27,7 +27,7 @@ export function NumberCell({ value, label, hint, min, onSave }: NumberCellProps)
   };
   return (
     <Tooltip title={hint}>
-      <InputNumber<number>
+      <NumberInput
         size="small"
         aria-label={label}
         value={draft === undefined ? value : draft}

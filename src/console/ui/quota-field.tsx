@@ -1,7 +1,7 @@
 // A quota to type, with its worth in dollars beside it while typing.
-import { InputNumber } from "antd";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { quotaHint } from "#contract/quota.ts";
+import { NumberInput } from "./number-input.tsx";
 
 export interface QuotaFieldProps {
   readonly id?: string;
@@ -16,7 +16,7 @@ export function QuotaField({ id, value = null, onChange, disabled = false }: Quo
   const hint = disabled || value === null ? "" : quotaHint(value, display);
   return (
     <span className="tg-quota-field">
-      <InputNumber<number>
+      <NumberInput
         {...(id === undefined ? {} : { id })}
         value={value}
         disabled={disabled}

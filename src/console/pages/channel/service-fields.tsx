@@ -1,7 +1,8 @@
 // What a channel serves: models, their renaming, and its share of the traffic.
-import { Form, InputNumber } from "antd";
+import { Form } from "antd";
 import { required, rule } from "#console/ui/fields.ts";
 import { MappingField } from "#console/ui/mapping-field.tsx";
+import { NumberInput } from "#console/ui/number-input.tsx";
 import { ModelsField } from "./models-field.tsx";
 import { MappingRule, ModelsRule } from "./values.ts";
 
@@ -32,10 +33,10 @@ export function ServiceFields({ type, channelId }: ServiceFieldsProps) {
       </Form.Item>
       <div className="tg-form-row">
         <Form.Item name="priority" label="优先级" extra="越高越优先，默认为 0。">
-          <InputNumber precision={0} style={{ width: "100%" }} />
+          <NumberInput precision={0} style={{ width: "100%" }} />
         </Form.Item>
         <Form.Item name="weight" label="权重" extra="同一优先级内按权重分流，不小于 0。">
-          <InputNumber min={0} precision={0} style={{ width: "100%" }} />
+          <NumberInput min={0} precision={0} style={{ width: "100%" }} />
         </Form.Item>
       </div>
     </section>

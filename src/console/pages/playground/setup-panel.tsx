@@ -1,8 +1,9 @@
 // What a conversation runs with: token, model, system prompt, parameters.
 import { useQuery } from "@tanstack/react-query";
-import { Input, InputNumber, Select } from "antd";
+import { Input, Select } from "antd";
 import { type ReactNode, useId } from "react";
 import { query } from "#console/base/call.ts";
+import { NumberInput } from "#console/ui/number-input.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, TokenStatus, tokenApi } from "#contract/token.ts";
 
@@ -104,7 +105,7 @@ export function SetupPanel({ values, tokens, models, onChange }: SetupPanelProps
       <div className="tg-play-pair">
         <Field label="温度">
           {(id) => (
-            <InputNumber<number>
+            <NumberInput
               id={id}
               min={0}
               max={2}
@@ -117,7 +118,7 @@ export function SetupPanel({ values, tokens, models, onChange }: SetupPanelProps
         </Field>
         <Field label="最大输出 tokens">
           {(id) => (
-            <InputNumber<number>
+            <NumberInput
               id={id}
               min={1}
               precision={0}

@@ -1,10 +1,11 @@
 // The fields of a redemption code, or of a batch of them.
-import { Form, Input, InputNumber } from "antd";
+import { Form, Input } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { useToList } from "#console/ui/form-way.ts";
+import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { type Redemption, redemptionApi } from "#contract/redemption.ts";
@@ -47,7 +48,7 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
           extra="一次最多 100 个。"
           rules={[required, rule(CountRule)]}
         >
-          <InputNumber<number> min={1} max={100} precision={0} className="tg-count-field" />
+          <NumberInput min={1} max={100} precision={0} className="tg-count-field" />
         </Form.Item>
       ) : null}
     </section>

@@ -1,5 +1,6 @@
 // One option in its section's form: label, sentence, and the control that fits what it holds.
-import { App, Form, type FormRule, Input, InputNumber, Select, Switch } from "antd";
+import { App, Form, type FormRule, Input, Select, Switch } from "antd";
+import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { StatusTag } from "#console/ui/status-tag.tsx";
 import type { OptionKey } from "#contract/option.ts";
@@ -84,7 +85,7 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
   if (isRatioKey(optionKey)) return <RatioField ratioKey={optionKey} bases={bases} isReadOnly={isLocked} />;
   switch (kind) {
     case "number":
-      return <InputNumber disabled={isLocked} min={0} className="tg-option-number" />;
+      return <NumberInput disabled={isLocked} min={0} className="tg-option-number" />;
     case "quota":
       return <QuotaField disabled={isLocked} />;
     case "secret":

@@ -1,11 +1,12 @@
 // Edits a price table: searchable rows with money beside the ratio, or the raw JSON with the place of a mistake.
 import { DeleteOutlined, PlusOutlined, SearchOutlined, UndoOutlined } from "@ant-design/icons";
-import { Button, Input, InputNumber, Segmented, Switch, Table, type TableColumnsType } from "antd";
+import { Button, Input, Segmented, Switch, Table, type TableColumnsType } from "antd";
 import { useState } from "react";
 import { jsonFault } from "#console/base/json.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { clearable } from "#console/ui/clearable.tsx";
+import { NumberInput } from "#console/ui/number-input.tsx";
 import { pageItem } from "#console/ui/page-item.tsx";
 import { optionTable } from "#contract/option.ts";
 import {
@@ -53,7 +54,7 @@ function Price({ row, tools }: { readonly row: RatioRow; readonly tools: RowTool
   }
   return (
     <span className="tg-ratio-price">
-      <InputNumber<number>
+      <NumberInput
         size="small"
         min={0}
         prefix="$"
@@ -91,7 +92,7 @@ function Reset({ row, tools }: { readonly row: RatioRow; readonly tools: RowTool
 
 function RatioInput({ row, tools }: { readonly row: RatioRow; readonly tools: RowTools }) {
   return (
-    <InputNumber<number>
+    <NumberInput
       size="small"
       min={0}
       controls={false}
