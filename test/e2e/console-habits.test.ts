@@ -90,7 +90,7 @@ describe("a long notice", () => {
     await world.setOption("Notice", "# 公告\n\n".concat("今晚维护，请提前保存。\n\n".repeat(60)));
     const { page, context } = await world.visit("lihua", PHONE);
     await page.goto("/token");
-    const notice = page.getByRole("region", { name: "公告" });
+    const notice = page.getByRole("region", { name: "公告内容" });
     await notice.getByText("今晚维护").first().waitFor();
     const { top, scrolls } = await notice.evaluate((box) => ({
       top: box.getBoundingClientRect().bottom,

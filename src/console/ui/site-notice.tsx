@@ -26,7 +26,7 @@ export function SiteNotice() {
     <SeenNotice key={mark} prompt={mark}>
       {address === undefined ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard
-        <section className="tg-site-notice" aria-label="公告" tabIndex={0}>
+        <section className="tg-site-notice" aria-label="公告内容" tabIndex={0}>
           <Prose text={text} />
         </section>
       ) : (
