@@ -43,3 +43,9 @@ export function openClient(
     },
   };
 }
+
+/** Begins a conversation with `model` as the owner of the token, at the server of this address. */
+export function beginTalk(base: string, key: string, model: string): RealtimeClient {
+  const url = `${base.replace("http", "ws")}/v1/realtime?model=${model}`;
+  return openClient(url, [], { authorization: `Bearer sk-${key}` });
+}

@@ -14,26 +14,16 @@ import {
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { audit } from "#server/money/audit.ts";
 import { openStore } from "#server/store/db.ts";
+import { testDirectory } from "#test/directory.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
-import { manage, rootAccess, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-function directory(): string {
-  const dir = temporaryDir();
-  cleanups.push(dir.remove);
-  return dir.path;
-}
+import { manage, rootAccess, rootKey, type ServerProcess, startServer } from "#test/process.ts";
 
 async function boot(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
   const server = await startServer(dataDir, env);
-  cleanups.push(() => server.kill("SIGKILL"));
+  onTestFinished(() => server.kill("SIGKILL"));
   return server;
 }
 
@@ -69,7 +59,7 @@ async function createUpstream(): Promise<string> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => {
+  onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -122,7 +112,7 @@ function found(dir: string, texts: readonly string[]): string[] {
 }
 
 async function auditCopy(file: string): Promise<unknown[]> {
-  const dataDir = directory();
+  const dataDir = testDirectory();
   cpSync(file, join(dataDir, "tollgate.db"));
   const store = await openStore({ dataDir });
   try {
@@ -174,12 +164,12 @@ const backupRounds = Number(process.env["BACKUP_ROUNDS"] ?? 6);
 test(`${backupRounds} copies made while up to 500 calls a second are served: each opens, is whole, exact, and has all that was answered before`, {
   timeout: 60_000 + backupRounds * 5_000,
 }, async () => {
-  const server = await boot(directory());
+  const server = await boot(testDirectory());
   const secrets = await fill(server);
   const quota = 10 ** 12;
   await manage(server.url, "POST", "/api/topup", { user_id: 1, quota, remark: "load" });
   const { load, stop } = startLoad(server.url, 500);
-  const copies = join(directory(), "copies");
+  const copies = join(testDirectory(), "copies");
   for (let turn = 0; turn < backupRounds; turn += 1) {
     const file = join(copies, `${turn}.db`);
     const answeredBefore = load.answered;
@@ -203,14 +193,14 @@ test(`${backupRounds} copies made while up to 500 calls a second are served: eac
 });
 
 test("a copy restored with its master key serves as before; without it the start is refused", async () => {
-  const first = await boot(directory());
+  const first = await boot(testDirectory());
   await fill(first);
   expect(await chat(first.url)).toBe(200);
-  const file = join(directory(), "copy.db");
+  const file = join(testDirectory(), "copy.db");
   expect((await tollgate(["backup", file], { DATA_DIR: first.dataDir })).code).toBe(0);
   await first.kill("SIGTERM");
 
-  const without = directory();
+  const without = testDirectory();
   cpSync(file, join(without, "tollgate.db"));
   const before = readFileSync(join(without, "tollgate.db"));
   await expect(startServer(without)).rejects.toThrow(/master\.key is missing/);
@@ -224,7 +214,7 @@ test("a copy restored with its master key serves as before; without it the start
   original.close();
   expect(before.length).toBeGreaterThan(0);
 
-  const restored = directory();
+  const restored = testDirectory();
   cpSync(file, join(restored, "tollgate.db"));
   cpSync(join(first.dataDir, "master.key"), join(restored, "master.key"));
   const second = await boot(restored);
@@ -232,7 +222,7 @@ test("a copy restored with its master key serves as before; without it the start
 });
 
 test("a backup never overwrites, and says what it cannot do", async () => {
-  const dataDir = directory();
+  const dataDir = testDirectory();
   const file = join(dataDir, "x.db");
   expect(await tollgate(["backup", file], { DATA_DIR: dataDir })).toMatchObject({
     code: 1,
@@ -252,7 +242,7 @@ test("a backup never overwrites, and says what it cannot do", async () => {
   ]);
   await server.kill("SIGTERM");
   const database = await createPostgresDatabase();
-  cleanups.push(database.drop);
+  onTestFinished(database.drop);
   const postgres = await tollgate(["backup", file], { DATA_DIR: dataDir, DATABASE_URL: database.url });
   expect(postgres).toMatchObject({ code: 1, text: expect.stringContaining("pg_dump") });
   expect(await tollgate(["backup", "a", "b"], { DATA_DIR: dataDir })).toMatchObject({ code: 1 });
@@ -264,7 +254,7 @@ test("a backup never overwrites, and says what it cannot do", async () => {
 });
 
 test("the master key can be exchanged; sealed keys open, sessions and tokens hold, the old key does not", async () => {
-  const dataDir = directory();
+  const dataDir = testDirectory();
   const first = await boot(dataDir);
   await fill(first);
   expect(await tollgate(["rotate-key"], { DATA_DIR: dataDir })).toMatchObject({
@@ -292,8 +282,8 @@ test("the master key can be exchanged; sealed keys open, sessions and tokens hol
 
 test("a key from the environment is exchanged for the one in NEW_MASTER_KEY", async () => {
   const database = await createPostgresDatabase();
-  cleanups.push(database.drop);
-  const env = { DATABASE_URL: database.url, DATA_DIR: directory() };
+  onTestFinished(database.drop);
+  const env = { DATABASE_URL: database.url, DATA_DIR: testDirectory() };
   const [before, after] = [
     "the old master key, thirty-two characters",
     "the new master key, thirty-two characters",
@@ -319,13 +309,13 @@ test("a key from the environment is exchanged for the one in NEW_MASTER_KEY", as
 
 /** States in which an exchange can be interrupted: which files there are, by the moment of the kill. */
 test("an exchange that is killed at any moment leaves a database that opens, and can be ended", async () => {
-  const origin = directory();
+  const origin = testDirectory();
   const server = await boot(origin);
   await fill(server);
   await server.kill("SIGTERM");
   const rounds = Number(process.env["CRASH_ROUNDS"] ?? 6);
   for (let round = 0; round < rounds; round += 1) {
-    const dataDir = join(directory(), "data");
+    const dataDir = join(testDirectory(), "data");
     mkdirSync(dataDir);
     cpSync(origin, dataDir, { recursive: true });
     rmSync(join(dataDir, "tollgate.lock"), { force: true });

@@ -5,17 +5,13 @@ import { Agent, createServer, get, type IncomingMessage, type Server } from "nod
 import { connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { query } from "#test/cluster.ts";
+import { testDirectory } from "#test/directory.ts";
 import { createFakeRealtime } from "#test/fake-realtime.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
-import { freePort, manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { freePort, manage, rootKey, type ServerProcess, startServer } from "#test/process.ts";
 import { openClient } from "#test/realtime-client.ts";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
 
 const EVENT_MS = 50;
 
@@ -37,7 +33,7 @@ async function upstream(durationMs: number): Promise<string> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => {
+  onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -69,10 +65,8 @@ function stream(res: import("node:http").ServerResponse, durationMs: number): vo
 }
 
 async function start(durationMs: number, env: Record<string, string> = {}): Promise<ServerProcess> {
-  const dir = temporaryDir();
-  cleanups.push(dir.remove);
-  const server = await startServer(dir.path, env);
-  cleanups.push(() => server.kill("SIGKILL"));
+  const server = await startServer(testDirectory(), env);
+  onTestFinished(() => server.kill("SIGKILL"));
   await addChannel(server, await upstream(durationMs));
   return server;
 }
@@ -192,7 +186,7 @@ test("a second signal does the same at once", async () => {
 
 test("realtime conversations end with an error event and 1001, what was said is booked", async () => {
   const provider = await createFakeRealtime();
-  cleanups.push(() => provider.close());
+  onTestFinished(() => provider.close());
   provider.script((talk) => {
     talk.say({ type: "session.created", session: {} });
     talk.say({ type: "response.output_text.delta", response_id: "r", delta: "word ".repeat(100) });
@@ -215,7 +209,7 @@ test("realtime conversations end with an error event and 1001, what was said is 
 test("idle connections close within a second; answers given while draining say that theirs will", async () => {
   const server = await start(3_000);
   const agent = new Agent({ keepAlive: true, maxSockets: 2 });
-  cleanups.push(() => agent.destroy());
+  onTestFinished(() => agent.destroy());
   const first: IncomingMessage = await new Promise((resolve) =>
     get(`${server.url}/healthz`, { agent }, resolve),
   );
@@ -235,7 +229,7 @@ test("idle connections close within a second; answers given while draining say t
 test("whoever still uses an open connection right after the signal is answered, and told that it closes", async () => {
   const server = await start(300);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  cleanups.push(() => agent.destroy());
+  onTestFinished(() => agent.destroy());
   const ask = async () => {
     const response: IncomingMessage = await new Promise((resolve, reject) =>
       get(`${server.url}/healthz`, { agent }, resolve).on("error", reject),
@@ -256,7 +250,7 @@ test("whoever still uses an open connection right after the signal is answered, 
 test("a connection on which nobody ever speaks does not hold the end up", async () => {
   const server = await start(300);
   const silent = connect(Number(new URL(server.url).port), "127.0.0.1");
-  cleanups.push(() => silent.destroy());
+  onTestFinished(() => void silent.destroy());
   silent.on("error", () => undefined);
   await once(silent, "connect");
   const startMs = performance.now();
@@ -301,14 +295,13 @@ async function tryOnce(url: string): Promise<string> {
 
 test("rolling restarts of two nodes lose no call and cut no stream for a client that tries the next address", async () => {
   const database = await createPostgresDatabase();
-  cleanups.push(database.drop);
+  onTestFinished(database.drop);
   const env = { DATABASE_URL: database.url, MASTER_KEY: "a master key of both nodes, 32 characters" };
-  const dirs = [temporaryDir(), temporaryDir()];
-  cleanups.push(...dirs.map((dir) => dir.remove));
+  const dirs = [testDirectory(), testDirectory()];
   const ports = [await freePort(), await freePort()];
   const boot = async (index: number) => {
-    const node = await startServer(dirs[index]?.path ?? "", { ...env, PORT: String(ports[index]) });
-    cleanups.push(() => node.kill("SIGKILL"));
+    const node = await startServer(dirs[index] ?? "", { ...env, PORT: String(ports[index]) });
+    onTestFinished(() => node.kill("SIGKILL"));
     return node;
   };
   const nodes = [await boot(0), await boot(1)];
@@ -350,7 +343,7 @@ test.runIf(process.platform === "linux")(
   "SIGHUP replaces the workers one after the other, and no call fails meanwhile",
   async () => {
     const database = await createPostgresDatabase();
-    cleanups.push(database.drop);
+    onTestFinished(database.drop);
     const env = { DATABASE_URL: database.url, MASTER_KEY: "a master key of all workers, 32 characters" };
     const server = await start(700, { ...env, WORKERS: "2" });
     const workers = () =>

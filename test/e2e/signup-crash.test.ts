@@ -1,21 +1,17 @@
 // kill -9 while people register: every account that stands has its gifts, and its inviter has hers, exactly once, as soon as a
 // server runs again; the books are exact (contract 3.3, reliability M12).
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { audit } from "#server/money/audit.ts";
 import { openStore, type StoreOptions } from "#server/store/db.ts";
 import { MASTER_KEY } from "#test/cluster.ts";
+import { testDirectory } from "#test/directory.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
-import { manage, startServer, temporaryDir } from "#test/process.ts";
+import { manage, startServer } from "#test/process.ts";
 import { engines } from "#test/stores.ts";
 
 const ROUNDS = 4;
 const CALLERS = 12;
 const GIFTS = { QuotaForNewUser: 1_000, QuotaForInvitee: 200, QuotaForInviter: 30 } as const;
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
 
 /** Registers one account after the other, until the server is gone. */
 async function registerAll(url: string, prefix: string, affCode: string): Promise<void> {
@@ -48,14 +44,13 @@ async function readBooks(options: StoreOptions): Promise<Books> {
 
 describe.each(engines)("registrations on %s", (engine) => {
   test(`bring their gifts exactly once through ${ROUNDS} kills`, { timeout: 120_000 }, async () => {
-    const dir = temporaryDir();
-    cleanups.push(dir.remove);
+    const dataDir = testDirectory();
     const postgres = engine === "postgres" ? await createPostgresDatabase() : undefined;
-    if (postgres) cleanups.push(postgres.drop);
+    if (postgres) onTestFinished(postgres.drop);
     const databaseUrl = postgres?.url;
     const env = { MASTER_KEY, ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) };
-    let server = await startServer(dir.path, env);
-    cleanups.push(() => server.kill("SIGKILL"));
+    let server = await startServer(dataDir, env);
+    onTestFinished(() => server.kill("SIGKILL"));
     for (const [key, value] of Object.entries(GIFTS))
       await manage(server.url, "PUT", "/api/option/", { key, value: String(value) });
     const host = { username: "host", password: "river-stone-42" };
@@ -71,11 +66,11 @@ describe.each(engines)("registrations on %s", (engine) => {
       await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 400));
       await server.kill("SIGKILL");
       await Promise.all(callers);
-      pending += (await readBooks({ dataDir: dir.path, databaseUrl })).promises;
-      server = await startServer(dir.path, env);
+      pending += (await readBooks({ dataDir, databaseUrl })).promises;
+      server = await startServer(dataDir, env);
     }
     await server.kill("SIGTERM");
-    const { users, promises, mismatches } = await readBooks({ dataDir: dir.path, databaseUrl });
+    const { users, promises, mismatches } = await readBooks({ dataDir, databaseUrl });
     const guests = users.filter(({ username }) => /^r\dc/.test(username));
     process.stdout.write(`${engine}: ${guests.length} accounts, ${pending} without gifts when killed\n`);
     expect(promises).toBe(0);

@@ -4,24 +4,19 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { getHeapStatistics } from "node:v8";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { trimMemory } from "#server/store/trim.ts";
 import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
 import { chatReply, createFakeUpstream, json } from "#test/fake-upstream.ts";
 import { seedToken } from "#test/seed.ts";
 import { createPressure, memoryInUse } from "./pressure.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
 /** A server that takes twenty connections, with a channel behind it. */
 async function start() {
   const app: TestApp = await createTestApp({ env: { MAX_CONNECTIONS: "20" } });
-  cleanups.push(() => app.close());
+  onTestFinished(() => app.close());
   const upstream = await createFakeUpstream();
-  cleanups.push(() => upstream.close());
+  onTestFinished(() => upstream.close());
   upstream.script(json(chatReply("hi")));
   const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
   await app.call(asRoot, "POST", "/api/channel/", draft);
@@ -120,11 +115,11 @@ test("guests of the console go first, then new calls, then new connections; and 
 test("a full memory does the same, and the door opens again when there is room", async () => {
   let memory = 0;
   const pressure = createPressure({ maxConnections: 1_000, memoryBytes: 0, memoryShare: () => memory });
-  cleanups.push(() => pressure.close());
+  onTestFinished(() => pressure.close());
   const server = createServer((_, res) => res.end("ok"));
   pressure.attach(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => server.close());
+  onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" ? (address?.port ?? 0) : 0;
   const sheds = () => [pressure.shedsGuests(), pressure.shedsCalls()];
@@ -177,14 +172,14 @@ test("bodies that are half sent count, although they lie outside of the heap", a
   const mebibytes = Math.ceil(used / 0.7 / 1024 ** 2) + 128;
   const sentBytes = used * 0.35 + 27_000_000;
   const app = await createTestApp({ env: { MAX_MEMORY: String(mebibytes) } });
-  cleanups.push(() => app.close());
+  onTestFinished(() => app.close());
   const { key } = await seedToken(app.ctx, 1);
   const url = await app.listen();
   const status = () => statusOf(fetch(`${url}/v1/models`, { headers: { connection: "close" } }));
   expect(await status()).toBe(401);
   const piece = Buffer.alloc(1_000_000, " ");
   const sockets: Socket[] = [];
-  cleanups.push(() => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
   for (let left = sentBytes; left > 0; left -= 30 * piece.length) {

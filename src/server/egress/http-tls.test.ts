@@ -6,7 +6,7 @@ import { createServer as createHttps } from "node:https";
 import { syncBuiltinESMExports } from "node:module";
 import { createServer as createRaw, type Socket } from "node:net";
 import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "#test/certificate.ts";
 import { answerOf, ask, type Listening, listenOn, until } from "#test/raw-http.ts";
 import { createEgress, type Egress } from "./dispatcher.ts";
@@ -14,17 +14,12 @@ import { createEgress, type Egress } from "./dispatcher.ts";
 const trusted = makeCertificate("localhost");
 const other = makeCertificate("other.example");
 const known = getCACertificates("default");
-const cleanups: (() => unknown)[] = [];
 
 beforeAll(() => setDefaultCACertificates([...known, trusted.cert, other.cert]));
 afterAll(() => setDefaultCACertificates(known));
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
 function egressFor(): Egress {
   const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
-  cleanups.push(() => egress.close());
+  onTestFinished(() => egress.close());
   return egress;
 }
 
@@ -59,7 +54,7 @@ async function serve(
     if (onRaw?.(raw, at) !== true) inner.emit("connection", raw);
   });
   const listening = await listenOn(outer, "https");
-  cleanups.push(() => listening.close());
+  onTestFinished(() => listening.close());
   return { ...listening, named: `https://localhost:${listening.port}`, resumed };
 }
 
@@ -105,7 +100,7 @@ describe("who is trusted", () => {
     const { named } = await serve(answers, makeCertificate("localhost"));
     const before = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
     process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
-    cleanups.push(() => {
+    onTestFinished(() => {
       if (before === undefined) delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
       else process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = before;
     });
@@ -157,7 +152,7 @@ describe("bodies", () => {
       });
     });
     const { port, close } = await listenOn(server, "https");
-    cleanups.push(close);
+    onTestFinished(close);
     const body = randomBytes(24 << 20);
     const { told } = ask(egressFor(), { origin: `https://localhost:${port}`, body });
     const { headers, body: got, fault } = await told;
@@ -248,7 +243,7 @@ function resolveTo(addresses: readonly string[]): void {
     name === "localhost" ? callback(null, found) : lookup(name, { ...options, all: true }, callback);
   Object.assign(dns, { lookup: fake });
   syncBuiltinESMExports();
-  cleanups.push(() => {
+  onTestFinished(() => {
     Object.assign(dns, { lookup });
     syncBuiltinESMExports();
   });
@@ -270,11 +265,11 @@ describe("a name with several addresses", () => {
     const egress = createEgress({
       allow: ["127.0.0.0/8", "::1/128"].map((cidr) => ({ cidr, port: undefined })),
     });
-    cleanups.push(() => egress.close());
+    onTestFinished(() => egress.close());
     const big = "b".repeat(300_000);
     const tls = await serve((socket) => socket.on("data", () => socket.write(answerOf(big))));
     const plain = await listenOn(createRaw((socket) => socket.on("data", () => socket.write(answerOf(big)))));
-    cleanups.push(plain.close);
+    onTestFinished(plain.close);
     for (const origin of [tls.named, `http://localhost:${plain.port}`]) {
       for (let turn = 0; turn < 2; turn += 1) {
         const { body, fault } = await ask(egress, { origin }).told;

@@ -2,17 +2,12 @@
 // what was judged, every time.
 import type { LookupAddress } from "node:dns";
 import { createServer } from "node:http";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createEgress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { guardedLookup, type Resolver } from "./lookup.ts";
 import { createPolicy } from "./policy.ts";
 import { BlockedError } from "./send.ts";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
 
 const policy = createPolicy({ allow: [], ownPorts: [], loopbackPort: undefined });
 const PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700::1111"];
@@ -82,11 +77,11 @@ test("a real name that means this machine reaches nobody here", async () => {
     res.end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => server.close());
+  onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" ? address?.port : 0;
   const egress = createEgress({ allow: [] });
-  cleanups.push(() => egress.close());
+  onTestFinished(() => egress.close());
   for (const host of ["localhost", "127.0.0.1", "[::ffff:127.0.0.1]"]) {
     const result = await fetchJson(egress, { url: `http://${host}:${port}/`, headers: [], timeoutMs: 2_000 });
     expect(result).toMatchObject({ kind: "fault", code: "blocked" });

@@ -2,30 +2,24 @@
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
 import { audit } from "#server/money/audit.ts";
 import { openStore, type SqliteStore } from "#server/store/db.ts";
+import { testDirectory } from "#test/directory.ts";
 import { oneApi } from "#test/one-api.ts";
 import { writeSqlite } from "#test/one-api-files.ts";
-import { temporaryDir } from "#test/process.ts";
 import { importOneApi } from "./one-api.ts";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
 
 /** A database of One API, changed by SQL, imported; the result and the report. */
 async function imported(changes: string) {
-  const dir = temporaryDir();
-  cleanups.push(dir.remove);
-  const file = join(dir.path, "source.db");
+  const dir = testDirectory();
+  const file = join(dir, "source.db");
   writeSqlite(file, oneApi("0.6"));
   const source = new DatabaseSync(file);
   source.exec(changes);
   source.close();
-  const dataDir = join(dir.path, "data");
+  const dataDir = join(dir, "data");
   const config = readConfig({ DATA_DIR: dataDir });
   const told: string[] = [];
   const result = await importOneApi(
@@ -33,7 +27,7 @@ async function imported(changes: string) {
     { config, say: (text) => told.push(text) },
   );
   const store = await openStore({ dataDir });
-  cleanups.push(() => store.close());
+  onTestFinished(() => store.close());
   if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
   expect(await audit(store.db)).toEqual([]);
   return { ...result, told: told.join("\n"), store: store satisfies SqliteStore };

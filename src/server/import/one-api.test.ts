@@ -1,7 +1,7 @@
 // Import: what people own, know and rely on is the same afterwards, whatever the source was kept in.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
 import { audit } from "#server/money/audit.ts";
 import { advanceSums } from "#server/money/sums.ts";
@@ -10,6 +10,7 @@ import { statLogs } from "#server/store/log-stats.ts";
 import { listLogs } from "#server/store/logs.ts";
 import { findUserByMailbox } from "#server/store/users.ts";
 import { createTestApp, databases, type TestApp } from "#test/app.ts";
+import { testDirectory } from "#test/directory.ts";
 import { chatReply, createFakeUpstream, json } from "#test/fake-upstream.ts";
 import {
   type Age,
@@ -24,19 +25,7 @@ import {
 } from "#test/one-api.ts";
 import { type OneApi, sumOf, writeDump, writePostgres, writeSqlite } from "#test/one-api-files.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
-import { temporaryDir } from "#test/process.ts";
 import { importOneApi } from "./one-api.ts";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-function directory(): string {
-  const dir = temporaryDir();
-  cleanups.push(dir.remove);
-  return dir.path;
-}
 
 const engines = ["SQLite file", "MySQL dump", "PostgreSQL"] as const;
 
@@ -44,11 +33,11 @@ const engines = ["SQLite file", "MySQL dump", "PostgreSQL"] as const;
 async function build(engine: (typeof engines)[number], data: OneApi): Promise<string> {
   if (engine === "PostgreSQL") {
     const database = await createPostgresDatabase();
-    cleanups.push(database.drop);
+    onTestFinished(database.drop);
     await writePostgres(database.url, data);
     return database.url;
   }
-  const file = join(directory(), engine === "MySQL dump" ? "one-api.sql" : "one-api.db");
+  const file = join(testDirectory(), engine === "MySQL dump" ? "one-api.sql" : "one-api.db");
   if (engine === "MySQL dump") writeDump(file, data);
   else writeSqlite(file, data);
   return file;
@@ -67,7 +56,7 @@ const run = (address: string, { dataDir, url }: Place, isDryRun = false) =>
 
 async function serve({ dataDir, url }: Place, env: Record<string, string> = {}): Promise<TestApp> {
   const app = await createTestApp({ dataDir, databaseUrl: url, env });
-  cleanups.push(() => app.close());
+  onTestFinished(() => app.close());
   return app;
 }
 
@@ -85,8 +74,8 @@ const cases = databases.flatMap((database) =>
 describe.each(cases)("a $engine of One API $age into $database.name", ({ database, engine, age }) => {
   async function imported(data: OneApi): Promise<Place & { report: string; isExact: boolean }> {
     const made = await database.create();
-    cleanups.push(made.drop);
-    const place = { dataDir: directory(), url: made.url };
+    onTestFinished(made.drop);
+    const place = { dataDir: testDirectory(), url: made.url };
     return { ...place, ...(await run(await build(engine, data), place)) };
   }
 
@@ -148,7 +137,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
   test("keys go on working, and so do passwords and access tokens", async () => {
     const { dataDir, url } = await imported(oneApi(age));
     const upstream = await createFakeUpstream();
-    cleanups.push(upstream.close);
+    onTestFinished(upstream.close);
     upstream.script(json(chatReply("hello")));
     const app = await serve({ dataDir, url });
     await app.ctx.db.updateTable("channels").set({ base_url: upstream.url }).where("id", "=", 1).execute();
@@ -264,8 +253,8 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
 describe.each(databases)("an import into $name", (database) => {
   async function place(): Promise<Place> {
     const made = await database.create();
-    cleanups.push(made.drop);
-    return { dataDir: directory(), url: made.url };
+    onTestFinished(made.drop);
+    return { dataDir: testDirectory(), url: made.url };
   }
 
   test("gives new rows ids after the imported ones", async () => {
@@ -283,7 +272,6 @@ describe.each(databases)("an import into $name", (database) => {
     await expect(run(address, where)).rejects.toThrow("was filled by an import on");
     const used = await place();
     await (await serve(used)).close();
-    cleanups.pop();
     await expect(run(address, used)).rejects.toThrow("has users already");
   });
 
@@ -332,7 +320,7 @@ test.each(
   engines.flatMap((engine) => (["0.6", "later"] satisfies Age[]).map((age) => [engine, age] as const)),
 )("a dry run of a %s of One API %s tells counts and sums, and writes nothing", async (engine, age) => {
   const data = oneApi(age);
-  const dataDir = directory();
+  const dataDir = testDirectory();
   const { report, isExact } = await run(await build(engine, data), { dataDir, url: undefined }, true);
   expect(readdirSync(dataDir)).toEqual([]);
   expect(isExact).toBe(true);

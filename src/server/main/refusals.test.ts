@@ -4,29 +4,19 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { testDirectory } from "#test/directory.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
-import { freePort, temporaryDir } from "#test/process.ts";
+import { freePort } from "#test/process.ts";
 
 // Each test starts the program several times.
 vi.setConfig({ testTimeout: 120_000 });
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-function directory(): string {
-  const dir = temporaryDir();
-  cleanups.push(dir.remove);
-  return dir.path;
-}
 
 /** Runs the program with its own empty directory until it ends, or until it listens: then it gets a SIGTERM. */
 async function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, ["src/server/main.ts", ...args], {
     cwd: join(import.meta.dirname, "../../.."),
-    env: { PATH: process.env["PATH"], DATA_DIR: directory(), PORT: "0", LOG_LEVEL: "silent", ...env },
+    env: { PATH: process.env["PATH"], DATA_DIR: testDirectory(), PORT: "0", LOG_LEVEL: "silent", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { stdout: "", stderr: "" };
@@ -54,14 +44,14 @@ test.each(["nowhere.invalid", "[::1]", '"127.0.0.1"', "192.0.2.1"])("HOST=%s", a
 });
 
 test("a data directory below a file", async () => {
-  const file = join(directory(), "file");
+  const file = join(testDirectory(), "file");
   writeFileSync(file, "");
   await refuses(/^tollgate: .*ENOTDIR/, [], { DATA_DIR: join(file, "data"), MASTER_KEY: "k".repeat(32) });
 });
 
 test("PostgreSQL that is not there, or does not let us in", async () => {
   const { url, drop } = await createPostgresDatabase();
-  cleanups.push(drop);
+  onTestFinished(drop);
   const wrong = Object.assign(new URL(url), { password: "hunter2hunter2" });
   const away = `postgres://u:hunter2@127.0.0.1:${await freePort()}/db`;
   const start = /^tollgate: cannot connect to the database \(DATABASE_URL\): /;
@@ -73,7 +63,7 @@ test("PostgreSQL that is not there, or does not let us in", async () => {
 });
 
 test("a database file that is none", async () => {
-  const DATA_DIR = directory();
+  const DATA_DIR = testDirectory();
   writeFileSync(join(DATA_DIR, "tollgate.db"), "no database at all ".repeat(500));
   await refuses(/^tollgate: file is not a database \(in \/\S+\)$/, [], {
     DATA_DIR,
@@ -82,7 +72,7 @@ test("a database file that is none", async () => {
 });
 
 test("a copy of what is no database of ours, or to where there can be no file", async () => {
-  const DATA_DIR = directory();
+  const DATA_DIR = testDirectory();
   const [file, to] = [join(DATA_DIR, "tollgate.db"), join(DATA_DIR, "copy.db")];
   writeFileSync(file, "no database at all ".repeat(500));
   await refuses(/^tollgate: cannot copy \S+ to \S+ \(file is not a database\)$/, ["backup", to], {
@@ -121,7 +111,7 @@ test("words that are no command, or too many of them", async () => {
 
 test("workers that are ended while they start end the program with 0", async () => {
   const { url, drop } = await createPostgresDatabase();
-  cleanups.push(drop);
+  onTestFinished(drop);
   const { code } = await run([], { DATABASE_URL: url, MASTER_KEY: "k".repeat(32), WORKERS: "2" });
   expect(code).toBe(0);
 });

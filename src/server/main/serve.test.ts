@@ -4,19 +4,14 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer, get, type Server } from "node:http";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { testDirectory } from "#test/directory.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
-import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { manage, rootKey, type ServerProcess, startServer } from "#test/process.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-async function start(env: Record<string, string> = {}, dir = temporaryDir()): Promise<ServerProcess> {
-  cleanups.push(dir.remove);
-  const server = await startServer(dir.path, env);
-  cleanups.push(() => server.kill("SIGKILL"));
+async function start(env: Record<string, string> = {}, dir = testDirectory()): Promise<ServerProcess> {
+  const server = await startServer(dir, env);
+  onTestFinished(() => server.kill("SIGKILL"));
   return server;
 }
 
@@ -42,7 +37,7 @@ async function slowUpstream(delayMs: number) {
     }, delayMs);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => server.close());
+  onTestFinished(() => void server.close());
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
   return { base_url: `http://127.0.0.1:${address.port}`, called: called.promise };
@@ -66,9 +61,7 @@ const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
 
 describe("starting", () => {
   test("a fault of the start that nobody expected is told without secrets", async () => {
-    const dir = temporaryDir();
-    cleanups.push(dir.remove);
-    const failure: unknown = await startServer(dir.path, { NODE_OPTIONS: THROW_HOOK }).catch(
+    const failure: unknown = await startServer(testDirectory(), { NODE_OPTIONS: THROW_HOOK }).catch(
       (error) => error,
     );
     expect(String(failure)).toMatch(
@@ -87,12 +80,12 @@ describe("starting", () => {
   });
 
   test("a second start says nothing of passwords and serves the same data", async () => {
-    const dir = temporaryDir();
+    const dir = testDirectory();
     const first = await start({}, dir);
     await manage(first.url, "POST", "/api/token/", { name: "kept" });
     await first.kill();
-    const second = await startServer(dir.path);
-    cleanups.push(() => second.kill("SIGKILL"));
+    const second = await startServer(dir);
+    onTestFinished(() => second.kill("SIGKILL"));
     expect(second.output()).not.toContain("First login");
     expect(await manage(second.url, "GET", "/api/token/")).toMatchObject([
       { name: "kept" },
@@ -101,27 +94,25 @@ describe("starting", () => {
   });
 
   test("a lost master key ends the start with a sentence, without a stack", async () => {
-    const dir = temporaryDir();
+    const dir = testDirectory();
     const first = await start({}, dir);
     await first.kill();
-    rmSync(join(dir.path, "master.key"));
-    await expect(startServer(dir.path)).rejects.toThrow(
+    rmSync(join(dir, "master.key"));
+    await expect(startServer(dir)).rejects.toThrow(
       /server exited with 1:\s+tollgate: this database was made with a master key, but .*master\.key is missing.*\s*$/,
     );
   });
 
   test("a port in use, a second instance and a wrong variable are told in a sentence", async () => {
     const server = await start();
-    const other = temporaryDir();
-    cleanups.push(other.remove);
     const port = new URL(server.url).port;
-    await expect(startServer(other.path, { PORT: port })).rejects.toThrow(
+    await expect(startServer(testDirectory(), { PORT: port })).rejects.toThrow(
       /tollgate: the port is already in use/,
     );
     await expect(startServer(server.dataDir)).rejects.toThrow(
       /another instance is running on this data directory/,
     );
-    await expect(startServer(other.path, { SQL_DSN: "root:pw@tcp(db)/x" })).rejects.toThrow(
+    await expect(startServer(testDirectory(), { SQL_DSN: "root:pw@tcp(db)/x" })).rejects.toThrow(
       /MySQL is not supported/,
     );
   });
@@ -193,7 +184,7 @@ describe("draining", () => {
 
 test("several workers share a port, replace each other and end together", async () => {
   const database = await createPostgresDatabase();
-  cleanups.push(database.drop);
+  onTestFinished(database.drop);
   const server = await start({ WORKERS: "2", DATABASE_URL: database.url });
   const nodes = new Set<string>();
   const look = async () => {

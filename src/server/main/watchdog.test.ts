@@ -1,21 +1,15 @@
 // A process on SQLite whose event loop stands still ends, and one that was merely stopped goes on (reliability D03).
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, expect, test } from "vitest";
-import { startServer, temporaryDir } from "#test/process.ts";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
+import { expect, onTestFinished, test } from "vitest";
+import { testDirectory } from "#test/directory.ts";
+import { startServer } from "#test/process.ts";
 
 /** Makes the process stand still at a signal. */
 const HANG_HOOK = `--import=data:text/javascript,${encodeURIComponent('process.on("SIGUSR2", () => { for (;;); })')}`;
 
 async function start() {
-  const dir = temporaryDir();
-  cleanups.push(dir.remove);
-  const server = await startServer(dir.path, { NODE_OPTIONS: HANG_HOOK });
-  cleanups.push(() => server.kill("SIGKILL"));
+  const server = await startServer(testDirectory(), { NODE_OPTIONS: HANG_HOOK });
+  onTestFinished(() => server.kill("SIGKILL"));
   // It has said that it lives.
   await sleep(2_500);
   return server;

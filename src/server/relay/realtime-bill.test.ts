@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/fake-realtime.ts";
-import { openClient } from "#test/realtime-client.ts";
+import { beginTalk } from "#test/realtime-client.ts";
 import { createRelayWorld } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
@@ -20,8 +20,7 @@ beforeEach(() => world.addChannel({ type: 1, baseUrl: provider.url, models: mode
 afterEach(() => vi.restoreAllMocks());
 
 function open() {
-  const url = `${world.url.replace("http", "ws")}/v1/realtime?model=${model}`;
-  return openClient(url, [], { authorization: `Bearer sk-${world.token.key}` });
+  return beginTalk(world.url, world.token.key, model);
 }
 
 /** So many seconds of sound: 20 tokens each, at 32 quota. */

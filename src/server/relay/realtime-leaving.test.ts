@@ -1,7 +1,7 @@
 // Conversations that end before both sides could talk: nothing is charged, and no channel is blamed for it.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createFakeRealtime, type FakeRealtime } from "#test/fake-realtime.ts";
-import { openClient } from "#test/realtime-client.ts";
+import { beginTalk, type RealtimeClient } from "#test/realtime-client.ts";
 import { createRelayWorld } from "#test/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => provider.close());
 
 /** A conversation whose server says no word, ended by `end`; tells what the operator hears of it, and what it cost. */
-async function silentTalk(base: string, end: (client: ReturnType<typeof openClient>) => unknown) {
+async function silentTalk(base: string, end: (client: RealtimeClient) => unknown) {
   provider.talks.length = 0;
   provider.script(() => undefined);
   await world.addChannel({ type: 1, baseUrl: provider.url, models: model });
@@ -28,8 +28,7 @@ async function silentTalk(base: string, end: (client: ReturnType<typeof openClie
     events.onChannelFailed(({ channelId }) => failed.push(channelId)),
   ];
   const cost = await world.costOf(async () => {
-    const url = `${base.replace("http", "ws")}/v1/realtime?model=${model}`;
-    const client = openClient(url, [], { authorization: `Bearer sk-${world.token.key}` });
+    const client = beginTalk(base, world.token.key, model);
     await expect.poll(() => provider.talks.length).toBe(1);
     await end(client);
     await client.closed;

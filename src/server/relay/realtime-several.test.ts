@@ -1,7 +1,7 @@
 // Responses of one conversation that are made at once: each is set aside by itself and booked under what was set aside for it.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/fake-realtime.ts";
-import { openClient, type RealtimeClient } from "#test/realtime-client.ts";
+import { beginTalk, type RealtimeClient } from "#test/realtime-client.ts";
 import { createRelayWorld } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
@@ -25,8 +25,7 @@ beforeEach(async () => {
 });
 
 async function open(): Promise<{ client: RealtimeClient; talk: Talk }> {
-  const url = `${world.url.replace("http", "ws")}/v1/realtime?model=${model}`;
-  const client = openClient(url, [], { authorization: `Bearer sk-${world.token.key}` });
+  const client = beginTalk(world.url, world.token.key, model);
   await client.until("session.created");
   const [talk] = provider.talks;
   if (talk === undefined) throw new Error("nobody called");
