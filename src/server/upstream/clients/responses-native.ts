@@ -12,7 +12,7 @@ const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.inco
 export const responsesNative: NativeFormat = {
   // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
   keys: { text: ["delta"], finish: ["status"], usage: ["usage"], error: ["error"] },
-  wholeKeys: { text: ["text", "arguments"], finish: [], usage: ["usage"], error: ["error"] },
+  wholeKeys: { text: ["text", "arguments", "input"], finish: [], usage: ["usage"], error: ["error"] },
   shortBytes: 0,
   holdsFinish: false,
 
