@@ -1,4 +1,4 @@
-// The bank's counter: reserve, extend, checkpoint, settle, release, adjust, redeem, recover. What it answered outlives the process, and
+// The bank's counter: reserve, extend, checkpoint, settle, release, abandon, adjust, redeem, recover. What it answered outlives the process, and
 // all but reserve and extend a power cut too (docs/decisions/018); each may be repeated: request ids and operation ids are natural keys.
 // The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
@@ -46,6 +46,11 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Booking>;
   /** Returns everything that was set aside. Does nothing after settle. */
   release(requestId: string): Promise<void>;
+  /**
+   * Closes a call of this process that cannot be settled, by recovery's rule: what was last noted is charged, the rest goes back (reliability
+   * M12). Does nothing after settle.
+   */
+  abandon(requestId: string): Promise<void>;
   /** Changes a balance by hand, with who and why in the ledger. */
   adjust(adjustment: Adjustment): Promise<Adjusted>;
   /** Turns a code into quota, gifts and commission, all of it or nothing, once per code (reliability M06, M07). */
@@ -80,6 +85,8 @@ interface Held {
   readonly userId: number;
   readonly tokenId: number;
   amount: bigint;
+  /** Of what was noted last; 0 = nothing was. */
+  channelId: number;
   seen: Seen | undefined;
   isNoting: boolean;
 }
@@ -122,7 +129,7 @@ class Counter implements Ledger {
     const isAlone = this.#held.size === 0;
     const outcome = expectKind("reserve", await this.#groups.submit(operation, { isAlone }));
     if (outcome.verdict === "reserved") {
-      this.#held.set(requestId, { userId, tokenId, amount, seen: undefined, isNoting: false });
+      this.#held.set(requestId, { userId, tokenId, amount, channelId: 0, seen: undefined, isNoting: false });
     }
     return outcome.verdict;
   }
@@ -145,6 +152,7 @@ class Counter implements Ledger {
     const held = this.#held.get(requestId);
     if (!held) return;
     held.seen = seen;
+    held.channelId = seen.channelId;
     // One note at a time: what comes meanwhile is in the next one.
     if (!held.isNoting) void this.#note(requestId, held);
   }
@@ -179,6 +187,22 @@ class Counter implements Ledger {
       "release",
       await this.#groups.submit({ kind: "release", requestId, userId, tokenId }, { isOwed: true }),
     );
+    this.#held.delete(requestId);
+  }
+
+  async abandon(requestId: string): Promise<void> {
+    const held = this.#held.get(requestId);
+    if (!held) return;
+    const { userId, tokenId, channelId } = held;
+    const operation = {
+      kind: "recover",
+      requestId,
+      userId,
+      tokenId,
+      channelId,
+      deadNode: this.#deps.node,
+    } as const;
+    expectKind("recover", await this.#groups.submit(operation, { isOwed: true }));
     this.#held.delete(requestId);
   }
 

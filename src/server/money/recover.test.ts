@@ -50,6 +50,20 @@ describe.each(engines)("recovery on %s", (engine) => {
     await dead.close();
   });
 
+  test("a call that its own living process cannot settle is closed by the same rule, once", async () => {
+    const account = await seedAccount(bank.db, bank.ledger, { quota: 1000n, remain: 1000n });
+    const channelId = await seedChannel(bank.db);
+    const [seen, unseen, settled] = [order(account, 300n), order(account, 200n), order(account, 100n)];
+    for (const each of [seen, unseen, settled]) await bank.ledger.reserve(each);
+    bank.ledger.checkpoint(seen.requestId, { charge: 55n, promptTokens: 9, completionTokens: 5, channelId });
+    await bank.ledger.settle(bill(settled, 10n));
+    for (const each of [seen, seen, unseen, settled]) await bank.ledger.abandon(each.requestId);
+    expect(await bank.openReservations(account)).toEqual([]);
+    expect(await bank.balances(account)).toEqual({ quota: 935, used: 65, remain: 935, status: 1 });
+    // What was known only later finds the books closed.
+    expect(await bank.ledger.settle(bill(seen, 250n))).toEqual({ charged: 55n, shortfall: 0n });
+  });
+
   test("recovers thousands of open reservations within seconds", async () => {
     const account = await seedAccount(bank.db, bank.ledger, { quota: 10n ** 9n });
     const dead = bank.boot().ledger;

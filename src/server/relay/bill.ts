@@ -164,12 +164,15 @@ export class Account {
   }
 
   /**
-   * Follows a settlement that failed: whoever is refused a whole answer pays nothing; of a stream something has been delivered, and
-   * recovery charges that. Never throws.
+   * Follows a settlement that failed: whoever is refused a whole answer pays nothing; of a stream something has been delivered, and that is
+   * charged as recovery would. Where the bank takes nothing more, recovery itself does. Never throws.
    */
   async giveBack(reply: WholeReply | StreamReply | undefined): Promise<void> {
-    if (reply?.kind === "stream") return;
-    await this.tools.ledger.release(this.billed.requestId).catch(() => undefined);
+    const { ledger } = this.tools;
+    const { requestId } = this.billed;
+    this.#cover?.close();
+    const closed = reply?.kind === "stream" ? ledger.abandon(requestId) : ledger.release(requestId);
+    await closed.catch(() => undefined);
   }
 
   #book(

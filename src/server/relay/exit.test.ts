@@ -1,17 +1,19 @@
-// A call that cannot be booked leaves nothing set aside for ever: whoever is refused his answer gets his quota back.
+// A call that cannot be booked leaves nothing set aside for ever: whoever is refused his answer gets his quota back, and of a stream what
+// was noted last is charged.
 import { expect, it } from "vitest";
-import type { WholeReply } from "#server/upstream/call.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
 import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
 import { Account, priceOf } from "./bill.ts";
 import { readIncoming } from "./incoming.ts";
 
 const world = createRelayWorld();
 
-it("also when what it comes to cannot be told", async () => {
+/** An account whose tokens nobody can count. */
+async function uncountable(requestId: string) {
   const { ledger, prices, options, clock, events, candidates } = world.ctx;
   const tokens = { count: () => Promise.reject(new Error("no count")), close: () => Promise.resolve() };
   const tools = { ledger, prices, options, clock, events, tokens };
-  await world.addChannel();
+  const channelId = await world.addChannel();
   const base = { tokenName: "t", group: "default", isAdmin: false, models: undefined, pin: undefined };
   const caller = { ...base, userId: world.userId, tokenId: world.token.id };
   const outside = { endpoint: "chat", isStream: false, wantsEvents: false, apiVersion: "" } as const;
@@ -19,24 +21,50 @@ it("also when what it comes to cannot be told", async () => {
     { ...outside, pathModel: undefined, passHeaders: [], session: "" },
     Buffer.from(JSON.stringify(QUESTION)),
   );
-  const price = priceOf(tools, incoming, caller, candidates.find("default", QUESTION.model));
-  const trace = { firstByteMs: 0, isSent: false };
-  const billed = { requestId: "unbookable", startedMs: clock.now(), caller, incoming, trace };
+  const found = candidates.find("default", QUESTION.model);
+  const trace = { firstByteMs: 0, isSent: true };
+  // Long enough ago for a note.
+  const startedMs = clock.now() - 1_000;
+  const billed = { requestId, startedMs, caller, incoming, trace };
+  const account = new Account(tools, billed, priceOf(tools, incoming, caller, found));
+  for (const channel of found) if (channel.id === channelId) account.charge(channel);
+  return account;
+}
+
+const shared = { headers: {}, usage: undefined, quirks: undefined, secrets: [], dropped: [] };
+
+it("also when what it comes to cannot be told", async () => {
+  const account = await uncountable("unbookable");
+  const reply: WholeReply = { ...shared, kind: "whole", body: Buffer.from("{}"), text: () => "words" };
   const { charged, open } = await world.costOf(async () => {
-    const account = new Account(tools, billed, price);
     expect(await account.open()).toBe("reserved");
-    const reply: WholeReply = {
-      kind: "whole",
-      headers: {},
-      body: Buffer.from("{}"),
-      usage: undefined,
-      quirks: undefined,
-      secrets: [],
-      dropped: [],
-      text: () => "words",
-    };
     await expect(account.settle(reply, false, [])).rejects.toThrow("no count");
     await account.giveBack(reply);
   });
   expect({ charged, open }).toEqual({ charged: 0, open: 0 });
+});
+
+it("and a stream is charged for what had come at the last note, at once", async () => {
+  const account = await uncountable("unbookable-stream");
+  const nothing = () => undefined;
+  const reply: StreamReply = {
+    ...shared,
+    kind: "stream",
+    tap: { textBytes: 60, textChars: 60, textPieces: 10 },
+    isFinished: true,
+    text: () => "words",
+    tail: () => new Uint8Array(),
+    listen: nothing,
+    pause: nothing,
+    resume: nothing,
+    abort: nothing,
+  };
+  const { charged, open, entries } = await world.costOf(async () => {
+    expect(await account.open()).toBe("reserved");
+    expect(account.watch(reply)).toBeUndefined();
+    await expect(account.settle(reply, false, [])).rejects.toThrow("no count");
+    await account.giveBack(reply);
+  });
+  // At least three tokens in and ten out, at 15 and 30 each.
+  expect({ charged, open, entries }).toEqual({ charged: 3 * 15 + 10 * 30, open: 0, entries: 1 });
 });

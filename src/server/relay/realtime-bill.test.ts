@@ -141,14 +141,17 @@ it("a bank that cannot say whether there is more ends the conversation, and it i
   expect(left).toBe(0);
 });
 
-it("a conversation ends when a response cannot be booked", async () => {
+it("a conversation ends when a response cannot be booked, and nothing stays set aside", async () => {
   vi.spyOn(world.ctx.ledger, "settle").mockRejectedValueOnce(new Error("disk full"));
   provider.script((talk) => {
     talk.say({ type: "session.created", session: {} });
     talk.say({ type: "response.done", response: { id: "r", usage: usage(1) } });
   });
-  const client = open();
-  expect((await client.closed)[1]).toBe("booking_failed");
+  const { open: left } = await world.costOf(async () => {
+    const client = open();
+    expect((await client.closed)[1]).toBe("booking_failed");
+  });
+  expect(left).toBe(0);
 });
 
 it("nothing begins for which nothing can be set aside", async () => {

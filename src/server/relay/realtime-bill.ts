@@ -275,7 +275,7 @@ export class RealtimeBill {
     const { ledger, options, clock, events } = this.#tools;
     const firstMs = making?.firstMs ?? 0;
     const channelId = this.#channelId;
-    const { charged, shortfall } = await ledger.settle({
+    const settlement = {
       requestId,
       userId,
       tokenId,
@@ -293,6 +293,10 @@ export class RealtimeBill {
             trail: this.trail,
           }
         : null,
+    };
+    const { charged, shortfall } = await ledger.settle(settlement).catch(async (error: unknown) => {
+      await ledger.abandon(requestId).catch(() => undefined);
+      throw error;
     });
     this.total.promptTokens += usage.promptTokens;
     this.total.completionTokens += usage.completionTokens;

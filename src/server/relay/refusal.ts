@@ -32,11 +32,13 @@ export const refusals = {
     localFault(400, "model_not_in_channel", `指定的渠道未配置模型 ${model}`),
   noChannel: (group: string, model: string) =>
     localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
+  /** Nothing that passes by itself (contract 10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence meanwhile. */
   priceMissing: (model: string) =>
     localFault(
-      503,
+      400,
       "model_price_missing",
       `模型 ${model} 尚未设置价格，请联系管理员在运营设置中添加模型倍率`,
+      { type: "invalid_request_error", param: "model" },
     ),
   userQuota: () => localFault(403, "insufficient_user_quota", "用户额度不足"),
   tokenQuota: () => localFault(403, "pre_consume_token_quota_failed", "令牌额度不足"),

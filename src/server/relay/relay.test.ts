@@ -204,6 +204,7 @@ describe("a plain call", () => {
       checkpoint: (id, seen) => ledger.checkpoint(id, seen),
       settle: (settlement) => sleep(80).then(() => ledger.settle(settlement)),
       release: (id) => ledger.release(id),
+      abandon: (id) => ledger.abandon(id),
       adjust: (adjustment) => ledger.adjust(adjustment),
       redeem: (order) => ledger.redeem(order),
       changeCommission: (change) => ledger.changeCommission(change),

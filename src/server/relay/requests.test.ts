@@ -81,10 +81,10 @@ describe("what may be asked", () => {
     expect((await world.ask(QUESTION, { key: theirs.key })).status).toBe(503);
   });
 
-  it("names a model that has no price", async () => {
+  it("names a model that has no price, with a status upon which nobody calls again", async () => {
     await world.addChannel({ models: "no-such-model-anywhere" });
     const error = await errorOf(await world.ask({ ...QUESTION, model: "no-such-model-anywhere" }));
-    expect(error).toMatchObject({ status: 503, code: "model_price_missing" });
+    expect(error).toMatchObject({ status: 400, code: "model_price_missing", param: "model" });
     expect(error.message).toContain("no-such-model-anywhere");
     expect(world.upstream.journal.length).toBe(0);
   });

@@ -184,6 +184,29 @@ describe("Codex", () => {
     });
   });
 
+  it("before OpenAI's wire after another one: thoughts that only we could read stay behind", async () => {
+    await world.addChannel({ type: 1, models: model });
+    const summary = [{ type: "summary_text", text: "Hm" }];
+    const said = { id: "msg_1", type: "message", role: "assistant", content: [] };
+    const sealed = { type: "reasoning", id: "rs_1", summary, encrypted_content: "gAAAAABpX2Zl" };
+    const clear = {
+      type: "reasoning",
+      id: "rs_2",
+      summary: [],
+      content: [{ type: "reasoning_text", text: "Hm" }],
+    };
+    const ours = { type: "reasoning", id: "rs_3", summary, encrypted_content: "tollgate:S" };
+    const unproven = { type: "reasoning", summary, encrypted_content: null };
+    const user = { role: "user", content: "Hi" };
+    const ask = (input: readonly object[]) => world.ask({ model, input }, { path: "/v1/responses" });
+    world.upstream.script(json({ object: "response", output: [] }));
+    await ask([user, sealed, clear, ours, said, unproven, user]);
+    expect(world.upstream.journal[0]?.json.input).toEqual([user, sealed, clear, said, user]);
+    await ask([user, sealed, said, user]);
+    const passed = { model, input: [user, sealed, said, user], store: false };
+    expect(world.upstream.journal[1]?.text).toBe(JSON.stringify(passed));
+  });
+
   it("before a wire of chat alone: its patches come back as it knows them", async () => {
     await world.addChannel({ type: 31, models: model });
     const call = (fields: object) => chunk({ tool_calls: [{ index: 0, ...fields }] });

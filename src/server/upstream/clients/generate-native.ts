@@ -22,6 +22,8 @@ export const generateNative: NativeFormat = {
     return { usage: asObject(event["usageMetadata"]), isFinish, error: errorOf(event) };
   },
 
+  calls: (body) => asList(body["candidates"]).flatMap(partsOf).map(callIn).join(""),
+
   isReply: (body) =>
     Array.isArray(body["candidates"]) ||
     asObject(body["promptFeedback"]) !== undefined ||
@@ -35,6 +37,15 @@ export const generateCount: NativeFormat = {
   ...generateNative,
   isReply: (body) => asNumber(body["totalTokens"]) !== undefined,
 };
+
+function partsOf(candidate: unknown): readonly unknown[] {
+  return asList(asObject(asObject(candidate)?.["content"])?.["parts"]);
+}
+
+function callIn(part: unknown): string {
+  const call = asObject(asObject(part)?.["functionCall"]);
+  return call === undefined ? "" : JSON.stringify(call["args"] ?? {});
+}
 
 function errorOf(event: JsonRecord): NativeNews["error"] {
   const error = asObject(event["error"]);

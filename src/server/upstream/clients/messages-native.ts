@@ -1,7 +1,7 @@
 // Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (providers 17.1).
 import { errorIn } from "#server/upstream/dialects/anthropic-reply.ts";
 import { isZero, openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 
 export const messagesNative: NativeFormat = {
@@ -15,6 +15,7 @@ export const messagesNative: NativeFormat = {
   shortBytes: 48,
   holdsFinish: false,
   news,
+  calls: (body) => asList(body["content"]).map(callIn).join(""),
   isReply: (body) => body["type"] === "message" || Array.isArray(body["content"]),
   usage: (raw) => openAiUsage(raw) ?? {},
 };
@@ -24,6 +25,11 @@ export const messagesCount: NativeFormat = {
   ...messagesNative,
   isReply: (body) => typeof body["input_tokens"] === "number",
 };
+
+function callIn(block: unknown): string {
+  const input = asObject(block)?.["input"];
+  return input === undefined ? "" : JSON.stringify(input);
+}
 
 function news(event: JsonRecord): NativeNews {
   switch (event["type"]) {

@@ -1,15 +1,18 @@
 // OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (providers 17.3.4).
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import type { ClientBody } from "#server/upstream/body.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { usageFromResponses } from "#server/upstream/hub-responses.ts";
+import { findMember, readMember } from "#server/upstream/json.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 import { textIn } from "./read.ts";
+import { PROOF_PREFIX } from "./responses-input.ts";
 
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
 export const responsesNative: NativeFormat = {
   // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
   keys: { text: ["delta"], finish: ["status"], usage: ["usage"], error: ["error"] },
-  wholeKeys: { text: ["text", "arguments"], finish: [], usage: ["usage"], error: ["error"] },
+  wholeKeys: { text: ["text", "arguments", "input"], finish: [], usage: ["usage"], error: ["error"] },
   shortBytes: 0,
   holdsFinish: false,
 
@@ -35,4 +38,28 @@ function errorOf(error: JsonRecord): NonNullable<NativeNews["error"]> {
   const message = textIn(error, "message") ?? "";
   const isLimit = code?.includes("rate_limit") === true;
   return { status: isLimit ? 429 : 502, message, code, type: "upstream_error" };
+}
+
+const REASONING = Buffer.from('"reasoning"');
+
+/**
+ * The input without thoughts that its upstream could not read, as JSON; undefined = there are none. Those that another channel has written
+ * carry a proof of ours or none: OpenAI refuses the one, and looks for the other among what it has stored, which is nothing (providers
+ * 17.3.5).
+ */
+export function readableInput({ bytes, object }: ClientBody): string | undefined {
+  const member = findMember(object, "input");
+  if (member === undefined || !bytes.subarray(member.valueStart, member.valueEnd).includes(REASONING))
+    return undefined;
+  const input = readMember(bytes, object, "input");
+  if (!Array.isArray(input)) return undefined;
+  const readable = input.filter((item: unknown) => !isUnreadable(asObject(item)));
+  return readable.length < input.length ? JSON.stringify(readable) : undefined;
+}
+
+/** A thought in clear words needs no proof: models that anybody may run put theirs into the content. */
+function isUnreadable(item: JsonRecord | undefined): boolean {
+  if (item?.["type"] !== "reasoning") return false;
+  const proof = textIn(item, "encrypted_content") ?? "";
+  return proof === "" ? asList(item["content"]).length === 0 : proof.startsWith(PROOF_PREFIX);
 }

@@ -59,6 +59,48 @@ describe("Responses", () => {
   });
 });
 
+const call = { city: "Paris" };
+
+it.each<[string, NativeFormat, object, string]>([
+  [
+    "Anthropic",
+    messagesNative,
+    {
+      type: "message",
+      content: [
+        { type: "text", text: "Hm" },
+        { type: "tool_use", id: "t", name: "w", input: call },
+      ],
+    },
+    'Hm{"city":"Paris"}',
+  ],
+  [
+    "Gemini",
+    generateNative,
+    { candidates: [{ content: { parts: [{ text: "Hm" }, { functionCall: { name: "w", args: call } }] } }] },
+    'Hm{"city":"Paris"}',
+  ],
+  [
+    "Responses",
+    responsesNative,
+    {
+      object: "response",
+      output: [
+        { type: "function_call", name: "w", arguments: JSON.stringify(call) },
+        { type: "custom_tool_call", name: "p", input: "patch" },
+      ],
+    },
+    '{"city":"Paris"}patch',
+  ],
+])(
+  "%s: what tools are called with in a whole reply is heard, for where no usage is told",
+  (_, format, reply, text) => {
+    const { course } = meterAfter(format, []);
+    const whole = course.whole(Buffer.from(JSON.stringify(reply)));
+    expect(whole.kind === "body" && whole.text()).toBe(text);
+  },
+);
+
 describe("Anthropic", () => {
   it("lets no zeros take back what was told, be they in an object or not", () => {
     const usage = {

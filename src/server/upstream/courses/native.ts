@@ -48,7 +48,7 @@ export class NativeCourse extends EventCourse<NativeOptions> implements Course {
       text() {
         const tap = new ReplyTap(tableOf(format.wholeKeys ?? format.keys));
         tap.scan(body, 0, body.length);
-        return tap.text();
+        return tap.text() + (format.calls?.(reply) ?? "");
       },
     };
   }

@@ -16,6 +16,8 @@ export interface ModelTraits {
   readonly maxOutput: number;
   /** What stands when the client names no limit; the wire demands one. Unit: tokens. */
   readonly defaultOutput: number;
+  /** The same for an answer that is streamed. Unit: tokens. */
+  readonly defaultStream: number;
 }
 
 /** The model without a suffix that means an effort, and the word for it. */
@@ -28,6 +30,8 @@ const WORDS = ["low", "medium", "high"] as const;
 const ALL_WORDS = [...WORDS, "xhigh", "max"] as const;
 /** Source: providers 6.1, "model's max output (table 26) capped to 8192". */
 const DEFAULT_OUTPUT_LIMIT = 8192;
+/** What Claude Code asks for (providers 17.1.1): room for an agent's longest edits. Why not more, and not for all: decision 031. */
+const DEFAULT_STREAM_LIMIT = 32_000;
 
 const FOREIGN: ModelTraits = {
   thinking: "budget",
@@ -36,6 +40,7 @@ const FOREIGN: ModelTraits = {
   hasSchemas: false,
   maxOutput: Number.MAX_SAFE_INTEGER,
   defaultOutput: DEFAULT_OUTPUT_LIMIT,
+  defaultStream: DEFAULT_OUTPUT_LIMIT,
 };
 
 /** Bedrock's, Vertex's and OpenRouter's spellings count too. Source of the generations: providers 6.1, 6.4, 26.2. */
@@ -43,6 +48,8 @@ export function traitsOf(model: string): ModelTraits {
   const version = versionOf(model);
   if (version === undefined) return FOREIGN;
   const maxOutput = maxOutputOf(model, version);
+  // Older ones refuse a prompt that does not leave room for all of the limit (decision 031).
+  const streamLimit = version >= 405 ? DEFAULT_STREAM_LIMIT : DEFAULT_OUTPUT_LIMIT;
   return {
     thinking: thinkingOf(version),
     efforts: effortsOf(model, version),
@@ -50,6 +57,7 @@ export function traitsOf(model: string): ModelTraits {
     hasSchemas: version >= 405,
     maxOutput,
     defaultOutput: Math.min(maxOutput, DEFAULT_OUTPUT_LIMIT),
+    defaultStream: Math.min(maxOutput, streamLimit),
   };
 }
 

@@ -20,6 +20,20 @@ function budget(tokens: number) {
 }
 
 describe("settings", () => {
+  it.each([
+    ["claude-sonnet-4-6", true, 32_000],
+    ["anthropic.claude-opus-5", true, 32_000],
+    ["claude-sonnet-4-6", false, 8192],
+    ["claude-sonnet-4-20250514", true, 8192],
+    ["claude-3-opus-20240229", true, 4096],
+    ["glm-4.7", true, 8192],
+  ])(
+    "%s may write, when the client names no limit and streams is %s, %i tokens",
+    (model, isStream, limit) => {
+      expect(encode({ model, isStream }).body).toMatchObject({ max_tokens: limit });
+    },
+  );
+
   it.each<[model: string, reasoning: Partial<HubReasoning>, maxTokens: number | undefined, body: object]>([
     ["claude-3-5-haiku-20241022", { effort: "high" }, 500, { max_tokens: 500 }],
     ["claude-sonnet-4-20250514", { effort: "low" }, 8000, { max_tokens: 8000, thinking: budget(1280) }],

@@ -40,9 +40,12 @@ type Plan =
 export function settingsOf(request: HubRequest): Settings {
   const { model, suffix } = splitSuffix(request.model);
   const traits = traitsOf(model);
-  const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? traits.defaultOutput);
+  const open = request.isStream ? traits.defaultStream : traits.defaultOutput;
+  const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? open);
   const wanted = planOf(reasoning, traits, isForced(request));
-  const maxTokens = limitOf(request.maxTokens, traits, isThinking(wanted));
+  const room = isThinking(wanted) ? Math.max(THINKING_OUTPUT, open) : open;
+  // The client's limit within the model's. Thinking counts as output: a client that names none gets room for both.
+  const maxTokens = Math.min(Math.max(1, request.maxTokens ?? room), traits.maxOutput);
   const plan = lacksProof(request.messages) ? unproven(wanted) : fitted(wanted, maxTokens);
   const sampling = samplingOf(request, traits, isThinking(plan));
   return {
@@ -132,12 +135,6 @@ function effortFor(budgetTokens: number): Effort {
 function wordOf(effort: Effort | undefined, { efforts }: ModelTraits): string | undefined {
   if (effort === undefined || efforts.includes(effort)) return effort;
   return efforts.at(-1);
-}
-
-/** The client's limit within the model's. Thinking counts as output: a client that names none gets room for both. */
-function limitOf(wanted: number | undefined, traits: ModelTraits, thinks: boolean): number {
-  const open = thinks ? Math.max(THINKING_OUTPUT, traits.defaultOutput) : traits.defaultOutput;
-  return Math.min(Math.max(1, wanted ?? open), traits.maxOutput);
 }
 
 /**
