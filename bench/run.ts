@@ -1,10 +1,10 @@
-// `npm run bench [-- --quick] [--json] [--self] [--profile] [--case name]`: Tollgate beside a bare proxy, in one run, as ratios. A
+// `npm run bench`, what may follow it is in flags.ts: Tollgate beside a bare proxy, in one run, as ratios. A
 // benchmark, not a test: it ends with 0 whatever it finds, and with 1 only when it could not measure.
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { type Book, checkBooks } from "./books.ts";
 import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
 import { measureDisk } from "./disk.ts";
+import { readFlags } from "./flags.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
 import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
@@ -15,25 +15,10 @@ import { monotonicUs } from "./wire.ts";
 const SETTLE_MS = 1500;
 const STARTS = 3;
 
-const { values: flags } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    /** Floor against floor: shows what this machine's noise looks like. Every ratio should be near 1. */
-    self: { type: "boolean", default: false },
-    /** No comparison; names the functions that cost most. */
-    profile: { type: "boolean", default: false },
-    /** One case alone: json, json-idle, sse, sse-flood, sse-idle, or translate. */
-    case: { type: "string" },
-  },
-});
+const flags = readFlags(process.argv.slice(2));
 
 function chosenCases(): Case[] {
-  const all = casesFor(flags.quick);
-  const chosen = all.filter(({ name }) => flags.case === undefined || flags.case === name);
-  const names = [...all.map(({ name }) => name), "translate"];
-  if (chosen.length === 0) throw new Error(`--case is one of ${names.join(", ")}`);
-  return chosen;
+  return casesFor(flags.quick).filter(({ name }) => flags.case === undefined || flags.case === name);
 }
 
 /** Progress goes to stderr, so that stdout holds the result alone. */

@@ -2,7 +2,7 @@
 // which the database holds sealed and from which all hashes and seals are derived; so the master key can be exchanged
 // without touching a row (rotate-key.ts). A wrong one ends the start before anything is written (reliability K01, K02).
 import { existsSync } from "node:fs";
-import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "#server/config.ts";
 import { hideSecret } from "#server/log/texts.ts";
@@ -15,7 +15,7 @@ import {
   type Secrets,
 } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
-import { flushNames, tighten } from "#server/store/files.ts";
+import { flushNames, makeFolder, tighten } from "#server/store/files.ts";
 import { findOptions, insertOptionOnce, replaceOption } from "#server/store/options.ts";
 
 export interface MasterKey {
@@ -134,7 +134,7 @@ function wrongKey({ file, isNew }: MasterKey): string {
 
 /** Writes a key for this user's eyes only, durably, and whole or not at all. Throws: when the file exists. */
 export async function writeKeyFile(file: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   const partial = `${file}.${randomHex(8)}`;
   try {
     const handle = await open(partial, "wx", 0o600);

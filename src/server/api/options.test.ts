@@ -86,6 +86,7 @@ describe.each(databases)("options on $name", (database) => {
     ["GitHubOAuthEnabled", "true", "请先填写“GitHub Client ID”"],
     ["WeChatAuthEnabled", "true", "请先填写“WeChat Server 服务器地址”"],
     ["TurnstileCheckEnabled", "true", "请先填写“服务器地址”"],
+    ["EmailVerificationEnabled", "true", "请先填写“SMTP 服务器地址”"],
     ["PasswordLoginEnabled", "false", "至少要保留一种登录方式"],
   ])("%s = %s is refused: %s", async (key, value, message) => {
     const before = await read(key);
@@ -104,6 +105,31 @@ describe.each(databases)("options on $name", (database) => {
       expect((await put(key, "")).message).toBe("请先关闭“启用 Turnstile 用户校验”");
     await put("TurnstileCheckEnabled", "false");
     expect((await put("TurnstileSiteKey", "")).success).toBe(true);
+  });
+
+  test("codes by mail are asked for only once there is a server and a sender to send them", async () => {
+    await put("SMTPServer", "127.0.0.1");
+    const NO_SENDER = "请先填写“SMTP 发送者邮箱”或“SMTP 账户”";
+    expect((await put("EmailVerificationEnabled", "true")).message).toBe(NO_SENDER);
+    await put("SMTPAccount", "account@gate.example");
+    expect((await put("EmailVerificationEnabled", "true")).success).toBe(true);
+    const TURN_OFF = "请先关闭“通过密码注册时需要进行邮箱验证”";
+    expect((await put("SMTPServer", "")).message).toBe(TURN_OFF);
+    expect((await put("SMTPAccount", " ")).message).toBe(TURN_OFF);
+    // Either of the two is a sender.
+    await put("SMTPFrom", "noreply@gate.example");
+    expect((await put("SMTPAccount", "")).success).toBe(true);
+    expect((await put("SMTPFrom", "")).message).toBe(TURN_OFF);
+    await put("EmailVerificationEnabled", "false");
+    for (const key of ["SMTPFrom", "SMTPServer"]) expect((await put(key, "")).success).toBe(true);
+  });
+
+  test("a switch that came without what it needs stays on, and may be turned off", async () => {
+    await app.ctx.options.set("EmailVerificationEnabled", "true");
+    expect(await read("EmailVerificationEnabled")).toBe("true");
+    expect((await put("SMTPServer", "127.0.0.1")).success).toBe(true);
+    expect((await put("EmailVerificationEnabled", "false")).success).toBe(true);
+    await put("SMTPServer", "");
   });
 
   test("an administrator edits options, except those through which a super session could be won", async () => {

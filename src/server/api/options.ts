@@ -72,24 +72,36 @@ async function write(
   await audit(ctx, tx, call, { action: "option.update", target: key, detail });
 }
 
-/** What must be filled in before a switch may be turned on. */
-const NEEDS: Partial<Record<OptionKey, readonly OptionKey[]>> = {
-  GitHubOAuthEnabled: ["GitHubClientId", "GitHubClientSecret"],
-  WeChatAuthEnabled: ["WeChatServerAddress", "WeChatServerToken"],
-  TurnstileCheckEnabled: ["ServerAddress", "TurnstileSiteKey", "TurnstileSecretKey"],
-  EmailDomainRestrictionEnabled: ["EmailDomainWhitelist"],
+/** What must be filled in before a switch may be turned on; of options in one list, one. */
+const NEEDS: Partial<Record<OptionKey, readonly (readonly OptionKey[])[]>> = {
+  // What the mailer must know; without letters nobody could register.
+  EmailVerificationEnabled: [["SMTPServer"], ["SMTPFrom", "SMTPAccount"]],
+  GitHubOAuthEnabled: [["GitHubClientId"], ["GitHubClientSecret"]],
+  WeChatAuthEnabled: [["WeChatServerAddress"], ["WeChatServerToken"]],
+  TurnstileCheckEnabled: [["ServerAddress"], ["TurnstileSiteKey"], ["TurnstileSecretKey"]],
+  EmailDomainRestrictionEnabled: [["EmailDomainWhitelist"]],
 };
 
 /** Throws: a refusal when the change would leave a switch without what it needs. */
 function guard(options: Options, key: OptionKey, text: string): void {
+  const isFilled = (needed: OptionKey) => String(options.get(needed)) !== "";
   if (text === "true") {
-    const missing = (NEEDS[key] ?? []).find((needed) => String(options.get(needed)) === "");
-    if (missing) throw faults.refused(`请先填写“${optionTable[missing].label}”`);
+    const missing = (NEEDS[key] ?? []).find((choice) => !choice.some(isFilled));
+    if (missing) throw faults.refused(`请先填写${missing.map(labelOf).join("或")}`);
     return;
   }
-  const isBlank = text.trim() === "";
-  const switches = Object.entries(NEEDS).filter(([, needed]) => needed?.includes(key));
+  if (text.trim() !== "") return;
   // The keys of NEEDS are option keys.
-  const used = isBlank && switches.find(([name]) => options.get(name as OptionKey) === true);
-  if (used) throw faults.refused(`请先关闭“${optionTable[used[0] as OptionKey].label}”`);
+  const used = (Object.keys(NEEDS) as OptionKey[])
+    .filter((name) => options.get(name) === true)
+    .find((name) =>
+      NEEDS[name]?.some(
+        (choice) => choice.includes(key) && !choice.some((other) => other !== key && isFilled(other)),
+      ),
+    );
+  if (used) throw faults.refused(`请先关闭${labelOf(used)}`);
+}
+
+function labelOf(key: OptionKey): string {
+  return `“${optionTable[key].label}”`;
 }

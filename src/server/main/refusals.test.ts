@@ -49,6 +49,16 @@ test("a data directory below a file", async () => {
   await refuses(/^tollgate: .*ENOTDIR/, [], { DATA_DIR: join(file, "data"), MASTER_KEY: "k".repeat(32) });
 });
 
+// A folder that nobody can make something in, whoever he is.
+test.skipIf(process.platform !== "linux")("a data directory that cannot be made", async () => {
+  const { url, drop } = await createPostgresDatabase();
+  onTestFinished(drop);
+  const REFUSED = /^tollgate: ENOENT: .*\/proc\/none'$/;
+  const env = { DATA_DIR: "/proc/none/data" };
+  await refuses(REFUSED, [], { ...env, MASTER_KEY: "k".repeat(32) });
+  await refuses(REFUSED, [], { ...env, DATABASE_URL: url });
+});
+
 test("PostgreSQL that is not there, or does not let us in", async () => {
   const { url, drop } = await createPostgresDatabase();
   onTestFinished(drop);

@@ -1,11 +1,11 @@
 // A copy of a SQLite database that a server may be writing to at the same time: one moment of it, compact, checked before it
 // gets its name. Runs in a process of its own, not in the server.
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreError, sqliteFaultKind } from "./fault.ts";
-import { flush, flushNames, makePrivate } from "./files.ts";
+import { flush, flushNames, makeFolder, makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Tables } from "./tables.ts";
 
@@ -22,7 +22,7 @@ function refusal(message: string): StoreError {
 export function copySqlite(from: string, to: string, complete: (copy: DatabaseSync) => void): void {
   if (!existsSync(from)) throw refusal(`there is no database at ${from}`);
   if (existsSync(to)) throw refusal(`${to} exists already: a backup never overwrites a file`);
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(to));
   const partial = `${to}.partial`;
   rmSync(partial, { force: true });
   try {

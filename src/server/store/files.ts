@@ -1,9 +1,26 @@
 // Files of ours on the disk: for their owner alone, and there after a loss of power. Knows nothing of what is in them.
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** There the rights of a file are those of its directory, and modes say nothing. */
 const hasModes = process.platform !== "win32";
 const OTHERS = 0o077;
+
+/**
+ * Makes a folder for its owner alone, and what is missing above it. Not by Node's `recursive`, which never ends where nothing can be made
+ * (/proc). Throws: what the system says.
+ */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const above = dirname(folder);
+  if (above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Unless another process was faster.
+    if (!existsSync(folder)) throw error;
+  }
+}
 
 /** Makes an empty file for its owner alone, or takes others' rights to the one that is there away. */
 export function makePrivate(file: string): void {

@@ -1,6 +1,6 @@
 // SQLite behind Kysely. Every statement runs in a worker thread: SELECTs outside transactions in the reader, all else in
 // the one writer.
-import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import {
   type CompiledQuery,
@@ -16,7 +16,7 @@ import {
 } from "kysely";
 import { Chores } from "./chores.ts";
 import { StoreError } from "./fault.ts";
-import { makePrivate, tighten } from "./files.ts";
+import { makeFolder, makePrivate, tighten } from "./files.ts";
 import { Gate } from "./gate.ts";
 import type { SqlValue } from "./sqlite-messages.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
@@ -47,7 +47,7 @@ export async function openSqliteFiles(
   dataDir: string,
   onDeath: (error: StoreError) => void,
 ): Promise<SqliteFiles> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const file = join(dataDir, "tollgate.db");
   const existed = existsSync(file);
   makePrivate(file);

@@ -34,7 +34,10 @@ const system: readonly Section[] = [
       { key: "PasswordLoginEnabled", help: "关闭后只能通过第三方登录；至少要留一种超级管理员能用的方式。" },
       { key: "RegisterEnabled", help: "关闭后任何方式都不能注册新账户，已有账户不受影响。" },
       { key: "PasswordRegisterEnabled", help: "关闭后新账户只能通过 GitHub 或微信产生。" },
-      { key: "EmailVerificationEnabled", help: "注册时须填写邮件里的验证码，需要先配置 SMTP。" },
+      {
+        key: "EmailVerificationEnabled",
+        help: "注册时须填写邮件里的验证码，须先在下面配置 SMTP 的服务器与发件地址。",
+      },
     ],
   },
   {
