@@ -9,6 +9,7 @@ import {
   type HubTool,
   type HubToolChoice,
   hintsWithin,
+  lostThoughts,
   mediaUrl,
   shortName,
   ToolNames,
@@ -29,6 +30,8 @@ export interface ChatBody {
   readonly toolNames: ReadonlyMap<string, string>;
 }
 
+type Assistant = HubMessage & { role: "assistant" };
+
 /** Source: providers 18.3. */
 const TOOL_NAME_LIMIT = 64;
 /** OpenAI refuses longer ones; other vendors' are longer. Unit: characters. */
@@ -47,6 +50,7 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   // Names and details have their words here.
   const dropped: string[] = hintsWithin(request).filter((name) => name === "cache_control");
   dropped.push(...mediaInResults(request, isShown));
+  if (!options.keepsThoughts) dropped.push(...lostThoughts(request, () => false));
   const effort = request.reasoning && effortFor(request.model, request.reasoning);
   const takesEffort = effort !== undefined && !WITHOUT_REASONING.test(request.model);
   if (effort !== undefined && effort !== "none" && !takesEffort) dropped.push("reasoning_effort");
@@ -90,6 +94,7 @@ export function chatMessages(
   // What tools showed follows all results of the turn: nothing may stand between a call and its answer.
   let shown: JsonRecord[] = [];
   for (const message of messages) {
+    if (message.role === "assistant" && isSilent(message, options)) continue;
     if (message.role !== "tool" && shown.length > 0) {
       out.push({ role: "user", content: shown });
       shown = [];
@@ -104,6 +109,15 @@ export function chatMessages(
   }
   if (shown.length > 0) out.push({ role: "user", content: shown });
   return out;
+}
+
+/**
+ * A turn that was broken off before its first word, or of which only thoughts are left that stay here: many vendors refuse a message without
+ * content.
+ */
+function isSilent({ parts, toolCalls, thoughts }: Assistant, { keepsThoughts }: ChatBodyOptions): boolean {
+  const isThinking = keepsThoughts && thoughts.some(({ text }) => text !== "");
+  return toolCalls.length === 0 && !isThinking && textOf(parts) === "";
 }
 
 /** Media that a chat body can hold, of those that tools show. */

@@ -48,6 +48,29 @@ describe("a chat body", () => {
   });
 });
 
+describe("turns of which only thoughts are left", () => {
+  const thoughts = [{ text: "Hm", signature: undefined }];
+  const messages: HubMessage[] = [
+    { role: "user", parts: [{ kind: "text", text: "hi" }] },
+    { role: "assistant", parts: [{ kind: "text", text: "" }], thoughts, toolCalls: [] },
+    { role: "user", parts: [{ kind: "text", text: "still there?" }] },
+  ];
+  const write = (keepsThoughts: boolean) =>
+    chatBody({ model: "m", isStream: false, messages }, { keepsThoughts });
+
+  it("stay behind and are named, since many vendors refuse a message without content", () => {
+    const { body, dropped } = write(false);
+    expect(asList(body["messages"]).map((message) => asObject(message)?.["role"])).toEqual(["user", "user"]);
+    expect(dropped).toEqual(["messages[].reasoning_content"]);
+  });
+
+  it("go along where thoughts do", () => {
+    const { body, dropped } = write(true);
+    expect(asList(body["messages"])[1]).toMatchObject({ role: "assistant", reasoning_content: "Hm" });
+    expect(dropped).toEqual([]);
+  });
+});
+
 describe("calls that come without an id", () => {
   const take = (seed: string) => {
     const call = { index: 0, function: { name: "f", arguments: "{}" } };

@@ -1,5 +1,36 @@
 import { expect, it } from "vitest";
-import { effortFor, effortWord } from "./hub-request.ts";
+import { providerOf } from "#contract/providers.ts";
+import { dialects } from "./dialects/index.ts";
+import { effortFor, effortWord, type HubRequest } from "./hub-request.ts";
+
+// Nothing is left out in silence.
+it.each([
+  ["openai", true],
+  ["azure", true],
+  ["responses", true],
+  ["anthropic", true],
+  ["gemini", true],
+  ["converse", true],
+  ["cohere", true],
+  ["zhipu", true],
+  ["ali", true],
+  ["ollama", false],
+] as const)("thoughts of earlier turns that stay behind are named: before %s %s", (name, isLost) => {
+  const said = [{ kind: "text", text: "hi" }] as const;
+  const request: HubRequest = {
+    model: "m",
+    isStream: false,
+    messages: [
+      { role: "user", parts: said },
+      { role: "assistant", parts: said, thoughts: [{ text: "Hm", signature: undefined }], toolCalls: [] },
+      { role: "user", parts: said },
+    ],
+  };
+  const wire = providerOf(1) ?? expect.fail("no row for OpenAI");
+  const target = { baseUrl: "", other: "", model: "m", apiVersion: "", isStream: false };
+  const { dropped = [] } = dialects[name].encode(request, { wire, target });
+  expect(dropped.includes("messages[].reasoning_content")).toBe(isLost);
+});
 
 const never = { effort: undefined, budgetTokens: 0, isShown: undefined };
 

@@ -208,7 +208,9 @@ export type Ability =
   | "service_tier"
   | "user"
   | "prompt_cache_key"
-  | "parallel_tool_calls";
+  | "parallel_tool_calls"
+  /** Those of earlier turns, at least some. */
+  | "thoughts";
 
 /**
  * The hints of a request that a wire without these abilities has to leave out, by OpenAI's names; extras are among them. Throws:
@@ -235,7 +237,8 @@ export function hintsBeyond(request: HubRequest, can: ReadonlySet<Ability>): str
   const left = hints.flatMap(([name, ability, value]) =>
     value === undefined || can.has(ability) ? [] : [name],
   );
-  return [...left, ...Object.keys(extras).filter((name) => name !== "modalities")];
+  const thoughts = can.has("thoughts") ? [] : lostThoughts(request, () => false);
+  return [...left, ...thoughts, ...Object.keys(extras).filter((name) => name !== "modalities")];
 }
 
 /**
@@ -253,6 +256,17 @@ export function hintsWithin({ messages, tools = [] }: HubRequest): string[] {
     ...(isDetailed ? ["messages[].content[].image_url.detail"] : []),
     ...(isMarked ? ["cache_control"] : []),
   ];
+}
+
+/** Thoughts of earlier turns that a wire does not take, as a hint that was dropped, by chat's name. */
+export function lostThoughts(
+  { messages }: Pick<HubRequest, "messages">,
+  isKept: (thought: HubThought) => boolean,
+): string[] {
+  const isLost = messages.some(
+    (message) => message.role === "assistant" && message.thoughts.some((thought) => !isKept(thought)),
+  );
+  return isLost ? ["messages[].reasoning_content"] : [];
 }
 
 /** `{}` for what is no JSON object: arguments of calls that no model finished. */

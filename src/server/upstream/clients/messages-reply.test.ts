@@ -243,3 +243,16 @@ describe("native", () => {
     expect(asObject(usage({ input_tokens: -1 }))).toEqual({});
   });
 });
+
+const PIECE = { kind: "tool", index: 0, at: 0, arguments: "{" } as const;
+
+it.each([
+  ["that never end", (at: number): HubChunk => ({ ...PIECE, at, id: `c${at}`, name: "f" })],
+  ["of one call that is never named", (): HubChunk => PIECE],
+])("the time for very many pieces of calls %s does not grow with their square", (_, piece) => {
+  const renderer = messages.renderer(context);
+  const begun = performance.now();
+  for (let at = 0; at < 50_000; at += 1) renderer.take([piece(at)]);
+  // With their square it takes twenty seconds and more.
+  expect(performance.now() - begun).toBeLessThan(5_000);
+});

@@ -12,10 +12,15 @@ type Spoken = HubChunk & {
   readonly kind: "text" | "refusal" | "thought" | "signature" | "redacted" | "image" | "annotation";
 };
 
-/** What waits for its turn: the pieces of one call, or what is said between calls. */
-type Lane =
-  | { readonly at: number; readonly pieces: ToolPiece[] }
-  | { readonly at: undefined; readonly said: Spoken[] };
+/** The pieces of one call. */
+interface CallLane {
+  readonly at: number;
+  readonly pieces: ToolPiece[];
+  isNamed: boolean;
+}
+
+/** What waits for its turn: a call, or what is said between calls. */
+type Lane = CallLane | { readonly at: undefined; readonly said: Spoken[] };
 
 interface OpenCall {
   readonly at: number;
@@ -29,6 +34,8 @@ export class MessagesRenderer implements StreamRenderer {
   /** Index of the next block; the open one is one less. */
   #next = 0;
   #lanes: Lane[] = [];
+  /** The calls among them. Streams may have very many that never end. */
+  readonly #waiting = new Map<number, CallLane>();
   readonly #calls = new Set<number>();
   #text = "";
   #usage: JsonRecord | undefined;
@@ -112,12 +119,21 @@ export class MessagesRenderer implements StreamRenderer {
     const open = this.#open;
     if (typeof open === "object" && open.at === piece.at)
       return this.#argument(open, piece.arguments) + this.#drain();
-    const waiting = this.#lanes.find(({ at }) => at === piece.at);
-    if (waiting?.at !== undefined) waiting.pieces.push(piece);
     // What comes late for a call that is complete says nothing new.
-    else if (this.#calls.has(piece.at)) return "";
-    else this.#lanes.push({ at: piece.at, pieces: [piece] });
+    if (this.#calls.has(piece.at)) return "";
+    this.#wait(piece);
     return this.#drain();
+  }
+
+  #wait(piece: ToolPiece): void {
+    let lane = this.#waiting.get(piece.at);
+    if (lane === undefined) {
+      lane = { at: piece.at, pieces: [], isNamed: false };
+      this.#waiting.set(piece.at, lane);
+      this.#lanes.push(lane);
+    }
+    lane.pieces.push(piece);
+    lane.isNamed ||= piece.name !== undefined && piece.name !== "";
   }
 
   /** Closes a call whose arguments are complete; undefined = they are not. */
@@ -132,7 +148,7 @@ export class MessagesRenderer implements StreamRenderer {
     for (;;) {
       const lane = this.#lanes[0];
       // A call is opened when it is known by name.
-      if (lane === undefined || (lane.at !== undefined && !isNamed(lane.pieces))) return out;
+      if (lane === undefined || (lane.at !== undefined && !lane.isNamed)) return out;
       const before = this.#leaveCall();
       if (before === undefined) return out;
       this.#lanes.shift();
@@ -143,6 +159,7 @@ export class MessagesRenderer implements StreamRenderer {
   #lane(lane: Lane): string {
     if (lane.at === undefined) return lane.said.map((chunk) => this.#say(chunk)).join("");
     this.#calls.add(lane.at);
+    this.#waiting.delete(lane.at);
     const id = lane.pieces.find((piece) => piece.id)?.id ?? toolId(this.#context.seed, lane.at);
     const name = lane.pieces.find((piece) => piece.name)?.name ?? "";
     const before = this.#close() + this.#openBlock({ type: "tool_use", id, name, input: {} });
@@ -237,10 +254,6 @@ export class MessagesRenderer implements StreamRenderer {
 
 function event(type: string, members: JsonRecord): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
-}
-
-function isNamed(pieces: readonly ToolPiece[]): boolean {
-  return pieces.some(({ name }) => name !== undefined && name !== "");
 }
 
 const QUOTE = 0x22;

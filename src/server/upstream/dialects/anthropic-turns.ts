@@ -8,6 +8,7 @@ import {
   type HubMessage,
   type HubPart,
   type HubToolCall,
+  lostThoughts,
   systemText,
   textOf,
   Unmappable,
@@ -61,13 +62,13 @@ export function turnsOf(
         break;
       case "assistant":
         addAssistant(turnOf("assistant").blocks, message, (call) => toolUseOf(call, ids, nameOf));
-        if (message.thoughts.some(({ signature, redacted }) => (signature || redacted) === undefined))
-          dropped.add("messages[].reasoning_content");
         break;
       default:
         throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`);
     }
   }
+  for (const name of lostThoughts({ messages }, ({ signature, redacted }) => Boolean(signature || redacted)))
+    dropped.add(name);
   trimLast(turns.at(-1));
   for (const turn of turns) dropLastThoughts(turn);
   return { system: systemOf(messages, hint), messages: alternating(turns), dropped: [...dropped] };

@@ -19,7 +19,13 @@ import type { Dialect, Encoded, NativeEdits } from "./dialect.ts";
 const VERSION = "2023-06-01";
 /** Source: providers 17.1.2; longer ones get a name of their own for the call. */
 const TOOL_NAME_LIMIT = 128;
-const ABILITIES: ReadonlySet<Ability> = new Set(["top_k", "service_tier", "user", "parallel_tool_calls"]);
+const ABILITIES: ReadonlySet<Ability> = new Set([
+  "top_k",
+  "service_tier",
+  "user",
+  "parallel_tool_calls",
+  "thoughts",
+]);
 
 export const anthropic: Dialect = {
   native: "messages",

@@ -16,6 +16,8 @@ const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k"]);
 const OWN_MEMBERS = ["documents", "citation_options", "safety_mode", "strict_tools"];
 /** Source: providers 23.4. */
 const RANGES = { temperature: [0, 1], p: [0.01, 0.99], k: [0, 500] } as const;
+/** A message must be at least one token long; tools often have nothing to say. */
+const NOTHING_SAID = "...";
 /** Models that answer without thinking, and refuse to be told about it. */
 const WITHOUT_THINKING = /^command-(r|light|nightly|a-(03|vision|translate))/;
 
@@ -92,6 +94,7 @@ function toolOf(tool: unknown): JsonRecord {
 /** Nobody has a name; what was said along with calls is their plan. */
 function messageOf(message: unknown): JsonRecord {
   const { name: _, content, ...said } = asObject(message) ?? {};
+  if (said["role"] === "tool" && content === "") return { ...said, content: NOTHING_SAID };
   if (said["tool_calls"] === undefined) return { ...said, content };
   return { ...said, ...(content !== null && content !== "" && { tool_plan: content }) };
 }

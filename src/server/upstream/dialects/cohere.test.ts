@@ -46,6 +46,18 @@ describe("requests", () => {
     expect(() => encode(change)).toThrow(expect.objectContaining({ what }));
   });
 
+  it("say something for a tool that said nothing", () => {
+    const { body } = encode({
+      messages: [
+        { role: "user", parts: [{ kind: "text", text: "hi" }] },
+        { role: "assistant", parts: [], thoughts: [], toolCalls: [{ id: "c", name: "f", arguments: "{}" }] },
+        { role: "tool", callId: "c", name: "f", parts: [], isError: false },
+      ],
+      tools: [tool("f")],
+    });
+    expect(body["messages"]).toMatchObject([{ role: "user" }, { role: "assistant" }, { content: "..." }]);
+  });
+
   it.each<[HubRequest["toolChoice"], string | undefined, string[]]>([
     [undefined, undefined, ["f", "g"]],
     [{ kind: "none" }, "NONE", ["f", "g"]],

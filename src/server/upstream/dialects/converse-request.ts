@@ -3,12 +3,14 @@ import type { JsonRecord } from "#server/upstream/hub.ts";
 import { CallIds } from "#server/upstream/hub-call-ids.ts";
 import { functionOf } from "#server/upstream/hub-chat-body.ts";
 import {
+  type Ability,
   argumentsOf,
   type HubMessage,
   type HubRequest,
   type HubThought,
   type HubToolCall,
   hintsBeyond,
+  lostThoughts,
   shortName,
   systemText,
   ToolNames,
@@ -17,6 +19,7 @@ import {
 import { blockOf } from "./converse-media.ts";
 import type { Encoded } from "./dialect.ts";
 
+const ABILITIES: ReadonlySet<Ability> = new Set(["thoughts"]);
 const TOOL_NAME_LIMIT = 64;
 /** What it calls a call may hold no other signs. */
 const CALL_ID_LIMIT = 64;
@@ -45,7 +48,8 @@ export function encodeRequest(request: HubRequest): Encoded {
 function droppedOf(request: HubRequest): string[] {
   const searches = request.tools?.some(({ kind }) => kind === "web-search") === true;
   return [
-    ...hintsBeyond(request, new Set()),
+    ...hintsBeyond(request, ABILITIES),
+    ...lostThoughts(request, ({ signature }) => signature !== undefined),
     // Each family has a word of its own for it.
     ...(request.reasoning === undefined ? [] : ["reasoning_effort"]),
     ...(searches ? ["web_search_options"] : []),

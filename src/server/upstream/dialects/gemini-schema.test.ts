@@ -2,6 +2,25 @@ import { describe, expect, it } from "vitest";
 import { cleanParameters, cleanSchema } from "./gemini-schema.ts";
 
 describe("schema", () => {
+  it("names a type everywhere: Gemini refuses a request of which one schema has none", () => {
+    const properties = {
+      value: { description: "Anything." },
+      pairs: { additionalProperties: { type: "string" } },
+      row: { prefixItems: [{}] },
+      either: { anyOf: [{ description: "a" }, { type: "number" }] },
+    };
+    expect(cleanSchema({ properties })).toEqual({
+      type: "object",
+      properties: {
+        value: { type: "string", description: "Anything." },
+        pairs: { type: "object" },
+        row: { type: "array", items: { type: "string" } },
+        either: { anyOf: [{ type: "string", description: "a" }, { type: "number" }] },
+      },
+    });
+    expect(cleanSchema({ description: "An answer." })).toEqual({ type: "object", description: "An answer." });
+  });
+
   it("keeps what Gemini knows and says the rest in its words", () => {
     const schema = {
       $schema: "x",
@@ -59,6 +78,6 @@ describe("schema", () => {
     );
     const text = JSON.stringify(cleanSchema({ type: "object", properties }));
     expect(text.length).toBeLessThan(1_000_000);
-    expect(cleanSchema({ allOf: [{ $ref: "#" }] })).toEqual({});
+    expect(cleanSchema({ allOf: [{ $ref: "#" }] })).toEqual({ type: "object" });
   });
 });

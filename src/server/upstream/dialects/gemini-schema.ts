@@ -27,6 +27,9 @@ const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ["integer", ["int32", "int64"]],
 ]);
 
+/** Every schema must name its type; of those that allow anything a text says the most. */
+const ANYTHING = "string";
+
 /** A schema may contain itself this often, then it is an object without details. Source: providers 7.4. */
 const RECURSION_DEPTH = 5;
 /** No honest schema is deeper or larger; what lies beyond is an object without details. */
@@ -87,9 +90,9 @@ function clean(schema: unknown, place: Place): JsonRecord {
   if (isNullable) kept["nullable"] = true;
   const choices = choicesOf(given, types, below);
   if (choices !== undefined) return withChoices(kept, choices);
-  const type = types[0] ?? implied(given);
+  const type = types[0] ?? implied(given) ?? (place.depth === 0 ? "object" : ANYTHING);
   return {
-    ...(type !== undefined && { type }),
+    type,
     ...kept,
     ...formatOf(given, type),
     ...enumOf(given, type),
@@ -169,8 +172,9 @@ function typesOf(given: JsonRecord): { types: string[]; isNullable: boolean } {
 }
 
 function implied(given: JsonRecord): string | undefined {
-  if (given["properties"] !== undefined) return "object";
-  if (given["items"] !== undefined) return "array";
+  if (given["properties"] !== undefined || asObject(given["additionalProperties"]) !== undefined)
+    return "object";
+  if (given["items"] !== undefined || given["prefixItems"] !== undefined) return "array";
   return given["enum"] !== undefined || given["const"] !== undefined ? "string" : undefined;
 }
 
@@ -234,5 +238,5 @@ function propertiesOf(given: JsonRecord, place: Place): JsonRecord {
 function itemsOf(given: JsonRecord, place: Place): JsonRecord {
   const items = Array.isArray(given["items"]) ? given["items"][0] : given["items"];
   const named = items ?? asList(given["prefixItems"])[0];
-  return named === undefined ? { type: "string" } : clean(named, place);
+  return named === undefined ? { type: ANYTHING } : clean(named, place);
 }

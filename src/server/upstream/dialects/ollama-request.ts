@@ -16,7 +16,7 @@ import {
 } from "#server/upstream/hub-request.ts";
 import type { Encoded } from "./dialect.ts";
 
-const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k"]);
+const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k", "thoughts"]);
 const TOOL_NAME_LIMIT = 64;
 /** Ollama's own settings that a client may say beside OpenAI's: they go among the options. */
 const OPTION_EXTRAS = ["min_p", "repeat_penalty", "num_ctx"] as const;
