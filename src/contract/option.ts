@@ -12,14 +12,21 @@ const flag = z.codec(z.string(), z.boolean(), {
   encode: (value) => String(value),
 });
 
-function number(message: string, check: (value: number) => boolean) {
+function number(message: string, check: (value: number) => boolean, most = Number.MAX_VALUE) {
   return z.codec(
-    z.string().refine((text) => text.trim() !== "" && check(Number(text)), message),
+    z
+      .string()
+      .refine((text) => text.trim() !== "" && check(Number(text)), { error: message, abort: true })
+      .refine((text) => Number(text) <= most, `不能大于 ${most.toLocaleString("en-US")}`),
     z.number(),
     { decode: Number, encode: String },
   );
 }
-const whole = number("须为不小于 0 的整数", (value) => Number.isSafeInteger(value) && value >= 0);
+const whole = number(
+  "须为不小于 0 的整数",
+  (value) => Number.isInteger(value) && value >= 0,
+  Number.MAX_SAFE_INTEGER,
+);
 const amount = number("须为不小于 0 的数字", (value) => Number.isFinite(value) && value >= 0);
 const positive = number("须为大于 0 的数字", (value) => Number.isFinite(value) && value > 0);
 const port = number(
@@ -27,15 +34,15 @@ const port = number(
   (value) => Number.isInteger(value) && value >= 1 && value <= 65_535,
 );
 
-const text = z.string().trim().max(2_000);
+const text = z.string().trim().max(2_000, "最多 2,000 个字符");
 /** Markdown, HTML or an address; HTML is cut down to an allowlist, also what an import brought (reliability H01). */
-const html = z.string().max(200_000, "内容过长").overwrite(sanitizeHtml);
+const html = z.string().max(200_000, "内容过长，最多 200,000 个字符").overwrite(sanitizeHtml);
 
 /** http(s) address without trailing slashes; "" allowed. */
 const url = z
   .string()
   .trim()
-  .max(2_000)
+  .max(2_000, "最多 2,000 个字符")
   .refine((value) => value === "" || /^https?:\/\/[^\s@]+$/.test(value), "地址须以 http:// 或 https:// 开头")
   .overwrite((value) => value.replace(/\/+$/, ""));
 
@@ -43,7 +50,7 @@ const url = z
 const link = z
   .string()
   .trim()
-  .max(2_000)
+  .max(2_000, "最多 2,000 个字符")
   .refine(
     (value) => value === "" || /^(https?:\/\/|\/(?![/\\]))\S*$/.test(value),
     "链接须以 http(s):// 或 / 开头",
@@ -77,27 +84,34 @@ const domains = z.codec(
   },
 );
 
-function readRatios(value: string): Record<string, number> | undefined {
+function readTable(value: string): object | undefined {
   try {
     const table: unknown = JSON.parse(value);
-    if (typeof table !== "object" || table === null || Array.isArray(table)) return undefined;
-    for (const ratio of Object.values(table)) {
-      if (typeof ratio !== "number" || !Number.isFinite(ratio) || ratio < 0) return undefined;
-    }
-    // Every value was just found to be a number.
-    return table as Record<string, number>;
+    return typeof table === "object" && table !== null && !Array.isArray(table) ? table : undefined;
   } catch {
     return undefined;
   }
 }
 
+function isRatio(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
 /** JSON text of name → ratio, finite and ≥ 0; broken JSON is refused before it is stored (contract 6.3). */
 function ratios(label: string) {
-  return z.codec(
-    z.string().refine((value) => readRatios(value) !== undefined, `${label}不是合法的 JSON 字符串`),
-    z.record(z.string(), z.number()),
-    { decode: (value) => readRatios(value) ?? {}, encode: (table) => JSON.stringify(table, null, 2) },
-  );
+  const check: z.core.CheckFn<string> = ({ value, issues }) => {
+    const table = readTable(value);
+    const wrong = Object.entries(table ?? {}).find(([, ratio]) => !isRatio(ratio));
+    const message = wrong
+      ? `${label}里“${wrong[0]}”的值须为不小于 0 的数字`
+      : `${label}不是合法的 JSON 字符串`;
+    if (table === undefined || wrong) issues.push({ code: "custom", input: value, message });
+  };
+  return z.codec(z.string().check(check), z.record(z.string(), z.number()), {
+    // Just found to be a table of numbers.
+    decode: (value) => (readTable(value) ?? {}) as Record<string, number>,
+    encode: (table) => JSON.stringify(table, null, 2),
+  });
 }
 const groupRatios = ratios("分组倍率").refine((table) => "default" in table, "分组倍率必须包含 default 分组");
 

@@ -18,9 +18,17 @@ afterAll(() => world?.close());
 function sendsOf(page: Page): string[] {
   const sends: string[] = [];
   page.on("request", (request) => {
-    if (request.method() === "POST") sends.push(new URL(request.url()).pathname);
+    if (["POST", "PUT"].includes(request.method())) sends.push(new URL(request.url()).pathname);
   });
   return sends;
+}
+
+/** A page that is busy: what waits for a timer, as showing that something is under way does, comes late. */
+async function keepBusy(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const later = window.setTimeout.bind(window);
+    Object.assign(window, { setTimeout: (act: () => void, ms = 0) => later(act, ms + 1_000) });
+  });
 }
 
 describe("a double click", () => {
@@ -53,6 +61,38 @@ describe("a double click", () => {
     await page.getByRole("main").getByRole("button", { name: "注册", exact: true }).dblclick();
     await page.waitForURL("**/login");
     expect(sends).toEqual(["/api/user/register"]);
+    await context.close();
+  });
+
+  it("saves a section of settings once", async () => {
+    const { page, context } = await world.visit("root");
+    const sends = sendsOf(page);
+    await page.goto("/setting?tab=operation");
+    await page.getByLabel("失败重试次数").fill("3");
+    const save = page.getByRole("button", { name: "保存通用设置" });
+    await keepBusy(page);
+    await save.dblclick();
+    await page.getByText("操作成功完成").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(sends).toEqual(["/api/option/"]);
+    await context.close();
+  });
+
+  it("asks for a code by mail once", async () => {
+    const { page, context } = await world.visit("lihua");
+    let sends = 0;
+    await page.route("**/api/verification?*", (route) => {
+      sends += 1;
+      return route.fulfill({ json: { success: true, message: "", data: null } });
+    });
+    await page.goto("/setting");
+    await page.getByRole("button", { name: "绑定邮箱地址" }).click();
+    await page.getByRole("textbox", { name: "邮箱地址" }).fill("li@example.com");
+    const button = page.getByRole("button", { name: "获取验证码" });
+    await keepBusy(page);
+    await button.dblclick();
+    await page.getByRole("button", { name: /重新发送 \((30|29)\)/ }).waitFor();
+    expect(sends).toBe(1);
     await context.close();
   });
 });

@@ -2,8 +2,10 @@
 // The only file of the console that calls fetch.
 import {
   hashKey,
+  type MutationKey,
   type QueryClient,
   type QueryKey,
+  type UseMutationOptions,
   type UseMutationResult,
   useMutation,
   useQueryClient,
@@ -202,15 +204,37 @@ export interface CallOptions<E extends Endpoint> {
   readonly silent?: boolean;
 }
 
+interface NamedMutation<Answer, Input, Undo> extends UseMutationOptions<Answer, Error, Input, Undo> {
+  readonly mutationKey: MutationKey;
+}
+
+/** A mutation whose `mutate` sends nothing that is under way: the second click of a double click comes before the button shows it. */
+export function useOnce<Answer, Input, Undo>(
+  options: NamedMutation<Answer, Input, Undo>,
+): UseMutationResult<Answer, Error, Input, Undo> {
+  const client = useQueryClient();
+  const mutation = useMutation(options);
+  const { mutationKey } = options;
+  const isUnderWay = (input: unknown) =>
+    client.isMutating({
+      mutationKey,
+      exact: true,
+      predicate: ({ state }) => hashKey([state.variables]) === hashKey([input]),
+    }) > 0;
+  const mutate: typeof mutation.mutate = (...sent) => {
+    if (!isUnderWay(sent[0])) mutation.mutate(...sent);
+  };
+  return { ...mutation, mutate };
+}
+
 /** A mutation of one endpoint. Failures go to the catalogue of faults unless `silent`. What is under way is not sent again. */
 export function useCall<E extends Endpoint>(
   endpoint: E,
   options: CallOptions<E> = {},
 ): UseMutationResult<AnswerOf<E>, Error, CallInput<E>, (() => void) | undefined> {
   const client = useQueryClient();
-  const mutationKey = [endpoint.method, endpoint.path];
-  const mutation = useMutation({
-    mutationKey,
+  return useOnce({
+    mutationKey: [endpoint.method, endpoint.path],
     mutationFn: (input: CallInput<E>) => call(endpoint, input),
     meta: { silent: options.silent === true },
     onMutate: (input) => options.optimistic?.(client, input),
@@ -222,15 +246,4 @@ export function useCall<E extends Endpoint>(
       if (mayStand || options.optimistic !== undefined) void invalidate(client, options.invalidates ?? []);
     },
   });
-  // The second click of a double click comes before the button shows that it waits.
-  const isUnderWay = (input: unknown) =>
-    client.isMutating({
-      mutationKey,
-      exact: true,
-      predicate: ({ state }) => hashKey([state.variables]) === hashKey([input]),
-    }) > 0;
-  const mutate: typeof mutation.mutate = (...sent) => {
-    if (!isUnderWay(sent[0])) mutation.mutate(...sent);
-  };
-  return { ...mutation, mutate };
 }

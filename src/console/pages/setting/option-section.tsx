@@ -1,8 +1,8 @@
 // One section of options: a form that checks everything, then sends what changed, one option after the other.
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Button, Form, type FormInstance } from "antd";
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
-import { call } from "#console/base/call.ts";
+import { call, useOnce } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { refreshStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
@@ -60,7 +60,8 @@ function useStored(
 /** Sends the changes in order; what was stored before a refusal stays stored. */
 function useSave(take: (change: OptionChange) => void) {
   const client = useQueryClient();
-  return useMutation({
+  return useOnce({
+    mutationKey: [optionApi.update.path],
     mutationFn: async (changes: readonly OptionChange[]) => {
       for (const change of changes) {
         await call(optionApi.update, { body: change });
