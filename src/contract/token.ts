@@ -44,6 +44,8 @@ export const TokenUpdate = z.object({
   status: z.int().min(0).max(4).optional(),
   name: TokenDraft.shape.name.optional(),
   remain_quota: Quota.min(0, "额度不能小于 0").max(Number.MAX_SAFE_INTEGER).optional(),
+  /** The amount that the form was opened with; the same as `remain_quota` = the balance stays, whatever was spent meanwhile. */
+  original_remain_quota: Quota.optional(),
   expired_time: ExpiredTime.optional(),
   unlimited_quota: z.boolean().optional(),
   models: z.string().max(20_000).nullish(),

@@ -195,7 +195,7 @@ export async function invalidate(client: QueryClient, endpoints: readonly Endpoi
 }
 
 export interface CallOptions<E extends Endpoint> {
-  /** Endpoints whose answers are stale after success. */
+  /** Endpoints whose answers are stale after success, and may have been so when the server refuses. */
   readonly invalidates?: readonly Endpoint[];
   readonly onSuccess?: (answer: AnswerOf<E>, input: CallInput<E>) => void;
   /** Changes cached rows at once; returns how to take that back when the server refuses. */
@@ -242,8 +242,10 @@ export function useCall<E extends Endpoint>(
     onSuccess: (answer, input) => options.onSuccess?.(answer, input),
     onSettled: (_answer, error, { idempotencyKey }) => {
       // What is named by a key may have been done although it failed: in part, or all of it with the answer lost on its way.
-      const mayStand = error === null || idempotencyKey !== undefined;
-      if (mayStand || options.optimistic !== undefined) void invalidate(client, options.invalidates ?? []);
+      const mayStand = error === null || idempotencyKey !== undefined || options.optimistic !== undefined;
+      // A refusal may be of what somebody else changed or deleted since it was read.
+      const mayBeStale = error instanceof ApiFault && error.kind === "refused";
+      if (mayStand || mayBeStale) void invalidate(client, options.invalidates ?? []);
     },
   });
 }

@@ -1,4 +1,5 @@
-// A quota to type, with its worth in dollars beside it while typing.
+// A quota to type, with its worth in dollars beside it while typing. What is out of bounds is told by the rule of the form, not
+// made something else: a debt stays one when the field is only passed through.
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { quotaHint } from "#contract/quota.ts";
 import { NumberInput } from "./number-input.tsx";
@@ -20,7 +21,6 @@ export function QuotaField({ id, value = null, onChange, disabled = false }: Quo
         {...(id === undefined ? {} : { id })}
         value={value}
         disabled={disabled}
-        min={0}
         precision={0}
         step={100_000}
         onChange={(next) => onChange?.(next)}

@@ -100,6 +100,15 @@ describe.each(databases)("tokens on $name", (database) => {
     expect(entries.every((entry) => entry.kind === "token-adjust")).toBe(true);
   });
 
+  test("a balance that the form did not change stays as calls have left it", async () => {
+    const { data } = await create({ name: "in use", remain_quota: 1000 });
+    // What was spent since the form was opened.
+    await update({ id: data.id, remain_quota: 400 });
+    const form = { id: data.id, name: "renamed", remain_quota: 1000, original_remain_quota: 1000 };
+    expect((await update(form)).data).toMatchObject({ name: "renamed", remain_quota: 400 });
+    expect((await update({ ...form, remain_quota: 2000 })).data.remain_quota).toBe(2000);
+  });
+
   test("an expired token is enabled only after its date is changed, and then by itself", async () => {
     const { data } = await create({ name: "expiring", expired_time: clock.seconds() + 60 });
     clock.advance(61_000);

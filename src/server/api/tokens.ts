@@ -58,7 +58,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     const isToggle = query.status_only !== "";
     const change = isToggle ? toggle(ctx, current, body.status) : edit(ctx, current, body);
     // After the fields: whether a balance exhausts the token depends on whether it is unlimited now.
-    const quota = isToggle || body.remain_quota === current.remain_quota ? undefined : body.remain_quota;
+    const quota = isToggle ? undefined : changedQuota(current, body);
     await ctx.db.transaction().execute(async (tx) => {
       const isThere = await updateToken(tx, { id: current.id, userId: actor.id, change });
       if (!isThere) throw faults.notFound("找不到该令牌");
@@ -177,7 +177,7 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
   refuseSubnet(body.subnet);
   const life = {
     expired_time: body.expired_time ?? row.expired_time,
-    remain_quota: body.remain_quota ?? row.remain_quota,
+    remain_quota: changedQuota(row, body) ?? row.remain_quota,
     unlimited_quota: body.unlimited_quota ?? row.unlimited_quota === 1,
   };
   const wasStopped = row.status === TokenStatus.expired || row.status === TokenStatus.exhausted;
@@ -190,6 +190,12 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
     ...(body.subnet === undefined ? {} : { subnet: body.subnet }),
     ...(wasStopped && isUsable ? { status: TokenStatus.enabled } : {}),
   };
+}
+
+/** The balance that there shall be; undefined = as it is. Calls may have spent some since the form was opened (contract 3.7). */
+function changedQuota(row: TokenRow, body: TokenUpdate): number | undefined {
+  const isKept = body.remain_quota === row.remain_quota || body.remain_quota === body.original_remain_quota;
+  return isKept ? undefined : body.remain_quota;
 }
 
 function refuseSubnet(subnet: TokenDraft["subnet"]): void {

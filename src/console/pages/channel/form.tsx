@@ -8,7 +8,11 @@ import { channelApi } from "#contract/channel.ts";
 import { ChannelForm } from "./fields.tsx";
 
 function EditChannel({ id }: { readonly id: number }) {
-  const channel = useQuery({ ...query(channelApi.get, { params: { id } }), gcTime: 0 });
+  const channel = useQuery({
+    ...query(channelApi.get, { params: { id } }),
+    gcTime: 0,
+    meta: { silent: true },
+  });
   if (channel.data === undefined)
     return <FormState error={channel.error} onRetry={() => void channel.refetch()} />;
   return <ChannelForm key={channel.data.id} channel={channel.data} />;

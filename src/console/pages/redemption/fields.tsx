@@ -2,6 +2,7 @@
 import { Form, Input } from "antd";
 import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
+import { actKeys } from "#console/base/once.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
 import { useToList } from "#console/ui/form-way.ts";
@@ -48,7 +49,7 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
           extra="一次最多 100 个。"
           rules={[required, rule(CountRule)]}
         >
-          <NumberInput min={1} max={100} precision={0} className="tg-count-field" />
+          <NumberInput precision={0} className="tg-count-field" />
         </Form.Item>
       ) : null}
     </section>
@@ -75,6 +76,8 @@ export function EditRedemptionForm({ redemption }: { readonly redemption: Redemp
 
 export function NewRedemptionForm() {
   const [batch, setBatch] = useState<Batch>();
+  // Sent again after an answer that was lost, a form makes no second batch.
+  const [keyOf] = useState(actKeys);
   const toList = useToList("/redemption");
   const create = useCall(redemptionApi.create, {
     invalidates: INVALIDATES,
@@ -89,7 +92,10 @@ export function NewRedemptionForm() {
     <>
       <ResourceForm<RedemptionValues>
         initial={valuesOf(undefined)}
-        onSubmit={(values) => create.mutateAsync({ body: draftOf(values) })}
+        onSubmit={(values) => {
+          const body = draftOf(values);
+          return create.mutateAsync({ body, idempotencyKey: keyOf(body) });
+        }}
         onCancel={toList}
       >
         {() => <Fields isNew />}

@@ -8,7 +8,11 @@ import { redemptionApi } from "#contract/redemption.ts";
 import { EditRedemptionForm, NewRedemptionForm } from "./fields.tsx";
 
 function EditRedemption({ id }: { readonly id: number }) {
-  const redemption = useQuery({ ...query(redemptionApi.get, { params: { id } }), gcTime: 0 });
+  const redemption = useQuery({
+    ...query(redemptionApi.get, { params: { id } }),
+    gcTime: 0,
+    meta: { silent: true },
+  });
   if (redemption.data === undefined)
     return <FormState error={redemption.error} onRetry={() => void redemption.refetch()} />;
   return <EditRedemptionForm key={redemption.data.id} redemption={redemption.data} />;

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Button, Collapse, DatePicker, Form, type FormRule, Input, Select } from "antd";
 import dayjs, { type Dayjs } from "dayjs";
+import { useState } from "react";
 import { query, useCall } from "#console/base/call.ts";
 import { messages } from "#console/base/faults.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
@@ -14,7 +15,7 @@ import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, tokenApi } from "#contract/token.ts";
 import { EXPIRY_PRESETS, NEVER } from "./expiry.ts";
-import { draftOf, isExpiry, NameRule, QuotaRule, type TokenValues, valuesOf } from "./values.ts";
+import { draftOf, isExpiry, NameRule, QuotaRule, type TokenValues, updateOf, valuesOf } from "./values.ts";
 
 /** What Form.Item gives to the control inside it. */
 interface Control<T> {
@@ -106,7 +107,9 @@ function Limits() {
   );
 }
 
-export function TokenForm({ token }: { readonly token?: Token }) {
+export function TokenForm({ token: found }: { readonly token?: Token }) {
+  // As the form was opened with, whatever is read later.
+  const [token] = useState(found);
   const toList = useToList("/token");
   const invalidates = [tokenApi.list, tokenApi.search, tokenApi.get];
   const create = useCall(tokenApi.create, {
@@ -114,12 +117,10 @@ export function TokenForm({ token }: { readonly token?: Token }) {
     onSuccess: () => toast.success("令牌创建成功，请在列表中点击复制获取令牌！"),
   });
   const update = useCall(tokenApi.update, { invalidates, onSuccess: () => toast.success("令牌更新成功！") });
-  const submit = (values: TokenValues) => {
-    const draft = draftOf(values);
-    return token === undefined
-      ? create.mutateAsync({ body: draft })
-      : update.mutateAsync({ body: { id: token.id, ...draft } });
-  };
+  const submit = (values: TokenValues) =>
+    token === undefined
+      ? create.mutateAsync({ body: draftOf(values) })
+      : update.mutateAsync({ body: updateOf(token, values) });
   const hasLimits = token !== undefined && ((token.models ?? "") !== "" || token.subnet !== "");
   return (
     <ResourceForm<TokenValues> initial={valuesOf(token)} onSubmit={submit} onDone={toList} onCancel={toList}>

@@ -8,7 +8,11 @@ import { type Token, tokenApi } from "#contract/token.ts";
 import { TokenForm } from "./fields.tsx";
 
 function EditToken({ id }: { readonly id: number }) {
-  const token = useQuery<Token>({ ...query(tokenApi.get, { params: { id } }), gcTime: 0 });
+  const token = useQuery<Token>({
+    ...query(tokenApi.get, { params: { id } }),
+    gcTime: 0,
+    meta: { silent: true },
+  });
   if (token.data === undefined) return <FormState error={token.error} onRetry={() => void token.refetch()} />;
   return <TokenForm key={token.data.id} token={token.data} />;
 }

@@ -1,7 +1,8 @@
 import dayjs from "dayjs";
 import { describe, expect, it } from "vitest";
+import type { Token } from "#contract/token.ts";
 import { expiryWords, NEVER } from "./expiry.ts";
-import { draftOf, isExpiry, valuesOf } from "./values.ts";
+import { draftOf, isExpiry, updateOf, valuesOf } from "./values.ts";
 
 describe("token values", () => {
   it("start with the default quota and no expiry (spec §9)", () => {
@@ -20,6 +21,23 @@ describe("token values", () => {
       expires: dayjs.unix(1_900_000_000),
     };
     expect(draftOf(values)).toMatchObject({ remain_quota: 12, expired_time: 1_900_000_000 });
+  });
+
+  it("tell the balance that the form was opened with, since calls go on spending", () => {
+    const token = {
+      id: 7,
+      name: "t",
+      remain_quota: 500,
+      expired_time: NEVER,
+      models: null,
+      subnet: "",
+    } as Token;
+    expect(updateOf(token, { ...valuesOf(token), name: "renamed" })).toMatchObject({
+      id: 7,
+      name: "renamed",
+      remain_quota: 500,
+      original_remain_quota: 500,
+    });
   });
 
   it("take only dates and never for an expiry", () => {

@@ -1,6 +1,6 @@
 // Form values of a token ⇄ what the contract wants. Pure.
 import dayjs, { type Dayjs } from "dayjs";
-import { type Token, TokenDraft } from "#contract/token.ts";
+import { type Token, TokenDraft, type TokenUpdate } from "#contract/token.ts";
 import { NEVER } from "./expiry.ts";
 
 export interface TokenValues {
@@ -46,6 +46,11 @@ export function draftOf(values: TokenValues): TokenDraft {
     models: values.models.join(","),
     subnet: values.subnet.trim(),
   };
+}
+
+/** With what the form was opened with, so that a balance nobody edited is not put back to what it was then. */
+export function updateOf({ id, remain_quota }: Token, values: TokenValues): TokenUpdate {
+  return { id, ...draftOf(values), original_remain_quota: remain_quota };
 }
 
 /** Whether an expiry can be sent: never, or a real date. */

@@ -88,7 +88,7 @@ export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
       <div className="tg-form-row">
         <GroupField user={user} />
         {mayChangeRole ? (
-          <Form.Item name="role" label="用户角色">
+          <Form.Item name="role" label="用户角色" extra="修改后，该用户的登录与系统访问令牌会失效。">
             <Select options={ROLE_OPTIONS} />
           </Form.Item>
         ) : null}

@@ -45,7 +45,11 @@ function EditUserForm({ user: found }: { readonly user: User }) {
 
 export function EditUserPage() {
   const id = Number(useParams()["id"]);
-  const user = useQuery({ ...query(userAdminApi.get, { params: { id } }), gcTime: 0 });
+  const user = useQuery({
+    ...query(userAdminApi.get, { params: { id } }),
+    gcTime: 0,
+    meta: { silent: true },
+  });
   return (
     <Page title="编辑用户" width="form">
       {user.data === undefined ? (

@@ -1,0 +1,90 @@
+// What a page shows may be no longer so: somebody else changed it, calls spent it, an answer was lost; and what a field holds may be
+// out of bounds. In a real browser against the real server.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { manage } from "#test/process.ts";
+
+let world: ConsoleWorld;
+
+beforeAll(async () => {
+  world = await openConsoleWorld();
+}, 180_000);
+
+afterAll(() => world?.close());
+
+const api = (method: string, path: string, body?: unknown) => manage(world.server.url, method, path, body);
+
+describe("what another tab has changed", () => {
+  it("goes from the list when the server says that it is gone", async () => {
+    await api("POST", "/api/user/", { username: "brief", password: "river-stone-42" });
+    const { page, context } = await world.visit("root");
+    await page.goto("/user");
+    const row = page.getByRole("row", { name: "brief" });
+    await row.waitFor();
+    await api("POST", "/api/user/manage", { username: "brief", action: "delete" });
+    await row.getByRole("button", { name: "禁用" }).click();
+    await page.getByText("找不到该用户").waitFor();
+    await row.waitFor({ state: "detached" });
+    await context.close();
+  });
+
+  it("is told once where a form would be", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/redemption/edit/4711");
+    await page.getByRole("alert").getByText("找不到该兑换码").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByText("找不到该兑换码").count()).toBe(1);
+    await context.close();
+  });
+});
+
+describe("a balance", () => {
+  it("of a token in use is not put back by a new name", async () => {
+    const made = (await api("POST", "/api/token/", { name: "在用", remain_quota: 1_000 })) as { id: number }; // the contract
+    const { page, context } = await world.visit("root");
+    await page.goto(`/token/edit/${made.id}`);
+    await page.getByRole("textbox", { name: "名称" }).fill("改名");
+    await api("PUT", "/api/token/", { id: made.id, remain_quota: 400 });
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.getByText("令牌更新成功！").waitFor();
+    expect(await api("GET", `/api/token/${made.id}`)).toMatchObject({ name: "改名", remain_quota: 400 });
+    await context.close();
+  });
+
+  it("out of bounds is refused, not made the nearest one that is allowed", async () => {
+    const { page, context } = await world.visit("root");
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() !== "GET") sent.push(request.url());
+    });
+    await page.goto("/user/edit/2");
+    await page.getByRole("spinbutton", { name: "剩余额度" }).fill("-100");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.getByText("额度不能小于 0").waitFor();
+    await page.goto("/redemption/add");
+    await page.getByRole("textbox", { name: "名称" }).fill("很多");
+    await page.getByRole("spinbutton", { name: "生成数量" }).fill("1000");
+    await page.getByRole("button", { name: "提交" }).click();
+    await page.getByText("数量须在 1 到 100 之间").waitFor();
+    expect(sent).toEqual([]);
+    await context.close();
+  });
+});
+
+it("a batch of codes whose answer was lost is the same when it is asked for again", async () => {
+  const { page, context } = await world.visit("root");
+  await page.route("**/api/redemption/", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.goto("/redemption/add");
+  await page.getByRole("textbox", { name: "名称" }).fill("丢失的一批");
+  await page.getByRole("button", { name: "提交" }).click();
+  await page.getByText("无法正常连接至服务器！").waitFor();
+  await page.unroute("**/api/redemption/");
+  await page.getByRole("button", { name: "提交" }).click();
+  await page.getByText("已生成 1 个兑换码").waitFor();
+  const codes = (await api("GET", "/api/redemption/?size=100")) as { name: string }[]; // the contract
+  expect(codes.filter(({ name }) => name === "丢失的一批")).toHaveLength(1);
+  await context.close();
+});
