@@ -1,7 +1,7 @@
 // The hub → a Cohere v2 chat body (providers 23.4, 29.11): OpenAI's messages and tools, other names for the rest. Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ownExtras, within } from "#server/upstream/hub-plain.ts";
+import { ownExtras, soundMessages, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   type HubReasoning,
@@ -67,11 +67,12 @@ function unheard({ tools = [], reasoning, stop = [] }: HubRequest, thinks: boole
   ];
 }
 
-/** It knows no choice of one tool: that one alone is shown then. */
+/** The request as it can be written down. It knows no choice of one tool: that one alone is shown then. */
 function shown(request: HubRequest): HubRequest {
   const { toolChoice } = request;
-  if (toolChoice?.kind !== "tool") return request;
-  return { ...request, toolChoice: { kind: "subset", names: [toolChoice.name], isRequired: true } };
+  const messages = soundMessages(request.messages);
+  if (toolChoice?.kind !== "tool") return { ...request, messages };
+  return { ...request, messages, toolChoice: { kind: "subset", names: [toolChoice.name], isRequired: true } };
 }
 
 function choiceOf(choice: HubRequest["toolChoice"]): string | undefined {

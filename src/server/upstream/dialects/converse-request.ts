@@ -78,14 +78,18 @@ function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
     if (last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
+  return completed(turns, messages.at(-1)?.role === "user");
+}
+
+/** A word where the API wants one: before an answer, where the user said nothing, beside a document. */
+function completed(turns: Turn[], endsWithUser: boolean): Turn[] {
   if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [FILLER] });
-  // A document is taken with a text beside it only.
-  for (const { content } of turns)
-    if (
-      content.some(({ document }) => document !== undefined) &&
-      !content.some(({ text }) => text !== undefined)
-    )
-      content.push(FILLER);
+  if (turns.length === 0 || (endsWithUser && turns.at(-1)?.role !== "user"))
+    turns.push({ role: "user", content: [FILLER] });
+  for (const { content } of turns) {
+    const isRead = content.some(({ document }) => document !== undefined);
+    if (isRead && !content.some(({ text }) => text !== undefined)) content.push(FILLER);
+  }
   return turns;
 }
 
