@@ -59,7 +59,9 @@ async function elseTranslated(tools: AttemptTools, asked: Call, first: Result): 
   return second;
 }
 
-function perform(tools: AttemptTools, call: Call, plan: Plan): Promise<Result> {
+function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result> {
+  // What is made of the key for this call joins the secrets that its course was given before (reliability R18).
+  const plan = shared.signer === undefined ? shared : { ...shared, secrets: [...shared.secrets] };
   const prepared = prepare(tools, call, plan);
   if (prepared instanceof Promise) {
     return prepared.then((late) => (late.kind === "fault" ? late : deliver(tools, call, plan, late)));
@@ -124,6 +126,7 @@ async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared
       signTools,
     );
     if (isFault(signed)) return signed;
+    plan.secrets.push(...(signed.secrets ?? NO_SECRETS));
     if (call.cancellation.isCancelled) return aborted();
     const result = await send(tools, call, { plan, prepared, signed });
     const isStale = result.kind === "fault" && result.upstreamStatus === 401;
@@ -155,7 +158,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
     const receiver = new Receiver({
       course,
       dropped,
-      secrets: made.length === 0 ? plan.secrets : [...plan.secrets, ...made],
+      secrets: plan.secrets,
       credentials: made.length === 0 ? plan.credentials : [...plan.credentials, ...made.map(canaryOf)],
       isStream,
       totalMs,

@@ -57,7 +57,8 @@ export function agentTurns(
       throw new Unmappable("messages[].content", "该渠道不支持此类内容");
     const text = textOf(parts, "\n");
     if (role === "system" || role === "developer") system.push(text);
-    else turns.push({ role, text });
+    // An answer without a word is refused.
+    else if (role === "user" || text.trim() !== "") turns.push({ role, text });
   }
   if (system.length === 0) return turns;
   const head = system.join("\n\n");

@@ -3,7 +3,7 @@
 
 import { asList, asNumber, asObject, type JsonRecord } from "./hub.ts";
 import { type ChatFunction, functionOf, toolText } from "./hub-chat-body.ts";
-import { type HubMessage, type HubRequest, type ToolNames, Unmappable } from "./hub-request.ts";
+import { argumentText, type HubMessage, type HubRequest, type ToolNames, Unmappable } from "./hub-request.ts";
 
 /** The functions on offer, and the one that must be called. */
 export interface Offer {
@@ -80,6 +80,8 @@ export type Joined<T> = T | "beside" | undefined;
 
 export interface Alternation<T> {
   isAnswer(turn: T): boolean;
+  /** It says nothing and is refused for it. */
+  isBlank(turn: T): boolean;
   join(one: T, other: T): Joined<T>;
   say(role: "user" | "assistant", text: string): T;
 }
@@ -92,11 +94,35 @@ export function resultSaid(message: HubMessage & { role: "tool" }): string {
   return toolText(message) || FILLERS.answer;
 }
 
-/** The conversation with sides that take turns, begun and ended by the user (providers 8.4, 12.3, 29.5). */
+/** Whether a text says nothing. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/**
+ * The messages for wires that want a word in every answer and JSON in every call: blank pieces and answers are left out, and a call
+ * that its model did not finish has no arguments.
+ */
+export function soundMessages(messages: readonly HubMessage[]): HubMessage[] {
+  return messages.flatMap((message): HubMessage[] => {
+    if (message.role === "tool") return [message];
+    const parts = message.parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
+    if (message.role !== "assistant") return parts.length > 0 ? [{ ...message, parts }] : [message];
+    const { toolCalls } = message;
+    if (toolCalls.length === 0 && parts.length === 0) return [];
+    const whole = toolCalls.map((call) =>
+      call.isCustom === true ? call : { ...call, arguments: argumentText(call) },
+    );
+    return [{ ...message, parts, toolCalls: whole }];
+  });
+}
+
+/** The conversation with sides that take turns, begun and ended by the user (providers 8.4, 12.3, 29.5). Blank turns are left out. */
 export function alternated<T>(turns: readonly T[], law: Alternation<T>): T[] {
   const { isAnswer, say } = law;
   const out: T[] = [];
   for (const turn of turns) {
+    if (law.isBlank(turn)) continue;
     const before = out.at(-1);
     if (before === undefined) out.push(...(isAnswer(turn) ? [say("user", FILLERS.first), turn] : [turn]));
     else if (isAnswer(before) === isAnswer(turn)) out.splice(-1, 1, ...neighbours(before, turn, law));

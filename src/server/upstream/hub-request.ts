@@ -274,6 +274,12 @@ export function argumentsOf(call: HubToolCall): JsonRecord {
   return call.isCustom === true ? { input: call.arguments } : (readJson(call.arguments) ?? {});
 }
 
+/** The same as text, for wires that read it. */
+export function argumentText(call: HubToolCall): string {
+  const isObject = call.isCustom !== true && readJson(call.arguments) !== undefined;
+  return isObject ? call.arguments : JSON.stringify(argumentsOf(call));
+}
+
 /** The names tools go by on a wire that limits them; a name that fits stays. The same name always becomes the same. */
 export class ToolNames {
   /** Name on the wire → the client's name, of those that had to be changed. */

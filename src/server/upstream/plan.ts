@@ -65,8 +65,8 @@ export interface Plan {
   readonly effort: Effort | undefined;
   readonly takesStreamOptions: boolean;
   readonly loopbackPort: number | undefined;
-  /** Strings that no caller may read in an error or header: the credential, its parts, the host. */
-  readonly secrets: readonly string[];
+  /** Strings that no caller may read in an error or header: the credential, its parts, the host; of a call that is signed also those made. */
+  readonly secrets: string[];
   /** The credential and its parts to be masked in replies. */
   readonly credentials: readonly Canary[];
 }

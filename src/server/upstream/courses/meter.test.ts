@@ -60,6 +60,8 @@ describe("StreamMeter", () => {
     });
     expect(JSON.stringify(actions[1])).not.toContain('ab"');
     expect(meter.isFinished).toBe(true);
+    // Where no usage is told, what was heard is charged.
+    expect(meter.tap.text()).toBe("ab");
   });
 
   it("tells refusals in status 200 by the row's kind", () => {

@@ -46,10 +46,13 @@ export class StreamMeter implements Meter {
       return "done";
     }
     this.events = countEvent(this.events, event);
-    const seen = this.tap.scan(data, dataStart, dataEnd);
+    const known = this.#isCurious ? parseObject(data.subarray(dataStart, dataEnd)) : undefined;
+    // What repeats the answer is not heard again: where no usage is told, the text that was heard is charged.
+    const tap = this.#repeats(known) ? new ReplyTap() : this.tap;
+    const seen = tap.scan(data, dataStart, dataEnd);
     if ((seen & Seen.finish) !== 0) this.isFinished = true;
     if ((seen & (Seen.usage | Seen.error)) === 0 && !this.#isCurious) return "pass";
-    const chunk = parseObject(data.subarray(dataStart, dataEnd));
+    const chunk = known ?? parseObject(data.subarray(dataStart, dataEnd));
     return chunk === undefined
       ? unreadableFault("a stream event is no JSON object", 200)
       : this.#judge(chunk);
@@ -81,10 +84,14 @@ export class StreamMeter implements Meter {
     const isEmpty = Array.isArray(choices) && choices.length === 0;
     if (isEmpty && usage === undefined && quirks?.dropsEmptyChunks === true) return "drop";
     if (isEmpty && usage !== undefined && this.#options.hidesUsage) return "drop";
-    if (quirks?.endsWithWholeReply === true && chunk["object"] === "chat.completion")
-      return this.#wholeAsChunk(chunk, choices);
+    if (this.#repeats(chunk)) return this.#wholeAsChunk(chunk, choices);
     const plain = tidied(chunk, quirks);
     return plain === undefined ? "pass" : renderEvent(JSON.stringify(plain));
+  }
+
+  /** Whether this is the whole reply that stands at the end of some vendors' streams. */
+  #repeats(chunk: JsonRecord | undefined): boolean {
+    return this.#options.quirks?.endsWithWholeReply === true && chunk?.["object"] === "chat.completion";
   }
 
   /** A whole reply at the end of a stream repeats its text: only its finish reason and usage go on. */

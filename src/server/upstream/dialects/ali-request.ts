@@ -2,7 +2,7 @@
 // `parameters`; models that see and hear take their content as parts of another form.
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { chatMessages, mediaInResults } from "#server/upstream/hub-chat-body.ts";
-import { offerOf, ownExtras, within } from "#server/upstream/hub-plain.ts";
+import { offerOf, ownExtras, soundMessages, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   type HubPart,
@@ -121,13 +121,15 @@ function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
 function messagesOf({ messages }: HubRequest, model: string, names: ToolNames): readonly JsonRecord[] {
   const isMedia = isMultimodal(model);
   for (const { role, parts } of messages) if (role === "user") refuse(parts, isMedia);
-  return chatMessages(messages, names, { keepsThoughts: false }).flatMap((message): JsonRecord[] => {
-    const parts = partsOf(message["content"]);
-    if (isMedia) return [{ ...message, content: parts }];
-    // What a tool showed cannot be shown to a model that reads only.
-    const texts = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
-    return texts.length === 0 && parts.length > 0 ? [] : [{ ...message, content: texts.join("\n") }];
-  });
+  return chatMessages(soundMessages(messages), names, { keepsThoughts: false }).flatMap(
+    (message): JsonRecord[] => {
+      const parts = partsOf(message["content"]);
+      if (isMedia) return [{ ...message, content: parts }];
+      // What a tool showed cannot be shown to a model that reads only.
+      const texts = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+      return texts.length === 0 && parts.length > 0 ? [] : [{ ...message, content: texts.join("\n") }];
+    },
+  );
 }
 
 /** Throws: Unmappable, by the name that chat clients know. */

@@ -3,6 +3,7 @@ import type { JsonRecord } from "#server/upstream/hub.ts";
 import { mediaInResults } from "#server/upstream/hub-chat-body.ts";
 import {
   alternated,
+  isBlank,
   type Joined,
   offerOf,
   ownExtras,
@@ -12,7 +13,7 @@ import {
 } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
-  argumentsOf,
+  argumentText,
   type HubMessage,
   type HubPart,
   type HubRequest,
@@ -59,6 +60,7 @@ export function encodeRequest(request: HubRequest): Encoded {
   const body = {
     messages: alternated([...greeting, ...turns], {
       isAnswer: ({ role }) => role === "assistant",
+      isBlank: ({ content, function_call }) => isBlank(content) && function_call === undefined,
       join: joined,
       say: (role, content) => ({ role, content }),
     }),
@@ -160,13 +162,10 @@ function answerTurns(
   names: ToolNames,
 ): Turn[] {
   const text = textOf(parts);
-  if (toolCalls.length === 0) return text === "" ? [] : [{ role: "assistant", content: text }];
+  if (toolCalls.length === 0) return [{ role: "assistant", content: text }];
   return toolCalls.flatMap((call, at): Turn[] => {
     const name = names.wireName(call.name);
-    const function_call = {
-      name,
-      arguments: call.isCustom ? JSON.stringify(argumentsOf(call)) : call.arguments,
-    };
+    const function_call = { name, arguments: argumentText(call) };
     const result = results.take(call.id);
     return [
       { role: "assistant", content: at === 0 ? text : "", function_call },

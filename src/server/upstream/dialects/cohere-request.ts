@@ -1,7 +1,7 @@
 // The hub → a Cohere v2 chat body (providers 23.4, 29.11): OpenAI's messages and tools, other names for the rest. Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ownExtras, within } from "#server/upstream/hub-plain.ts";
+import { ownExtras, soundMessages, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   type HubReasoning,
@@ -15,7 +15,8 @@ const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k"]);
 /** Members of the wire itself, under their own names. */
 const OWN_MEMBERS = ["documents", "citation_options", "safety_mode", "strict_tools"];
 /** Source: providers 23.4. */
-const RANGES = { temperature: [0, 1], p: [0.01, 0.99], k: [0, 500] } as const;
+const RANGES = { temperature: [0, 1], p: [0.01, 0.99], k: [0, 500], penalty: [0, 1] } as const;
+const STOP_LIMIT = 5;
 /** A message must be at least one token long; tools often have nothing to say. */
 const NOTHING_SAID = "...";
 /** Models that answer without thinking, and refuse to be told about it. */
@@ -36,13 +37,13 @@ export function encodeRequest(request: HubRequest): Encoded {
     ...(tools.length > 0 && { tools, tool_choice: choiceOf(request.toolChoice) }),
     response_format: formatOf(request),
     max_tokens: request.maxTokens,
-    ...(stop.length > 0 && { stop_sequences: stop }),
+    ...(stop.length > 0 && { stop_sequences: stop.slice(0, STOP_LIMIT) }),
     temperature: within(request.temperature, ...RANGES.temperature),
     p: within(request.topP, ...RANGES.p),
     k: within(request.topK, ...RANGES.k),
     seed: request.seed,
-    frequency_penalty: request.frequencyPenalty,
-    presence_penalty: request.presencePenalty,
+    frequency_penalty: within(request.frequencyPenalty, ...RANGES.penalty),
+    presence_penalty: within(request.presencePenalty, ...RANGES.penalty),
     thinking: thinks && request.reasoning ? thinkingOf(request.reasoning) : undefined,
     ...own,
     ...(isStrict(request) && { strict_tools: true }),
@@ -59,19 +60,21 @@ function refuseMedia({ messages }: HubRequest): void {
 }
 
 /** More hints that are left out, by OpenAI's names. */
-function unheard({ tools = [], reasoning }: HubRequest, thinks: boolean): string[] {
+function unheard({ tools = [], reasoning, stop = [] }: HubRequest, thinks: boolean): string[] {
   const asksThought = reasoning !== undefined && !isOff(reasoning);
   return [
+    ...(stop.length > STOP_LIMIT ? ["stop"] : []),
     ...(asksThought && !thinks ? ["reasoning_effort"] : []),
     ...(tools.some(({ kind }) => kind === "web-search") ? ["web_search_options"] : []),
   ];
 }
 
-/** It knows no choice of one tool: that one alone is shown then. */
+/** The request as it can be written down. It knows no choice of one tool: that one alone is shown then. */
 function shown(request: HubRequest): HubRequest {
   const { toolChoice } = request;
-  if (toolChoice?.kind !== "tool") return request;
-  return { ...request, toolChoice: { kind: "subset", names: [toolChoice.name], isRequired: true } };
+  const messages = soundMessages(request.messages);
+  if (toolChoice?.kind !== "tool") return { ...request, messages };
+  return { ...request, messages, toolChoice: { kind: "subset", names: [toolChoice.name], isRequired: true } };
 }
 
 function choiceOf(choice: HubRequest["toolChoice"]): string | undefined {

@@ -70,6 +70,17 @@ describe("requests", () => {
     expect(body["tools"]).toMatchObject(names.map((name) => ({ function: { name } })));
   });
 
+  it("hold what the API takes of penalties and stops", () => {
+    const stop = ["a", "b", "c", "d", "e", "f"];
+    const { body, dropped } = encode({ frequencyPenalty: 1.5, presencePenalty: -2, stop });
+    expect(body).toMatchObject({
+      frequency_penalty: 1,
+      presence_penalty: 0,
+      stop_sequences: stop.slice(0, 5),
+    });
+    expect(dropped).toEqual(["stop"]);
+  });
+
   it("say how much to think to models that think only", () => {
     const reasoning = { effort: undefined, budgetTokens: 500, isShown: undefined };
     expect(encode({ reasoning }).body["thinking"]).toEqual({ type: "enabled", token_budget: 500 });

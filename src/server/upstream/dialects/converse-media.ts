@@ -19,7 +19,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
 };
 
 /** None for a blank text, which is refused. Throws: Unmappable. */
-export function blockOf(part: HubPart): JsonRecord[] {
+export function blockOf(part: HubPart, names: DocumentNames): JsonRecord[] {
   switch (part.kind) {
     case "text":
     case "refusal":
@@ -30,7 +30,7 @@ export function blockOf(part: HubPart): JsonRecord[] {
       const { source, filename } = part;
       if (source.kind === "id")
         throw new Unmappable("messages[].content[].file", "该渠道不支持以编号引用文件");
-      return [{ document: { name: nameOf(filename), ...mediumOf("file", source, DOCUMENTS) } }];
+      return [{ document: { name: names.next(filename), ...mediumOf("file", source, DOCUMENTS) } }];
     }
     case "audio":
     case "video":
@@ -51,11 +51,31 @@ function mediumOf(
   return { format, source: { bytes: source.base64 } };
 }
 
-/** A document's name may hold letters, digits, single blanks, hyphens and brackets only. */
+/** What the documents of one request are called: no two by one name, or all is refused. */
+export class DocumentNames {
+  /** How many go by each name. */
+  readonly #taken = new Map<string, number>();
+
+  next(filename: string | undefined): string {
+    const name = nameOf(filename);
+    let count = (this.#taken.get(name) ?? 0) + 1;
+    while (count > 1 && this.#taken.has(numbered(name, count))) count += 1;
+    this.#taken.set(name, count);
+    if (count === 1) return name;
+    this.#taken.set(numbered(name, count), 1);
+    return numbered(name, count);
+  }
+}
+
+function numbered(name: string, count: number): string {
+  return `${name} (${count})`;
+}
+
+/** A document's name may hold letters, digits, single blanks, hyphens and brackets only, 200 of them. */
 function nameOf(filename: string | undefined): string {
   const name = (filename ?? "")
     .replace(/\.\w+$/, "")
     .replace(/[^A-Za-z0-9\-()[\]]+/g, " ")
     .trim();
-  return name.slice(0, 200) || "document";
+  return name.slice(0, 180).trim() || "document";
 }

@@ -2,6 +2,7 @@
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import { CallIds } from "#server/upstream/hub-call-ids.ts";
 import { functionOf } from "#server/upstream/hub-chat-body.ts";
+import { within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   argumentsOf,
@@ -16,7 +17,7 @@ import {
   ToolNames,
   Unmappable,
 } from "#server/upstream/hub-request.ts";
-import { blockOf } from "./converse-media.ts";
+import { blockOf, DocumentNames } from "./converse-media.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["thoughts"]);
@@ -26,14 +27,15 @@ const CALL_ID_LIMIT = 64;
 
 /** Throws: Unmappable. */
 export function encodeRequest(request: HubRequest): Encoded {
-  const { format, maxTokens, temperature, topP, stop = [] } = request;
+  const { format, maxTokens, temperature, topP } = request;
   if (format !== undefined && format.kind !== "text") throw new Unmappable("response_format");
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const system = systemText(request.messages) ?? "";
+  const stop = request.stop?.filter((text) => text !== "") ?? [];
   const settings = {
     maxTokens,
-    temperature,
-    topP,
+    temperature: within(temperature, 0, 1),
+    topP: within(topP, 0, 1),
     ...(stop.length > 0 && { stopSequences: stop }),
   };
   const body = {
@@ -56,6 +58,9 @@ function droppedOf(request: HubRequest): string[] {
   ];
 }
 
+/** Stands where something must be said. */
+const FILLER = { text: "…" };
+
 interface Turn {
   readonly role: "user" | "assistant";
   readonly content: JsonRecord[];
@@ -64,22 +69,44 @@ interface Turn {
 /** Sides take turns: neighbours of one side are one turn, and the user begins. Throws: Unmappable. */
 function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
   const turns: Turn[] = [];
-  const ids = new CallIds((id) => shortName(id || "call", CALL_ID_LIMIT));
+  const known = {
+    names,
+    ids: new CallIds((id) => shortName(id || "call", CALL_ID_LIMIT)),
+    documents: new DocumentNames(),
+  };
   for (const message of messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
-    const content = contentOf(message, names, ids);
+    const content = contentOf(message, known);
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
-  if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [{ text: "…" }] });
+  return completed(turns, messages.at(-1)?.role === "user");
+}
+
+/** A word where the API wants one: before an answer, where the user said nothing, beside a document. */
+function completed(turns: Turn[], endsWithUser: boolean): Turn[] {
+  if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [FILLER] });
+  if (turns.length === 0 || (endsWithUser && turns.at(-1)?.role !== "user"))
+    turns.push({ role: "user", content: [FILLER] });
+  for (const { content } of turns) {
+    const isRead = content.some(({ document }) => document !== undefined);
+    if (isRead && !content.some(({ text }) => text !== undefined)) content.push(FILLER);
+  }
   return turns;
 }
 
+/** What calls, tools and documents of one request go by. */
+interface Names {
+  readonly names: ToolNames;
+  readonly ids: CallIds;
+  readonly documents: DocumentNames;
+}
+
 /** None for system texts, which stand elsewhere. Throws: Unmappable. */
-function contentOf(message: HubMessage, names: ToolNames, ids: CallIds): JsonRecord[] {
-  const said = message.parts.flatMap(blockOf);
+function contentOf(message: HubMessage, { names, ids, documents }: Names): JsonRecord[] {
+  const said = message.parts.flatMap((part) => blockOf(part, documents));
   switch (message.role) {
     case "system":
     case "developer":

@@ -80,6 +80,29 @@ describe("requests", () => {
     expect(ids).toEqual([ids[0], ids[0], ids[2], ids[2]]);
   });
 
+  it("hold what the API takes: settings in range, documents by names of their own, never without a text", () => {
+    const source = { kind: "data", mime: "application/pdf", base64: "" } as const;
+    const filed = (...filenames: (string | undefined)[]): HubMessage => ({
+      role: "user",
+      parts: filenames.map((filename) => ({ kind: "file", source, filename })),
+    });
+    const { body } = encode({
+      temperature: 1.5,
+      topP: 2,
+      stop: ["", "END"],
+      messages: [
+        filed("a.pdf", "a.txt", undefined),
+        said("assistant", "b"),
+        filed("a (2).md", "a", "文件.pdf"),
+      ],
+    });
+    expect(body["inferenceConfig"]).toEqual({ temperature: 1, topP: 1, stopSequences: ["END"] });
+    const text = JSON.stringify(body["messages"]);
+    const names = [...text.matchAll(/"name":"([^"]*)"/g)].map(([, name]) => name);
+    expect(names).toEqual(["a", "a (2)", "document", "a (2) (2)", "a (3)", "document (2)"]);
+    expect(text.split('{"text":"…"}')).toHaveLength(3);
+  });
+
   it("send back thinking with its proof only, and names it can bear", () => {
     const result: HubMessage = {
       role: "tool",

@@ -3,6 +3,7 @@ import type { JsonRecord } from "#server/upstream/hub.ts";
 import { mediaInResults } from "#server/upstream/hub-chat-body.ts";
 import {
   alternated,
+  isBlank,
   type Joined,
   offerOf,
   ownExtras,
@@ -11,7 +12,7 @@ import {
 } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
-  argumentsOf,
+  argumentText,
   type HubMessage,
   type HubPart,
   type HubRequest,
@@ -56,6 +57,8 @@ export function encodeRequest(request: HubRequest): Encoded {
     request.messages.flatMap((message) => turnsOf(message, names)),
     {
       isAnswer: ({ Role }) => Role === "assistant",
+      isBlank: ({ Content = "", Contents, ToolCalls }) =>
+        isBlank(Content) && Contents === undefined && ToolCalls === undefined,
       join: joined,
       say: (Role, Content): Turn => ({ Role, Content }),
     },
@@ -98,12 +101,12 @@ function turnsOf(message: HubMessage, names: ToolNames): Turn[] {
         Type: "function",
         Function: {
           Name: names.wireName(call.name),
-          Arguments: call.isCustom === true ? JSON.stringify(argumentsOf(call)) : call.arguments,
+          Arguments: argumentText(call),
         },
         Index,
       }));
       if (calls.length > 0) return [{ Role: "assistant", Content, ToolCalls: calls }];
-      return Content === "" ? [] : [{ Role: "assistant", Content }];
+      return [{ Role: "assistant", Content }];
     }
     case "tool":
       return [{ Role: "tool", ToolCallId: message.callId, Content: resultSaid(message) }];
@@ -115,9 +118,10 @@ function turnsOf(message: HubMessage, names: ToolNames): Turn[] {
 function contentOf(parts: readonly HubPart[]): Pick<Turn, "Content" | "Contents"> {
   if (parts.every(({ kind }) => kind === "text" || kind === "refusal"))
     return { Content: textOf(parts, "\n") };
-  const Contents = parts.map((part) => {
-    if (part.kind === "text" || part.kind === "refusal") return { Type: "text", Text: part.text };
-    if (part.kind === "image") return { Type: "image_url", ImageUrl: { Url: mediaUrl(part.source) } };
+  const Contents = parts.flatMap((part): JsonRecord[] => {
+    if (part.kind === "text" || part.kind === "refusal")
+      return isBlank(part.text) ? [] : [{ Type: "text", Text: part.text }];
+    if (part.kind === "image") return [{ Type: "image_url", ImageUrl: { Url: mediaUrl(part.source) } }];
     throw new Unmappable(`messages[].content[].${part.kind}`, "该渠道只支持文本和图片内容");
   });
   return { Contents };

@@ -1,7 +1,7 @@
 // The hub → the one message that Spark's WebSocket service is asked with (providers 11.2, 11.4, 29.8): texts only, past calls told in words.
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import { mediaInResults, toolText } from "#server/upstream/hub-chat-body.ts";
-import { alternated, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub-plain.ts";
+import { alternated, isBlank, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   type HubMessage,
@@ -141,6 +141,7 @@ function textsOf(messages: readonly HubMessage[], version: Version, names: ToolN
         ];
   const turns = alternated([...greeting, ...said], {
     isAnswer: ({ role }) => role === "assistant",
+    isBlank: ({ content }) => isBlank(content),
     join: (one, other): Said => ({ ...other, content: `${one.content}\n${other.content}` }),
     say: (role, content) => ({ role, content }),
   });
@@ -161,7 +162,7 @@ function saidIn(message: HubMessage, names: ToolNames): Said[] {
     case "assistant": {
       const calls = message.toolCalls.map((call) => `[call ${names.wireName(call.name)} ${call.arguments}]`);
       const content = [textOf(message.parts), ...calls].filter((text) => text !== "").join("\n");
-      return content === "" ? [] : [{ role: "assistant", content }];
+      return [{ role: "assistant", content }];
     }
     case "tool":
       return [{ role: "user", content: `[result] ${toolText(message)}` }];

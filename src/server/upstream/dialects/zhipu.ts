@@ -1,7 +1,7 @@
 // Zhipu's third version, for the models that were named chatglm_* (providers 9.4, 29.14): a prompt of turns, answers as events with a name.
 // Today's models speak OpenAI's wire.
 import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { alternated, within } from "#server/upstream/hub-plain.ts";
+import { alternated, isBlank, within } from "#server/upstream/hub-plain.ts";
 import type { HubChunk } from "#server/upstream/hub-reply.ts";
 import {
   type Ability,
@@ -129,6 +129,7 @@ function promptOf(messages: readonly HubMessage[]): readonly Turn[] {
   });
   return alternated(turns, {
     isAnswer: ({ role }) => role === "assistant",
+    isBlank: ({ content }) => isBlank(content),
     join: (one, other): Turn => ({ ...other, content: `${one.content}\n${other.content}` }),
     say: (role, content): Turn => ({ role, content }),
   });

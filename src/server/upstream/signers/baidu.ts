@@ -2,7 +2,7 @@
 import { keyPartsOf } from "#contract/provider-key.ts";
 import { invalidKey } from "./invalid-key.ts";
 import { checkParts } from "./plain.ts";
-import { type CallSigner, forgetTokens, type Signed, secretsOf } from "./signer.ts";
+import { type CallSigner, forgetTokens, inQuery, type Signed, secretsOf } from "./signer.ts";
 
 /** Renewed in the background when less than an hour is left (providers 2.3). */
 const AHEAD_MS = 3_600_000;
@@ -39,7 +39,7 @@ export const baiduToken: CallSigner = {
 function signed(url: string, token: string): Signed {
   const address = new URL(url);
   address.searchParams.set("access_token", token);
-  return { headers: [], url: address.href, secrets: [token] };
+  return { headers: [], url: address.href, secrets: inQuery(token) };
 }
 
 /** The channel's base: tokens are exchanged where they are used. */

@@ -57,6 +57,12 @@ export interface SignTools {
   readonly tokens: TokenCache;
 }
 
+/** A secret as it stands in a query, besides itself where that is another text. */
+export function inQuery(secret: string): string[] {
+  const encoded = encodeURIComponent(secret);
+  return encoded === secret ? [secret] : [secret, encoded];
+}
+
 /** Tells a fault from a credential. */
 export function isFault(result: SignResult): result is RelayFault {
   return "kind" in result;
@@ -74,6 +80,9 @@ export function secretsOf(key: string): string[] {
   if (credential === "") return [];
   const account = serviceAccountOf(credential);
   if (account !== undefined) return [credential, account.privateKey, account.clientEmail];
-  const parts = credential.split("|").filter((part) => part.length >= 8 && !isAwsRegion(part));
+  const parts = credential
+    .split("|")
+    .map((part) => part.trim())
+    .filter((part) => part.length >= 8 && !isAwsRegion(part));
   return parts.length === 1 && parts[0] === credential ? [credential] : [credential, ...parts];
 }

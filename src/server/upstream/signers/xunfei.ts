@@ -3,7 +3,7 @@ import { keyPartsOf } from "#contract/provider-key.ts";
 import { hmacSha256 } from "#server/secrets.ts";
 import { invalidKey } from "./invalid-key.ts";
 import { checkParts } from "./plain.ts";
-import type { CallSigner } from "./signer.ts";
+import { type CallSigner, inQuery } from "./signer.ts";
 
 /** `APPID|APISecret|APIKey` → signed URL, good for 300 seconds: made for each call. */
 export const xunfeiUrl: CallSigner = {
@@ -24,6 +24,6 @@ export const xunfeiUrl: CallSigner = {
     const origin = `hmac username="${apiKey}", algorithm="hmac-sha256", headers="host date request-line", signature="${signature}"`;
     const authorization = Buffer.from(origin).toString("base64");
     address.search = new URLSearchParams({ authorization, date, host }).toString();
-    return { headers: [], url: address.href, secrets: [authorization, signature] };
+    return { headers: [], url: address.href, secrets: [...inQuery(authorization), signature] };
   },
 };
