@@ -130,6 +130,19 @@ describe("embeddings", () => {
   });
 });
 
+it("serves the SDK in each version of Google's interface", async () => {
+  world.upstream.script(json({ totalTokens: 7 }));
+  for (const apiVersion of ["v1", "v1beta", "v1alpha"]) {
+    const apiKey = `sk-${world.token.key}`;
+    const versioned = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: world.url, apiVersion } });
+    expect(await versioned.models.countTokens({ model: GEMINI, contents: "hi" })).toMatchObject({
+      totalTokens: 7,
+    });
+    expect(await versioned.models.get({ model: OPENAI })).toMatchObject({ name: `models/${OPENAI}` });
+    await expect(versioned.models.get({ model: "none" })).rejects.toThrow("does not exist");
+  }
+});
+
 describe("models", () => {
   it("are listed in Gemini's shape for Gemini's clients", async () => {
     const names: (string | undefined)[] = [];
@@ -141,6 +154,14 @@ describe("models", () => {
     // Gemini's list; the fields named here are read.
     const { models } = (await beta.json()) as { models: { name: string }[] };
     expect(models.map(({ name }) => name)).toEqual(names);
+  });
+
+  it("are listed in OpenAI's shape at Google's address for OpenAI's clients", async () => {
+    const headers = { authorization: `Bearer sk-${world.token.key}` };
+    const list = await fetch(`${world.url}/v1beta/openai/models`, { headers });
+    expect(await list.json()).toMatchObject({ object: "list", data: expect.any(Array) });
+    const one = await fetch(`${world.url}/v1beta/openai/models/${GEMINI}`, { headers });
+    expect(await one.json()).toMatchObject({ object: "model", id: GEMINI });
   });
 
   it("are described one by one, or refused", async () => {

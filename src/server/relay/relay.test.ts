@@ -131,6 +131,7 @@ describe("a plain call", () => {
     const names = [...response.headers.keys()].toSorted();
     expect(names).toEqual([
       "access-control-allow-origin",
+      "access-control-expose-headers",
       "connection",
       "content-length",
       "content-type",

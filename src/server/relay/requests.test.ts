@@ -127,6 +127,9 @@ describe("what may be asked", () => {
     const preflight = await fetch(`${world.url}/v1/chat/completions`, { method: "OPTIONS" });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
+    // What says when to come again, and by which id to complain, is for pages, too.
+    const refused = await fetch(`${world.url}/v1/chat/completions`, { method: "POST" });
+    expect(refused.headers.get("access-control-expose-headers")).toBe("*");
   });
 
   it("lists the models a caller can use", async () => {

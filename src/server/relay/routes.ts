@@ -77,11 +77,13 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
 /** Source: contract 8.1, providers 3.1; of Responses all that needs what an upstream keeps (providers 17.3.5). */
 const ABSENT =
   /^\/v1\/(edits|responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
-/** Source: providers 17.2. Current SDKs say v1, older ones v1beta. */
+/** Source: providers 17.2. SDKs say v1beta, or what they are told of v1 and v1alpha. */
 const GEMINI =
-  /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
+  /^\/v1(?:alpha|beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
-const MODEL = /^\/v1(?:beta)?\/models\/(.+)$/;
+const MODEL = /^\/v1(?:alpha|beta)?\/models\/(.+)$/;
+const MODELS = /^\/v1(?:alpha|beta)?\/models$/;
+const GEMINI_LIST = /^\/v1(?:alpha|beta)\/models/;
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
 /** Tells what a path asks for. One trailing slash does not matter. */
@@ -132,7 +134,7 @@ function getRoute(method: string, path: string): Route | undefined {
   const id = MODEL.exec(path)?.[1];
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
-  if (path === "/v1/models" || path === "/v1beta/models") return { kind: "models" };
+  if (MODELS.test(path)) return { kind: "models" };
   if (path === "/v1/realtime") return { kind: "upgrade" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
@@ -182,7 +184,7 @@ export function offersOf(req: RelayRequest, queryKey = ""): string[] {
 
 /** Whose list of models a client reads (providers 3.4). */
 export function listFormat({ headers }: RelayRequest, { path, key }: Asked): ListFormat {
-  if (path.startsWith("/v1beta/") || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
+  if (GEMINI_LIST.test(path) || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
 }
 

@@ -220,6 +220,9 @@ export class Door {
       this.requestId,
       "access-control-allow-origin",
       "*",
+      // Without it pages could read neither the id nor when to come again.
+      "access-control-expose-headers",
+      "*",
     ];
   }
 

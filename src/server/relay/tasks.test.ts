@@ -125,6 +125,17 @@ describe("pictures", () => {
     expect(plain.log).toMatchObject({ prompt_tokens: 100, completion_tokens: 1_000, estimated: 0 });
   });
 
+  it("hands on what an upstream draws whole though a stream was wanted, and charges the pictures that came", async () => {
+    world.upstream.script(json(reply));
+    const { charged } = await world.costOf(async () => {
+      const body = { model: "dall-e-2", prompt: "p", n: 2, stream: true };
+      const response = await world.ask(body, { path: "/v1/images/generations" });
+      expect(response.headers.get("content-type")).toContain("application/json");
+      expect([response.status, await response.json()]).toEqual([200, reply]);
+    });
+    expect(charged).toBe(10_000);
+  });
+
   it.each([
     [{ model: "dall-e-3", prompt: "p", size: "7x7" }, "size_not_supported"],
     [{ model: "dall-e-3", prompt: "p", n: 2 }, "n_not_within_range"],
@@ -223,6 +234,12 @@ describe("transcription", () => {
     ["by the duration told", {}, () => json({ text: "hi", usage: { type: "duration", seconds: 30 } }), 1_500],
     ["by the verbose form", {}, () => json({ text: "hi", duration: 120.0 }), 6_000],
     ["by the file's own head", {}, () => json({ text: "hi" }), 3_000],
+    [
+      "the same where it takes no notice of a wish for a stream",
+      { stream: "true" },
+      () => json({ text: "hi" }),
+      3_000,
+    ],
     [
       "by the last subtitle",
       { response_format: "srt" },

@@ -144,7 +144,8 @@ export const voices = { openai, responses, anthropic, gemini, geminiArray } as c
 export function voiceOf(path: string, wantsEvents: boolean): Voice {
   if (path.startsWith("/v1/messages")) return anthropic;
   if (path.startsWith("/v1/responses")) return responses;
-  const isGemini = /^\/v1(beta)?\/models\/[^:]+:/.test(path) || /^\/v1beta\/models(\/|$)/.test(path);
+  const isGemini =
+    /^\/v1(alpha|beta)?\/models\/[^:]+:/.test(path) || /^\/v1(alpha|beta)\/models(\/|$)/.test(path);
   if (!isGemini) return openai;
   return wantsEvents || !path.endsWith(":streamGenerateContent") ? gemini : geminiArray;
 }

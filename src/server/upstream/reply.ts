@@ -250,10 +250,11 @@ export class Receiver implements Sink, StreamReply {
       else this.#settleWhole(whole);
       return;
     }
-    // A stream was asked for and a whole reply came: it goes on as a stream of few events.
+    // A stream was asked for and a whole reply came: it goes on as a stream of few events, or as it is.
     const stream = course.wholeAsStream(body);
     if ("kind" in stream) {
-      this.#fail(stream);
+      if (stream.kind === "fault") this.#fail(stream);
+      else this.#settleWhole(stream);
       return;
     }
     this.#mode = "closed";

@@ -74,8 +74,8 @@ export interface Course {
   meter(): Meter;
   /** A whole 200 body for a client that wants it whole. */
   whole(body: Buffer): Whole | RelayFault;
-  /** A whole 200 body for a client that wants a stream: all events but the tail, and the meter that tells the rest. */
-  wholeAsStream(body: Buffer): StreamOfWhole | RelayFault;
+  /** A whole 200 body for a client that wants a stream: all events but the tail, and the meter that tells the rest; or the body itself. */
+  wholeAsStream(body: Buffer): StreamOfWhole | Whole | RelayFault;
   /** An answer with an error status. */
   fault(error: UpstreamError): RelayFault;
 }

@@ -53,7 +53,7 @@ export class NativeCourse extends EventCourse<NativeOptions> implements Course {
     };
   }
 
-  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+  wholeAsStream(body: Buffer): ReturnType<Course["wholeAsStream"]> {
     const whole = this.whole(body);
     return whole.kind === "fault" ? whole : this.options.translated().wholeAsStream(body);
   }

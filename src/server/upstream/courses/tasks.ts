@@ -112,8 +112,10 @@ export class TaskCourse implements Course {
     return { kind: "body", body, usage: asObject(reply["usage"]), text };
   }
 
-  wholeAsStream(): RelayFault {
-    return unreadableFault("a whole answer to a stream", 200);
+  /** OpenAI's whisper-1 and many others' models take no notice of `stream`, and their answer is no less one. Speech is sound. */
+  wholeAsStream(body: Buffer): Whole | RelayFault {
+    if (this.#options.endpoint === "speech") return unreadableFault("a whole answer to a stream", 200);
+    return this.whole(body);
   }
 
   fault(error: UpstreamError): RelayFault {
