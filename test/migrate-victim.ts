@@ -1,5 +1,6 @@
 // A process that migrates a database and is killed on the way: before statement `at` of the migration that comes next, or
 // before its commit. Started by migrate-crash.test.ts with what to do as JSON.
+import { flushCompileCache } from "node:module";
 import { openStore, type StoreOptions } from "#server/store/db.ts";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
 
@@ -15,12 +16,18 @@ function deadly(statements: readonly string[], at: number): readonly string[] {
   return Object.assign([...statements], {
     *[Symbol.iterator]() {
       for (const [index, statement] of statements.entries()) {
-        if (index === at) process.kill(process.pid, "SIGKILL");
+        if (index === at) die();
         yield statement;
       }
-      process.kill(process.pid, "SIGKILL");
+      die();
     },
   });
+}
+
+function die(): void {
+  // Who is killed keeps no compiled code for the next one.
+  flushCompileCache();
+  process.kill(process.pid, "SIGKILL");
 }
 
 // The test writes exactly this.

@@ -7,6 +7,8 @@ import { join } from "node:path";
 
 export const rootKey = "TestRootTokenKey00000000000000000000000000000000";
 export const rootAccess = "0123456789abcdef0123456789abcdef";
+/** Where Node keeps compiled code from start to start, as for a server that `npm start` started. */
+export const compileCache = join(import.meta.dirname, "../.cache/compile");
 
 export interface ServerProcess {
   readonly url: string;
@@ -63,7 +65,13 @@ export async function startServer(dataDir: string, env: Record<string, string> =
   const port = Number(env["PORT"] ?? (await freePort()));
   const child = spawn(process.execPath, ["src/server/main.ts"], {
     cwd: join(import.meta.dirname, ".."),
-    env: { PATH: process.env["PATH"], ...serverEnvironment(dataDir, port), LOG_LEVEL: "warn", ...env },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: compileCache,
+      ...serverEnvironment(dataDir, port),
+      LOG_LEVEL: "warn",
+      ...env,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));

@@ -1,22 +1,23 @@
 // A process on SQLite whose event loop stands still ends, and one that was merely stopped goes on (reliability D03).
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
-import { testDirectory } from "#test/directory.ts";
-import { startServer } from "#test/process.ts";
+import { expect, type TestContext, test } from "vitest";
+import { startServer, temporaryDir } from "#test/process.ts";
 
 /** Makes the process stand still at a signal. */
 const HANG_HOOK = `--import=data:text/javascript,${encodeURIComponent('process.on("SIGUSR2", () => { for (;;); })')}`;
 
-async function start() {
-  const server = await startServer(testDirectory(), { NODE_OPTIONS: HANG_HOOK });
+async function start({ onTestFinished }: TestContext) {
+  const dir = temporaryDir();
+  onTestFinished(dir.remove);
+  const server = await startServer(dir.path, { NODE_OPTIONS: HANG_HOOK });
   onTestFinished(() => server.kill("SIGKILL"));
   // It has said that it lives.
   await sleep(2_500);
   return server;
 }
 
-test("a loop that stands still ends the process with a sentence", async () => {
-  const server = await start();
+test.concurrent("a loop that stands still ends the process with a sentence", async (context) => {
+  const server = await start(context);
   const startMs = performance.now();
   process.kill(server.pid, "SIGUSR2");
   expect(await server.exited).toBe(null);
@@ -26,8 +27,8 @@ test("a loop that stands still ends the process with a sentence", async () => {
   expect(elapsedMs).toBeLessThan(30_000);
 }, 60_000);
 
-test("a process that was stopped for longer goes on", async () => {
-  const server = await start();
+test.concurrent("a process that was stopped for longer goes on", async (context) => {
+  const server = await start(context);
   process.kill(server.pid, "SIGSTOP");
   await sleep(12_000);
   process.kill(server.pid, "SIGCONT");
