@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
-import { Nothing } from "./wire.ts";
+import { Nothing, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
 
@@ -44,7 +44,7 @@ const url = z
   .trim()
   .max(2_000, "最多 2,000 个字符")
   .refine((value) => value === "" || /^https?:\/\/[^\s@]+$/.test(value), "地址须以 http:// 或 https:// 开头")
-  .overwrite((value) => value.replace(/\/+$/, ""));
+  .overwrite(withoutEndSlashes);
 
 /** http(s) address or a path of this site; keeps its trailing slash (reliability H06). */
 const link = z

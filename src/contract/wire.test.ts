@@ -1,7 +1,8 @@
 // The odd codecs of the wire, and the helper that knows JSON (spec §5, contract 1.5).
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Csv, isJson, isMapping, ListQuery } from "./wire.ts";
+import { optionTable } from "./option.ts";
+import { Csv, isJson, isMapping, ListQuery, withoutEndSlashes } from "./wire.ts";
 
 test("a helper knows whether a text is JSON (spec §5)", () => {
   expect(["{}", "[]", "1", '"x"', "null", ' {"a": 1} '].map(isJson)).not.toContain(false);
@@ -28,4 +29,19 @@ test.each([
   [{ p: "99999999999" }, 1_000_000, 10],
 ])("the page of %j is %i, of size %i", (query, page, size) => {
   expect(z.decode(ListQuery, query)).toMatchObject({ p: page, size });
+});
+
+test("an address loses the slashes at its end, and a storm of them costs nothing (reliability D07)", () => {
+  expect(["https://a.example/v1//", "//", "https://a.example", ""].map(withoutEndSlashes)).toEqual([
+    "https://a.example/v1",
+    "",
+    "https://a.example",
+    "",
+  ]);
+  const storm = `https:${"/".repeat(40_000)}x`;
+  const startMs = performance.now();
+  expect(withoutEndSlashes(storm)).toBe(storm);
+  expect(optionTable.MessagePusherAddress.schema.safeDecode(storm).success).toBe(false);
+  // Work in the square of the length would take seconds; the rest is room for a busy machine.
+  expect(performance.now() - startMs).toBeLessThan(1_000);
 });

@@ -124,3 +124,8 @@ export function isMapping(text: string): boolean {
     return false;
   }
 }
+
+/** An address without the slashes at its end (spec §5). Where a run begins is looked for once: time is linear (reliability D07). */
+export function withoutEndSlashes(address: string): string {
+  return address.replace(/(?<!\/)\/+$/, "");
+}

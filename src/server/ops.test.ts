@@ -34,6 +34,15 @@ async function scrape(headers: Record<string, string> = {}) {
   return { status: response.status, text: await response.text() };
 }
 
+test.each(["/healthz", "/readyz", "/metrics", "/assets/none.js"])(
+  "%s is kept by nobody and read as what it says it is (reliability H09)",
+  async (path) => {
+    const { headers } = await fetch(`${url}${path}`);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  },
+);
+
 /** The value of a sample by its full name with labels. */
 function readValue(text: string, name: string): number {
   const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));

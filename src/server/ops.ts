@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { Role, UserStatus } from "#contract/user.ts";
 import { accessTokenOf } from "#server/accounts/actors.ts";
 import { isLocal } from "#server/accounts/address.ts";
+import { BASE_HEADERS } from "#server/api/mount.ts";
 import type { Context } from "#server/context.ts";
 import { renderSamples, type Sample } from "#server/events/counters.ts";
 import { families } from "#server/events/families.ts";
@@ -12,15 +13,18 @@ interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 }
 
+/** What is so at one moment is for nobody to keep (reliability H09). */
+const HEADERS = { ...BASE_HEADERS, "Cache-Control": "no-store" } as const;
+
 /** Builds /healthz, /readyz and /metrics. */
 export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
   const app = new Hono<Env>();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
-  app.get("/healthz", (http) => http.text("ok\n"));
+  app.get("/healthz", (http) => http.text("ok\n", 200, HEADERS));
   app.get("/readyz", async (http) => {
     const isReady = !isDraining() && (await ctx.store.ready());
-    return isReady ? http.text("ready\n") : http.text("not ready\n", 503);
+    return isReady ? http.text("ready\n", 200, HEADERS) : http.text("not ready\n", 503, HEADERS);
   });
   app.get("/metrics", async (http) => {
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "";
@@ -29,11 +33,15 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
       ctx.config.trustedProxies.length === 0 && isLocal(peer, (name) => http.req.header(name));
     const isAllowed = mayBeLocal || (await isAdmin(ctx, http.req.header("authorization")));
     if (!isAllowed)
-      return http.text("metrics are for this machine, or with an administrator's access token\n", 403);
+      return http.text(
+        "metrics are for this machine, or with an administrator's access token\n",
+        403,
+        HEADERS,
+      );
     const samples = [...processSamples(ctx, delay.percentile(99)), ...ctx.events.samples()];
     const text = renderSamples(samples, families);
     delay.reset();
-    return http.text(text, 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+    return http.text(text, 200, { ...HEADERS, "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   return app;
 }

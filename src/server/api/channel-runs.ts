@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { channelApi, ModelSource } from "#contract/channel.ts";
 import { providerOf } from "#contract/providers.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import { startBalanceUpdate, updateBalance } from "#server/channels/balance.ts";
 import { startChannelTests } from "#server/channels/bulk-test.ts";
 import type { LiveChannel } from "#server/channels/candidates.ts";
@@ -69,7 +70,7 @@ async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promi
   if (body.key.trim() === "" && body.id !== undefined) return getLive(ctx, body.id);
   const [key = ""] = keyLines(body.key, body.type);
   const { type, base_url, other } = body;
-  const baseUrl = (base_url ?? "").replace(/\/+$/, "");
+  const baseUrl = withoutEndSlashes(base_url ?? "");
   checkChannel(ctx.egress, { type, base_url: baseUrl, other });
   checkKeys({ type, base_url: baseUrl, other }, [key]);
   const provider = providerOf(type);

@@ -2,6 +2,7 @@
 import { type Channel, ChannelStatus, type ChannelUpdate, type channelApi } from "#contract/channel.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import {
@@ -48,7 +49,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
 
   async create(ctx, call) {
     const { key, base_url, other, model_mapping, priority, weight, config, status, ...draft } = call.body;
-    const baseUrl = (base_url ?? "").replace(/\/+$/, "");
+    const baseUrl = withoutEndSlashes(base_url ?? "");
     const keys = keyLines(key, draft.type);
     checkKeys({ type: draft.type, base_url: baseUrl, other }, keys);
     checkChannel(ctx.egress, { type: draft.type, base_url: baseUrl, other, config });
@@ -156,7 +157,7 @@ function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): Chann
     name: body.name,
     models: body.models?.join(","),
     group: body.group?.join(","),
-    base_url: body.base_url === null ? "" : body.base_url?.replace(/\/+$/, ""),
+    base_url: body.base_url === undefined ? undefined : withoutEndSlashes(body.base_url ?? ""),
     other: body.other === null ? "" : body.other,
     model_mapping: body.model_mapping === null ? "" : body.model_mapping,
     config: body.config === null ? "" : body.config,

@@ -76,8 +76,9 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
     async answer(path, request) {
       if (now() - scannedMs > RESCAN_MS) await scan();
       const wanted = entries.get(path);
-      // A chunk of an older build is gone; the console then offers to reload.
-      if (!wanted && isAsset(path)) return { status: 404, headers: {}, body: null };
+      // A chunk of an older build is gone; the console then offers to reload. A newer build's may come: nobody keeps the answer.
+      if (!wanted && isAsset(path))
+        return { status: 404, headers: { "Cache-Control": "no-store" }, body: null };
       const entry = wanted ?? entries.get("/index.html");
       if (!entry) return undefined;
       const type = TYPES[extname(entry.path)] ?? "application/octet-stream";

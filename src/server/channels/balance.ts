@@ -4,6 +4,7 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Balance } from "#contract/provider.ts";
 import { cleanKey } from "#contract/provider-key.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import { listLiveChannels, setChannelBalance } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
@@ -122,7 +123,7 @@ async function ask(
 /** A path goes under the channel's base; a base that ends in a version already has the path's first part. */
 function addressOf(channel: LiveChannel, url: string): string {
   if (!url.startsWith("/")) return url;
-  const base = (channel.baseUrl || channel.provider.baseUrl).replace(/\/+$/, "");
+  const base = withoutEndSlashes(channel.baseUrl || channel.provider.baseUrl);
   const address = base + (/\/v\d+$/.test(base) ? url.replace(/^\/v\d+(?=\/)/, "") : url);
   if (!URL.canParse(address)) throw new BalanceFault("渠道地址配置有误");
   return address;

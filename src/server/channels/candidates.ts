@@ -2,6 +2,7 @@
 // never chooses among them and never calls one.
 import { ChannelStatus } from "#contract/channel.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
@@ -119,7 +120,7 @@ function liveChannel(row: ChannelRow, provider: Provider, key: string): LiveChan
     status: row.status,
     provider,
     key,
-    baseUrl: row.base_url.trim().replace(/\/+$/, ""),
+    baseUrl: withoutEndSlashes(row.base_url.trim()),
     other: row.other.trim(),
     priority: row.priority,
     weight: row.weight,
