@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { cpuMsOf } from "#test/cpu-time.ts";
 import { canaryOf, maskSecrets } from "./mask.ts";
 
 const secrets = ["sk-secret-1", "part-two"].map(canaryOf);
@@ -67,10 +68,11 @@ describe("a key in JSON's escapes", () => {
   it("costs little to look for among backslashes", () => {
     const [key = ""] = KEYS;
     for (const noise of ["\\".repeat(400_000), "\\u005c".repeat(80_000), "\\u0073k-".repeat(60_000)]) {
-      const began = performance.now();
       const text = `\\u00${noise}${key.replace("0", "\\u0030")}`;
-      expect(maskSecrets(Buffer.from(text), KEYS.map(canaryOf)).toString()).not.toContain("canary");
-      expect(performance.now() - began).toBeLessThan(3_000);
+      const costMs = cpuMsOf(() => {
+        expect(maskSecrets(Buffer.from(text), KEYS.map(canaryOf)).toString()).not.toContain("canary");
+      });
+      expect(costMs).toBeLessThan(3_000);
     }
   });
 });

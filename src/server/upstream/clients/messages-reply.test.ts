@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decodeMessage, MessageDecoder } from "#server/upstream/dialects/anthropic-reply.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
+import { cpuMsOf } from "#test/cpu-time.ts";
 import type { RenderContext } from "./client.ts";
 import { messages } from "./messages.ts";
 import { messagesNative } from "./messages-native.ts";
@@ -251,8 +252,9 @@ it.each([
   ["of one call that is never named", (): HubChunk => PIECE],
 ])("the time for very many pieces of calls %s does not grow with their square", (_, piece) => {
   const renderer = messages.renderer(context);
-  const begun = performance.now();
-  for (let at = 0; at < 50_000; at += 1) renderer.take([piece(at)]);
+  const costMs = cpuMsOf(() => {
+    for (let at = 0; at < 50_000; at += 1) renderer.take([piece(at)]);
+  });
   // With their square it takes twenty seconds and more.
-  expect(performance.now() - begun).toBeLessThan(5_000);
+  expect(costMs).toBeLessThan(5_000);
 });
