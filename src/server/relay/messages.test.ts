@@ -283,7 +283,9 @@ describe("Claude Code", () => {
     const text = await response.text();
     expect(text).toContain('"text":"done"');
     expect(text).toMatch(/event: message_stop\ndata: {"type":"message_stop"}\n\n$/);
-    expect(response.headers.get("x-tollgate-dropped")).toBe("context_management, cache_control");
+    expect(response.headers.get("x-tollgate-dropped")).toBe(
+      "context_management, cache_control, messages[].reasoning_content",
+    );
     const [asked] = world.upstream.journal;
     expect(asked?.path).toBe("/v1/chat/completions");
     expect(asked?.text).not.toMatch(/billing-header|cache_control|signature/);

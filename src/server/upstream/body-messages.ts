@@ -1,7 +1,12 @@
-// Edits the history of a chat body where it must differ for an upstream; what may stay is left as it was. Pure.
+// Edits the history of a body where it must differ for an upstream; what may stay is left as it was. Pure.
 import type { BodyEdits } from "#contract/providers.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
-import { type JsonObject, readMember } from "./json.ts";
+import { findMember, type JsonObject, readMember } from "./json.ts";
+
+interface Body {
+  readonly bytes: Buffer;
+  readonly object: JsonObject;
+}
 
 interface MessageEdits {
   readonly dropsNames: boolean;
@@ -12,7 +17,7 @@ interface MessageEdits {
 
 /** The history as JSON, written anew when something in it must have another form; undefined = it may stay. */
 export function editedMessages(
-  { bytes, object }: { readonly bytes: Buffer; readonly object: JsonObject },
+  { bytes, object }: Body,
   wanted: BodyEdits,
   toolIdLength: number | undefined,
 ): string | undefined {
@@ -33,6 +38,22 @@ export function editedMessages(
     return next;
   });
   return isChanged ? JSON.stringify(edited) : undefined;
+}
+
+const REASONING = Buffer.from('"reasoning"');
+
+/** The input of a Responses body without such thoughts, as JSON; undefined = there are none. */
+export function inputWithoutThoughts(
+  { bytes, object }: Body,
+  isLeftOut: (item: JsonRecord) => boolean,
+): string | undefined {
+  const member = findMember(object, "input");
+  if (member === undefined || !bytes.subarray(member.valueStart, member.valueEnd).includes(REASONING))
+    return undefined;
+  const input = readMember(bytes, object, "input");
+  if (!Array.isArray(input)) return undefined;
+  const left = input.filter((item: unknown) => !isLeftOut(asObject(item) ?? {}));
+  return left.length < input.length ? JSON.stringify(left) : undefined;
 }
 
 function editedMessage(

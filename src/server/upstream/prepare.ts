@@ -2,12 +2,13 @@
 // media that a wire wants inline.
 import type { Egress } from "#server/egress/dispatcher.ts";
 import { encodeBody, lostFields, valuesOf, wantsUsage } from "./body.ts";
+import { inputWithoutThoughts } from "./body-messages.ts";
 import type { Call, Prepared } from "./call.ts";
 import type { NativeFormat, RenderContext } from "./clients/client.ts";
 import { generateCount } from "./clients/generate-native.ts";
 import { clients, natives } from "./clients/index.ts";
 import { messagesCount } from "./clients/messages-native.ts";
-import { readableInput } from "./clients/responses-native.ts";
+import { isUnreadable } from "./clients/responses-native.ts";
 import type { Course } from "./courses/course.ts";
 import { NativeCourse } from "./courses/native.ts";
 import { PassingCourse } from "./courses/passing.ts";
@@ -156,7 +157,7 @@ function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat
   // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
   if (endpoint === "responses") {
     set.set("store", "false");
-    const input = readableInput(body);
+    const input = inputWithoutThoughts(body, isUnreadable);
     if (input !== undefined) set.set("input", input);
     const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
     if (reasoning) set.set("reasoning", JSON.stringify(reasoning));

@@ -11,7 +11,7 @@ import {
   Unmappable,
 } from "#server/upstream/hub-request.ts";
 import { objectsIn, textIn } from "./read.ts";
-import { ADDED_TOOLS, callOfItem } from "./responses-tools.ts";
+import { ADDED_TOOLS, callOfItem, FOUND_TOOLS, foundTools, isHostedSearch } from "./responses-tools.ts";
 
 /** How texts that OpenAI has sealed begin. */
 const SEALED = /^gAAAA/;
@@ -52,6 +52,7 @@ class InputReader {
       this.#assistant().toolCalls.push(call);
       return;
     }
+    if (isHostedSearch(item)) return;
     const type = textIn(item, "type") ?? "message";
     if (type === "message") this.#addMessage(item);
     else if (type === "reasoning") this.#assistantAfterCalls().thoughts.push(thoughtOf(item));
@@ -87,7 +88,7 @@ class InputReader {
     if (name === undefined)
       throw new Unmappable("input[].call_id", "缺少与该输出对应的调用，请在 input 中携带完整的历史");
     this.#closeTurn();
-    this.#messages.push({ role: "tool", callId, name, parts: outputParts(item["output"]), isError: false });
+    this.#messages.push({ role: "tool", callId, name, parts: resultParts(item), isError: false });
   }
 
   /** What another agent of Codex's tells this one stands where a user would speak. */
@@ -198,6 +199,10 @@ function fileSource(part: JsonRecord): (HubPart & { kind: "file" })["source"] {
   const id = textIn(part, "file_id");
   if (id === undefined) throw new Unmappable("input[].content[].input_file", "缺少 file_data");
   return { kind: "id", id };
+}
+
+function resultParts(item: JsonRecord): HubPart[] {
+  return outputParts(item["type"] === FOUND_TOOLS ? foundTools(item) : item["output"]);
 }
 
 /** Outputs are texts, parts, or what a shell gave back. */

@@ -1,8 +1,6 @@
 // OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (providers 17.3.4).
-import type { ClientBody } from "#server/upstream/body.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { usageFromResponses } from "#server/upstream/hub-responses.ts";
-import { findMember, readMember } from "#server/upstream/json.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 import { textIn } from "./read.ts";
 import { PROOF_PREFIX } from "./responses-input.ts";
@@ -40,26 +38,13 @@ function errorOf(error: JsonRecord): NonNullable<NativeNews["error"]> {
   return { status: isLimit ? 429 : 502, message, code, type: "upstream_error" };
 }
 
-const REASONING = Buffer.from('"reasoning"');
-
 /**
- * The input without thoughts that its upstream could not read, as JSON; undefined = there are none. Those that another channel has written
- * carry a proof of ours or none: OpenAI refuses the one, and looks for the other among what it has stored, which is nothing (providers
- * 17.3.5).
+ * Whether an item of the input is a thought that its upstream could not read. One that another channel has written carries a proof of ours
+ * or none: OpenAI refuses the first, and looks for the second among what it has stored, which is nothing (providers 17.3.5). A thought in
+ * clear words needs no proof: models that anybody may run put theirs into the content.
  */
-export function readableInput({ bytes, object }: ClientBody): string | undefined {
-  const member = findMember(object, "input");
-  if (member === undefined || !bytes.subarray(member.valueStart, member.valueEnd).includes(REASONING))
-    return undefined;
-  const input = readMember(bytes, object, "input");
-  if (!Array.isArray(input)) return undefined;
-  const readable = input.filter((item: unknown) => !isUnreadable(asObject(item)));
-  return readable.length < input.length ? JSON.stringify(readable) : undefined;
-}
-
-/** A thought in clear words needs no proof: models that anybody may run put theirs into the content. */
-function isUnreadable(item: JsonRecord | undefined): boolean {
-  if (item?.["type"] !== "reasoning") return false;
+export function isUnreadable(item: JsonRecord): boolean {
+  if (item["type"] !== "reasoning") return false;
   const proof = textIn(item, "encrypted_content") ?? "";
   return proof === "" ? asList(item["content"]).length === 0 : proof.startsWith(PROOF_PREFIX);
 }

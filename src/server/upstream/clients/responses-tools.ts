@@ -13,6 +13,8 @@ interface BuiltIn {
   readonly item: string;
   /** Member of the item that holds what to do. */
   readonly member: string;
+  /** More members of its call items. */
+  readonly more?: JsonRecord;
 }
 
 const text = { type: "string" } as const;
@@ -58,7 +60,21 @@ const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
     item: "apply_patch_call",
     member: "operation",
   },
+  // Codex keeps many tools back and has the model search for them; how is told by itself.
+  tool_search: {
+    description: "Searches for more tools that can be called from then on.",
+    parameters: {
+      type: "object",
+      properties: { query: text, limit: { type: "integer" } },
+      required: ["query"],
+    },
+    item: "tool_search_call",
+    member: "arguments",
+    more: { execution: "client" },
+  },
 };
+
+const SEARCH = "tool_search";
 
 /** What joins a namespace and the name of a tool in it. */
 const SEPARATOR = "__";
@@ -76,6 +92,22 @@ export interface ToolBook {
 
 /** Codex gives its tools in an item of the input; only its place in the history is lost elsewhere. */
 export const ADDED_TOOLS = "additional_tools";
+/** What a search for tools has found can be called from then on. */
+export const FOUND_TOOLS = "tool_search_output";
+
+/** A search for tools that OpenAI ran by itself, or its outcome: elsewhere all tools of the body are there from the beginning. */
+export function isHostedSearch(item: JsonRecord): boolean {
+  const isSearch = item["type"] === FOUND_TOOLS || item["type"] === "tool_search_call";
+  return isSearch && (item["execution"] === "server" || textIn(item, "call_id") === undefined);
+}
+
+/** What a search has found, in words. */
+export function foundTools(item: JsonRecord): string {
+  const names = toolBook({ tools: item["tools"] }).tools.flatMap((tool) =>
+    "name" in tool ? [tool.name] : [],
+  );
+  return names.length === 0 ? "No tools found." : `These tools can be called now: ${names.join(", ")}`;
+}
 
 /** Reads the tools of a body, and those that its input adds. */
 export function toolBook(body: JsonRecord): ToolBook {
@@ -83,14 +115,13 @@ export function toolBook(body: JsonRecord): ToolBook {
   const dropped: string[] = [];
   const namespaced = new Map<string, { namespace: string; name: string }>();
   const builtIns = new Set<string>();
-  const added = objectsIn(body, "input").filter((item) => item["type"] === ADDED_TOOLS);
+  const added = objectsIn(body, "input").filter(({ type }) => type === ADDED_TOOLS || type === FOUND_TOOLS);
   for (const tool of [body, ...added].flatMap((giver) => objectsIn(giver, "tools"))) {
     const type = textIn(tool, "type") ?? "function";
     const builtIn = BUILT_INS[type];
-    if (builtIn !== undefined) {
-      const { description, parameters } = builtIn;
+    if (builtIn !== undefined && (type !== SEARCH || tool["execution"] === "client")) {
       builtIns.add(type);
-      tools.push({ kind: "function", name: type, description, parameters });
+      tools.push({ kind: "function", name: type, ...described(builtIn, tool) });
     } else if (type === "namespace") tools.push(...innerTools(tool, namespaced));
     else {
       const plain = plainTool(tool, textIn(tool, "name") ?? "");
@@ -98,7 +129,26 @@ export function toolBook(body: JsonRecord): ToolBook {
       tools.push(...plain);
     }
   }
-  return { tools, dropped, namespaced, builtIns };
+  return { tools: withoutTwins(tools), dropped, namespaced, builtIns };
+}
+
+/** A client tells only of its search for tools what it is for. */
+function described({ description, parameters }: BuiltIn, tool: JsonRecord) {
+  return {
+    description: textIn(tool, "description") ?? description,
+    parameters: asObject(tool["parameters"]) ?? parameters,
+  };
+}
+
+/** A tool may be found twice; vendors refuse two of one name. */
+function withoutTwins(tools: readonly HubTool[]): readonly HubTool[] {
+  const names = new Set<string>();
+  return tools.filter((tool) => {
+    if (!("name" in tool)) return true;
+    const isNew = !names.has(tool.name);
+    names.add(tool.name);
+    return isNew;
+  });
 }
 
 /** The tools of a namespace under flat names, which are noted. */
@@ -163,7 +213,7 @@ export function callOfItem(item: JsonRecord): HubToolCall | undefined {
   if (type === "custom_tool_call")
     return { id, name, arguments: textIn(item, "input") ?? "", isCustom: true };
   for (const [tool, builtIn] of Object.entries(BUILT_INS)) {
-    if (builtIn.item !== type) continue;
+    if (builtIn.item !== type || isHostedSearch(item)) continue;
     const { type: kind, ...action } = asObject(item[builtIn.member]) ?? {};
     const values = tool === "apply_patch" ? { type: kind, ...action } : action;
     return { id, name: tool, arguments: JSON.stringify(values) };
@@ -178,7 +228,7 @@ export function itemOfCall(call: HubToolCall, id: string, book: ToolBook): JsonR
   if (builtIn !== undefined) {
     const values = readJson(call.arguments) ?? {};
     const action = call.name === "local_shell" ? { type: "exec", env: {}, ...values } : values;
-    return { type: builtIn.item, ...shared, [builtIn.member]: action };
+    return { type: builtIn.item, ...shared, ...builtIn.more, [builtIn.member]: action };
   }
   const known = book.namespaced.get(call.name);
   const named = known === undefined ? { name: call.name } : { name: known.name, namespace: known.namespace };
