@@ -64,6 +64,7 @@ export function EditRedemptionForm({ redemption }: { readonly redemption: Redemp
   return (
     <ResourceForm<RedemptionValues>
       initial={valuesOf(redemption)}
+      kept={["name", "quota"]}
       onSubmit={(values) => update.mutateAsync({ body: updateOf(redemption.id, values) })}
       onDone={toList}
       onCancel={toList}
@@ -89,6 +90,7 @@ export function NewRedemptionForm() {
     <>
       <ResourceForm<RedemptionValues>
         initial={valuesOf(undefined)}
+        kept={["name", "quota", "count"]}
         onSubmit={(values) => create.mutateAsync({ body: draftOf(values) })}
         onCancel={toList}
       >
