@@ -20,7 +20,6 @@ export function QuotaField({ id, value = null, onChange, disabled = false }: Quo
         {...(id === undefined ? {} : { id })}
         value={value}
         disabled={disabled}
-        min={0}
         precision={0}
         step={100_000}
         onChange={(next) => onChange?.(next)}
