@@ -12,21 +12,19 @@ const flag = z.codec(z.string(), z.boolean(), {
   encode: (value) => String(value),
 });
 
-function number(message: string, check: (value: number) => boolean, most = Number.MAX_VALUE) {
+const TOO_LARGE = `不能大于 ${Number.MAX_SAFE_INTEGER.toLocaleString("en-US")}`;
+
+function number(message: string, check: (value: number) => boolean) {
   return z.codec(
     z
       .string()
       .refine((text) => text.trim() !== "" && check(Number(text)), { error: message, abort: true })
-      .refine((text) => Number(text) <= most, `不能大于 ${most.toLocaleString("en-US")}`),
+      .refine((text) => Number(text) <= Number.MAX_SAFE_INTEGER, TOO_LARGE),
     z.number(),
     { decode: Number, encode: String },
   );
 }
-const whole = number(
-  "须为不小于 0 的整数",
-  (value) => Number.isInteger(value) && value >= 0,
-  Number.MAX_SAFE_INTEGER,
-);
+const whole = number("须为不小于 0 的整数", (value) => Number.isInteger(value) && value >= 0);
 const amount = number("须为不小于 0 的数字", (value) => Number.isFinite(value) && value >= 0);
 const positive = number("须为大于 0 的数字", (value) => Number.isFinite(value) && value > 0);
 const port = number(
@@ -43,7 +41,8 @@ const url = z
   .string()
   .trim()
   .max(2_000, "最多 2,000 个字符")
-  .refine((value) => value === "" || /^https?:\/\/[^\s@]+$/.test(value), "地址须以 http:// 或 https:// 开头")
+  .refine((value) => value === "" || /^https?:\/\/[^/]/.test(value), "地址须以 http:// 或 https:// 开头")
+  .refine((value) => !/[\s@]/.test(value), "地址里不能有空格或 @")
   .overwrite(withoutEndSlashes);
 
 /** http(s) address or a path of this site; keeps its trailing slash (reliability H06). */
@@ -52,9 +51,10 @@ const link = z
   .trim()
   .max(2_000, "最多 2,000 个字符")
   .refine(
-    (value) => value === "" || /^(https?:\/\/|\/(?![/\\]))\S*$/.test(value),
+    (value) => value === "" || /^(https?:\/\/|\/(?![/\\]))/.test(value),
     "链接须以 http(s):// 或 / 开头",
-  );
+  )
+  .refine((value) => !/\s/.test(value), "链接里不能有空格");
 
 /** Where releases are published: `owner/name` on GitHub; "" = nowhere. */
 const repository = z

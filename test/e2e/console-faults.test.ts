@@ -82,13 +82,51 @@ describe("the end of a session", () => {
     },
   );
 
-  it("in the middle of work: a form that is sent too late ends there as well", async () => {
+  /** Sends the form too late, and signs in again, as the same or as somebody else. */
+  async function submitLate(button: string, [username, password]: readonly [string, string]): Promise<void> {
+    await window.context.clearCookies();
+    await page.getByRole("button", { name: button, exact: true }).click();
+    await page.waitForURL("**/login?expired=true");
+    await page.getByRole("textbox", { name: "用户名" }).fill(username);
+    await page.getByRole("textbox", { name: "密码" }).fill(password);
+    await page.getByRole("button", { name: "登录", exact: true }).click();
+  }
+  const lihua = ["lihua", "river-stone-42"] as const;
+  const wangfang = ["wangfang", "quiet-lantern-7"] as const;
+
+  it("in the middle of work: what was typed is there again for whoever typed it", async () => {
     await enter("lihua");
     await page.goto("/token/add");
     await page.locator("#name").fill("太迟");
-    await window.context.clearCookies();
-    await page.getByRole("button", { name: "提交", exact: true }).click();
-    await page.waitForURL("**/login?expired=true");
+    await submitLate("提交", lihua);
+    await toast("已恢复登录过期前填写的内容").waitFor();
+    expect(await page.locator("#name").inputValue()).toBe("太迟");
+    await submitLate("提交", wangfang);
+    await page.waitForURL("**/token/add");
+    expect(await page.locator("#name").inputValue()).toBe("");
+  });
+
+  it("keeps no key of a channel, and all of a long notice", async () => {
+    await enter("wangfang");
+    await page.goto("/channel/add");
+    await page.locator("#name").fill("渠道二号");
+    await page.locator("#key").fill("sk-canary");
+    await page.locator("#base_url").fill("https://upstream.example");
+    await page.locator("#models").fill("gpt-4o");
+    await page.keyboard.press("Enter");
+    await submitLate("提交", wangfang);
+    await toast("已恢复登录过期前填写的内容").waitFor();
+    expect(await page.locator("#name").inputValue()).toBe("渠道二号");
+    expect(await page.locator("#base_url").inputValue()).toBe("https://upstream.example");
+    expect(await page.locator("#key").inputValue()).toBe("");
+    await page.goto("/setting?tab=other");
+    const notice = "今晚维护。\n".repeat(200);
+    await page.locator("#Notice").fill(notice);
+    await submitLate("保存公告", wangfang);
+    await toast("已恢复登录过期前填写的内容").waitFor();
+    expect(await page.locator("#Notice").inputValue()).toBe(notice);
+    await page.getByRole("button", { name: "保存公告" }).click();
+    await page.getByText("操作成功完成").waitFor();
   });
 
   it("is not shown to guests whose login fails", async () => {

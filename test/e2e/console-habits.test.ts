@@ -97,6 +97,35 @@ describe("a double click", () => {
   });
 });
 
+describe("a setting below its least", () => {
+  it("is refused in words, instead of making it 0, which means no limit or no price", async () => {
+    const { page, context } = await world.visit("root");
+    const sends = sendsOf(page);
+    await page.goto("/setting?tab=operation");
+    for (const [label, button] of [
+      ["每个令牌每分钟的请求数上限", "保存请求限制"],
+      ["新用户初始额度", "保存额度设置"],
+      ["未定价模型的倍率", "保存模型倍率"],
+    ] as const) {
+      const field = page.getByLabel(label);
+      await field.fill("-5");
+      await page.getByRole("button", { name: button }).click();
+      await page.locator("form", { has: field }).getByText("不小于 0 的").waitFor();
+      expect(await field.inputValue()).toBe("-5");
+    }
+    const ratio = page
+      .getByLabel("的倍率", { exact: false })
+      .and(page.locator("#model-ratio table input"))
+      .first();
+    const before = await ratio.inputValue();
+    await ratio.fill("-5");
+    await ratio.blur();
+    expect(await ratio.inputValue()).toBe(before);
+    expect(sends).toEqual([]);
+    await context.close();
+  });
+});
+
 describe("who comes back from a form", () => {
   it("finds the list as it was left: searched and sorted, after saving and after giving up", async () => {
     await manage(world.server.url, "POST", "/api/channel/", {

@@ -43,6 +43,11 @@ export function signOut(end: SessionEnd): void {
   session.set({ end });
 }
 
+/** Whether the session has run out and nobody signed in since. */
+export function hasExpired(): boolean {
+  return session.get().end === "expired";
+}
+
 export function useUser(): User | undefined {
   return useStore(session).user;
 }

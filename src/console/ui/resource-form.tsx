@@ -2,10 +2,13 @@
 import { Button, Form, type FormInstance, Modal } from "antd";
 import { type ReactNode, useEffect, useState } from "react";
 import { useBeforeUnload, useBlocker } from "react-router";
+import { useDraft } from "./draft.ts";
 import "./resource-form.css";
 
 export interface ResourceFormProps<Values extends object> {
   readonly initial: Values;
+  /** Fields that outlive the end of a session; never a secret (draft.ts). */
+  readonly kept?: readonly (keyof Values & string)[];
   /** Sends the values. A rejection was shown already; it keeps the form open. */
   readonly onSubmit: (values: Values) => Promise<unknown>;
   /** Called after a successful submit, when leaving is free. */
@@ -37,10 +40,21 @@ export function LeaveGuard() {
   );
 }
 
+/** The fields that no longer hold what they held at first. */
+function changesOf<Values extends object>(initial: Values, values: Values): Partial<Values> {
+  const before = new Map<string, unknown>(Object.entries(initial));
+  const changed = Object.entries(values).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before.get(name)),
+  );
+  // Names and values are those of `values`.
+  return Object.fromEntries(changed) as Partial<Values>;
+}
+
 export function ResourceForm<Values extends object>(props: ResourceFormProps<Values>) {
-  const { initial, onSubmit, onDone, onCancel, submitText = "提交", children } = props;
+  const { initial, kept = [], onSubmit, onDone, onCancel, submitText = "提交", children } = props;
   const [form] = Form.useForm<Values>();
-  const [isDirty, setDirty] = useState(false);
+  const draft = useDraft<Values>(kept, () => changesOf(initial, form.getFieldsValue(true)));
+  const [isDirty, setDirty] = useState(draft !== undefined);
   const [isSending, setSending] = useState(false);
   const [isDone, setDone] = useState(false);
   useEffect(() => {
@@ -65,7 +79,7 @@ export function ResourceForm<Values extends object>(props: ResourceFormProps<Val
       form={form}
       layout="vertical"
       className="tg-form"
-      initialValues={initial}
+      initialValues={{ ...initial, ...draft }}
       validateTrigger="onBlur"
       scrollToFirstError={{ behavior: "smooth", block: "center", focus: true }}
       onValuesChange={() => setDirty(true)}

@@ -35,6 +35,20 @@ function Parts({ form, channelId }: PartsProps) {
   );
 }
 
+/** All but the key. */
+const KEPT = [
+  "type",
+  "name",
+  "group",
+  "base_url",
+  "other",
+  "models",
+  "model_mapping",
+  "is_batch",
+  "priority",
+  "weight",
+] as const;
+
 export function ChannelForm({ channel }: { readonly channel?: Channel }) {
   const toList = useToList("/channel");
   const invalidates = [channelApi.list, channelApi.search, channelApi.get];
@@ -53,6 +67,7 @@ export function ChannelForm({ channel }: { readonly channel?: Channel }) {
   return (
     <ResourceForm<ChannelValues>
       initial={valuesOf(channel)}
+      kept={KEPT}
       onSubmit={submit}
       onDone={toList}
       onCancel={toList}

@@ -65,6 +65,7 @@ export function EditRedemptionForm({ redemption }: { readonly redemption: Redemp
   return (
     <ResourceForm<RedemptionValues>
       initial={valuesOf(redemption)}
+      kept={["name", "quota"]}
       onSubmit={(values) => update.mutateAsync({ body: updateOf(redemption.id, values) })}
       onDone={toList}
       onCancel={toList}
@@ -92,6 +93,7 @@ export function NewRedemptionForm() {
     <>
       <ResourceForm<RedemptionValues>
         initial={valuesOf(undefined)}
+        kept={["name", "quota", "count"]}
         onSubmit={(values) => {
           const body = draftOf(values);
           return create.mutateAsync({ body, idempotencyKey: keyOf(body) });

@@ -85,7 +85,8 @@ function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
   if (isRatioKey(optionKey)) return <RatioField ratioKey={optionKey} bases={bases} isReadOnly={isLocked} />;
   switch (kind) {
     case "number":
-      return <NumberInput disabled={isLocked} min={0} className="tg-option-number" />;
+      // Without a least: what is too little is refused in words, not made 0, which may mean no limit.
+      return <NumberInput disabled={isLocked} className="tg-option-number" />;
     case "quota":
       return <QuotaField disabled={isLocked} />;
     case "secret":

@@ -6,6 +6,7 @@ import { call, useOnce } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { refreshStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
+import { useDraft } from "#console/ui/draft.ts";
 import { LeaveGuard } from "#console/ui/resource-form.tsx";
 import { type OptionKey, optionApi } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
@@ -90,9 +91,13 @@ function isTitledBy(section: Section, key: OptionKey): boolean {
 function SectionForm({ section, stored }: OptionSectionProps) {
   const keys = section.fields.map(({ key }) => key);
   const isTop = isRoot(useUser());
-  const [isDirty, setDirty] = useState(false);
   const [form] = Form.useForm<FieldValues>();
   const { changes, take } = useStored(form, keys, stored);
+  const draft = useDraft<FieldValues>(
+    keys.filter((key) => kindOf(key) !== "secret"),
+    () => Object.fromEntries(changes().map(({ key }) => [key, form.getFieldValue(key)])),
+  );
+  const [isDirty, setDirty] = useState(draft !== undefined);
   const save = useSave(take);
   const bases = basesOf(stored);
   const isAllLocked = keys.every((key) => rowOf(key).root === true && !isTop);
@@ -109,7 +114,7 @@ function SectionForm({ section, stored }: OptionSectionProps) {
       form={form}
       layout="vertical"
       className="tg-option-form"
-      initialValues={valuesOf(keys, stored)}
+      initialValues={{ ...valuesOf(keys, stored), ...draft }}
       validateTrigger="onBlur"
       scrollToFirstError={{ behavior: "smooth", block: "center", focus: true }}
       onValuesChange={() => setDirty(true)}

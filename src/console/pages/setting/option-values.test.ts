@@ -33,6 +33,9 @@ describe("a field", () => {
   it("says what is wrong before anything is sent", () => {
     expect(faultOf("RetryTimes", -1)).toMatch("不小于 0");
     expect(faultOf("QuotaForNewUser", null)).toBeDefined();
+    expect(faultOf("RetryTimes", 1e30)).toBe("不能大于 9,007,199,254,740,991");
+    expect(faultOf("FallbackModelRatio", null)).toBeUndefined();
+    expect(faultOf("FallbackModelRatio", -1)).toBe("须留空或为不小于 0 的数字");
     expect(faultOf("ModelRatio", "{")).toBe("模型倍率不是合法的 JSON 字符串");
     expect(faultOf("CompletionRatio", "[]")).toBe("补全倍率不是合法的 JSON 字符串");
     expect(faultOf("GroupRatio", "nope")).toBe("分组倍率不是合法的 JSON 字符串");
@@ -44,6 +47,12 @@ describe("a field", () => {
     expect(faultOf("ServerAddress", "ftp://a")).toBeDefined();
     expect(faultOf("SMTPToken", "")).toBeUndefined();
     expect(faultOf("SMTPPort", 587)).toBeUndefined();
+  });
+
+  it("takes a ratio that may be left out as a number, in whatever digits it is typed", () => {
+    expect(kindOf("FallbackModelRatio")).toBe("number");
+    expect([shownOf("FallbackModelRatio", ""), textOf("FallbackModelRatio", null)]).toEqual([null, ""]);
+    expect(textOf("FallbackModelRatio", 1.5)).toBe("1.5");
   });
 
   it("shows nothing of a secret", () => {

@@ -27,6 +27,7 @@ const KINDS: Partial<Record<OptionKey, FieldKind>> = {
   ImageRatio: "ratio",
   ImageCompletionRatio: "ratio",
   GroupRatio: "ratio",
+  FallbackModelRatio: "number",
   Notice: "html",
   HomePageContent: "html",
   About: "html",

@@ -42,6 +42,11 @@ interface RowTools {
   readonly set: (name: string, ratio: number | undefined) => void;
 }
 
+/** What is none leaves the row as it was: a slip must not make a model free. */
+function isPrice(typed: number | null): typed is number {
+  return typed !== null && Number.isFinite(typed) && typed >= 0;
+}
+
 function Price({ row, tools }: { readonly row: RatioRow; readonly tools: RowTools }) {
   const money = rowMoney(tools.ratioKey, row, tools.bases, tools.quotaPerUnit);
   if (money === undefined) return <span className="tg-muted">—</span>;
@@ -56,15 +61,14 @@ function Price({ row, tools }: { readonly row: RatioRow; readonly tools: RowTool
     <span className="tg-ratio-price">
       <NumberInput
         size="small"
-        min={0}
         prefix="$"
         controls={false}
         value={Number(money.dollars.toFixed(6))}
         aria-label={`${row.name} 的价格`}
         onChange={(dollars) =>
-          dollars === null
-            ? undefined
-            : tools.set(row.name, ratioOfDollars(row.name, dollars, tools.quotaPerUnit))
+          isPrice(dollars)
+            ? tools.set(row.name, ratioOfDollars(row.name, dollars, tools.quotaPerUnit))
+            : undefined
         }
       />
       <span className="tg-muted">/ {money.per}</span>
@@ -94,12 +98,11 @@ function RatioInput({ row, tools }: { readonly row: RatioRow; readonly tools: Ro
   return (
     <NumberInput
       size="small"
-      min={0}
       controls={false}
       disabled={tools.isReadOnly}
       value={row.ratio}
       aria-label={`${row.name} 的倍率`}
-      onChange={(ratio) => (ratio === null ? undefined : tools.set(row.name, ratio))}
+      onChange={(ratio) => (isPrice(ratio) ? tools.set(row.name, ratio) : undefined)}
     />
   );
 }

@@ -123,7 +123,13 @@ export function TokenForm({ token: found }: { readonly token?: Token }) {
       : update.mutateAsync({ body: updateOf(token, values) });
   const hasLimits = token !== undefined && ((token.models ?? "") !== "" || token.subnet !== "");
   return (
-    <ResourceForm<TokenValues> initial={valuesOf(token)} onSubmit={submit} onDone={toList} onCancel={toList}>
+    <ResourceForm<TokenValues>
+      initial={valuesOf(token)}
+      kept={["name", "remain_quota", "unlimited_quota", "expires", "models", "subnet"]}
+      onSubmit={submit}
+      onDone={toList}
+      onCancel={toList}
+    >
       {() => (
         <>
           <section className="tg-card tg-section">

@@ -28,6 +28,7 @@ function EditUserForm({ user: found }: { readonly user: User }) {
   return (
     <ResourceForm<UserValues>
       initial={valuesOf(user)}
+      kept={["username", "display_name", "group", "remark"]}
       onSubmit={(values) => update.mutateAsync({ body: updateOf(user, values), idempotencyKey })}
       onDone={toList}
       onCancel={toList}

@@ -19,6 +19,7 @@ export function NewUserPage() {
     <Page title="添加新的用户" width="form">
       <ResourceForm<NewUserValues>
         initial={NEW_USER}
+        kept={["username", "display_name"]}
         onSubmit={({ username, display_name, password }) =>
           create.mutateAsync({ body: { username, display_name, password } })
         }
