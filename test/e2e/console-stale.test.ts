@@ -39,6 +39,22 @@ describe("what another tab has changed", () => {
 });
 
 describe("a balance", () => {
+  it("of which a withdrawal was paid in another tab is read anew before more is", async () => {
+    await api("PUT", "/api/user/", { id: 2, invite_commission_balance: "200" });
+    const { page, context } = await world.visit("root");
+    await page.goto("/user?keyword=lihua");
+    const row = page.getByRole("row", { name: "lihua" });
+    const withdraw = row.getByRole("button", { name: "提现" });
+    await withdraw.waitFor();
+    await api("POST", "/api/user/withdrawal", { user_id: 2, amount: "100" });
+    await withdraw.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("返现余额 ¥100").waitFor();
+    await dialog.getByRole("button", { name: "确认已支付" }).click();
+    await dialog.getByText("返现余额不足").waitFor();
+    await context.close();
+  });
+
   it("of a token in use is not put back by a new name", async () => {
     const made = (await api("POST", "/api/token/", { name: "在用", remain_quota: 1_000 })) as { id: number }; // the contract
     const { page, context } = await world.visit("root");
