@@ -126,3 +126,20 @@ describe("on a phone (spec §2)", () => {
     await context.close();
   });
 });
+
+describe("the filters of the log", () => {
+  it("stay unfolded and half filled in while one of them is chosen", async () => {
+    const { page, context } = await world.visit("root", PHONE);
+    await page.goto("/log");
+    await page.getByRole("button", { name: "筛选", exact: true }).click();
+    await page.getByRole("textbox", { name: "渠道 ID" }).fill("7");
+    await page.getByRole("combobox", { name: "选择明细分类" }).click();
+    await page.locator(".ant-select-item-option", { hasText: "消费" }).click();
+    await page.getByText("类型：消费").waitFor();
+    expect(await page.getByRole("textbox", { name: "渠道 ID" }).inputValue()).toBe("7");
+    // What is taken away outside of the fields is gone from them, too.
+    await page.getByRole("button", { name: "清除全部" }).click();
+    await expect.poll(() => page.getByRole("textbox", { name: "渠道 ID" }).inputValue()).toBe("");
+    await context.close();
+  });
+});

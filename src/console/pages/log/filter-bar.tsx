@@ -182,6 +182,13 @@ export function FilterBar(props: FilterBarProps) {
   const [draft, setDraft] = useState(filters);
   const [isOpen, setOpen] = useState(false);
   const isNarrow = useMedia(NARROW);
+  // What the address says counts, whoever changed it. The fields stay the same ones: focused, unfolded, half filled in.
+  const told = JSON.stringify(filters);
+  const [heard, setHeard] = useState(told);
+  if (told !== heard) {
+    setHeard(told);
+    setDraft(filters);
+  }
   const onDraft: FieldsProps["onDraft"] = (change, now) => {
     const next = { ...draft, ...change };
     setDraft(next);

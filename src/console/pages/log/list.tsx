@@ -43,7 +43,7 @@ export function LogListPage() {
       <ResourceTable<LogEntry>
         name="log"
         label="使用明细列表"
-        filters={<FilterBar key={params.toString()} filters={filters} isAdmin={isAdmin} onChange={change} />}
+        filters={<FilterBar filters={filters} isAdmin={isAdmin} onChange={change} />}
         load={loadLogs(isAdmin, filter)}
         columns={logColumns(isAdmin)}
         cardTitle={(entry) => entry.model_name || entry.content}

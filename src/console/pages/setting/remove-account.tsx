@@ -73,7 +73,10 @@ function RemovalDialog({ user, onClose }: { readonly user: User; readonly onClos
             value={typed}
             {...(isRefused ? { status: "error" } : {})}
             aria-invalid={isRefused}
-            onChange={(event) => setTyped(event.target.value)}
+            onChange={(event) => {
+              setTyped(event.target.value);
+              setRefused(false);
+            }}
             onPressEnter={confirm}
           />
           {isRefused ? (

@@ -15,7 +15,16 @@ import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, tokenApi } from "#contract/token.ts";
 import { EXPIRY_PRESETS, NEVER } from "./expiry.ts";
-import { draftOf, isExpiry, NameRule, QuotaRule, type TokenValues, updateOf, valuesOf } from "./values.ts";
+import {
+  draftOf,
+  isExpiry,
+  NameRule,
+  QuotaRule,
+  type TokenValues,
+  updateOf,
+  valuesOf,
+  wholeDay,
+} from "./values.ts";
 
 /** What Form.Item gives to the control inside it. */
 interface Control<T> {
@@ -33,11 +42,13 @@ function ExpiryInput({ id, value = null, onChange }: Control<Dayjs | null>) {
       <DatePicker
         {...(id === undefined ? {} : { id })}
         showTime={!isNarrow}
+        // Without a time of day that would be this very moment.
+        showNow={!isNarrow}
         value={value}
         format="YYYY-MM-DD HH:mm:ss"
         placeholder="永不过期"
         className="tg-wide"
-        onChange={(next) => onChange?.(next)}
+        onChange={(next) => onChange?.(isNarrow ? wholeDay(next) : next)}
       />
       <div className="tg-form-inline tg-form-under">
         {EXPIRY_PRESETS.map(({ label, seconds }) => (
@@ -91,7 +102,7 @@ function Limits() {
         <Select
           mode="tags"
           allowClear={clearable}
-          tokenSeparators={[",", " ", "\n"]}
+          tokenSeparators={[",", "，", " ", "\n"]}
           placeholder="所有模型"
           options={(models.data ?? []).map((model) => ({ value: model, label: model }))}
         />

@@ -2,7 +2,7 @@ import dayjs from "dayjs";
 import { describe, expect, it } from "vitest";
 import type { Token } from "#contract/token.ts";
 import { expiryWords, NEVER } from "./expiry.ts";
-import { draftOf, isExpiry, updateOf, valuesOf } from "./values.ts";
+import { draftOf, isExpiry, updateOf, valuesOf, wholeDay } from "./values.ts";
 
 describe("token values", () => {
   it("start with the default quota and no expiry (spec §9)", () => {
@@ -21,6 +21,16 @@ describe("token values", () => {
       expires: dayjs.unix(1_900_000_000),
     };
     expect(draftOf(values)).toMatchObject({ remain_quota: 12, expired_time: 1_900_000_000 });
+  });
+
+  it("let a day that was chosen without a time last to its end", () => {
+    expect(wholeDay(dayjs("2026-11-30"))?.format("MM-DD HH:mm:ss.SSS")).toBe("11-30 23:59:59.000");
+    expect(wholeDay(dayjs("2026-11-30T08:00:00"))?.format("MM-DD HH:mm")).toBe("11-30 08:00");
+    expect(wholeDay(null)).toBeNull();
+  });
+
+  it("take the commas of Chinese keyboards between networks", () => {
+    expect(draftOf({ ...valuesOf(undefined), subnet: " 10.0.0.0/8，::1 " }).subnet).toBe("10.0.0.0/8,::1");
   });
 
   it("tell the balance that the form was opened with, since calls go on spending", () => {

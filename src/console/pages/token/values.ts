@@ -44,13 +44,19 @@ export function draftOf(values: TokenValues): TokenDraft {
     unlimited_quota: values.unlimited_quota,
     expired_time: values.expires === null ? NEVER : values.expires.unix(),
     models: values.models.join(","),
-    subnet: values.subnet.trim(),
+    // As Chinese keyboards type it.
+    subnet: values.subnet.replaceAll("，", ",").trim(),
   };
 }
 
 /** With what the form was opened with, so that a balance nobody edited is not put back to what it was then. */
 export function updateOf({ id, remain_quota }: Token, values: TokenValues): TokenUpdate {
   return { id, ...draftOf(values), original_remain_quota: remain_quota };
+}
+
+/** A day that was chosen without a time of day lasts to its end. */
+export function wholeDay(day: Dayjs | null): Dayjs | null {
+  return day?.isSame(day.startOf("day")) ? day.endOf("day").millisecond(0) : day;
 }
 
 /** Whether an expiry can be sent: never, or a real date. */

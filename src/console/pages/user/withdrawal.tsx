@@ -1,7 +1,8 @@
 // Notes a withdrawal that was paid out by hand: takes it from the balance of the partner plan, once (spec §9).
+import { useQuery } from "@tanstack/react-query";
 import { Form, Input, Modal } from "antd";
 import { useState } from "react";
-import { useCall } from "#console/base/call.ts";
+import { query, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
@@ -22,6 +23,13 @@ export interface WithdrawalDialogProps {
 
 export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
   const [form] = Form.useForm<Values>();
+  // The list may be old: what is owed is asked for anew, and again after a refusal.
+  const { data: fresh } = useQuery({
+    ...query(userAdminApi.get, { params: { id: user.id } }),
+    staleTime: 0,
+    meta: { silent: true },
+  });
+  const balance = (fresh ?? user).invite_commission_balance;
   // One act, however often it is sent.
   const [idempotencyKey] = useState(newActKey);
   const withdraw = useCall(partnerApi.withdraw, {
@@ -48,7 +56,7 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
       onCancel={onClose}
     >
       <p>
-        返现余额 <strong>¥{user.invite_commission_balance}</strong>
+        返现余额 <strong>¥{balance}</strong>
         。请先通过支付宝或 USDT 完成付款，再在此登记；登记后从余额中扣除并写入该用户的日志。
       </p>
       <Form<Values>
@@ -62,7 +70,7 @@ export function WithdrawalDialog({ user, onClose }: WithdrawalDialogProps) {
           name="amount"
           label="提现金额"
           extra="不少于 100 元，最多 6 位小数。"
-          rules={[required, rule(withdrawableRule(user.invite_commission_balance))]}
+          rules={[required, rule(withdrawableRule(balance))]}
         >
           <Input prefix="¥" inputMode="decimal" autoComplete="off" style={{ width: 200 }} />
         </Form.Item>
