@@ -146,4 +146,15 @@ describe.each(Object.entries(WIRES))("%s", (_, one) => {
       }),
     );
   });
+
+  it("is written down in time that grows with the conversation", () => {
+    const messages = Array.from(
+      { length: 4_000 },
+      (): HubMessage => ({ role: "user", parts: [said("x".repeat(300))] }),
+    );
+    const startedMs = performance.now();
+    JSON.stringify(dialect.encode({ model, isStream: true, messages }, { wire, target }).body);
+    // Copied anew with each message it would take half a minute.
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
 });

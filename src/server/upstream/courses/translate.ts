@@ -200,8 +200,10 @@ class TranslatingMeter implements Meter {
   }
 
   take(event: SseEvent): EventAction {
-    if (event.dataStart < 0) return "drop";
-    this.events = countEvent(this.events, event);
+    const hasData = event.dataStart >= 0;
+    // A name is enough: Zhipu's end may come with its usage in another field, and nothing else (providers 9.4).
+    if (!hasData && fieldOf(event, "event") === "") return "drop";
+    if (hasData) this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
     if (isError(found)) return wireFault(found, this.#translation.secrets);
     if (found.length === 0) return "drop";

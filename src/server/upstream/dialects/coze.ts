@@ -41,6 +41,7 @@ export const coze: Dialect = {
 
 class CozeDecoder implements StreamDecoder {
   #hasSpoken = false;
+  #hasThought = false;
   #isFinished = false;
 
   take(event: WireEvent): readonly HubChunk[] | WireError {
@@ -55,7 +56,9 @@ class CozeDecoder implements StreamDecoder {
         return this.#say(body);
       case "conversation.message.completed":
         // It repeats what came before; only a bot that never streams says something new here.
-        return this.#hasSpoken ? NOTHING : this.#say(body);
+        return this.#hasSpoken
+          ? NOTHING
+          : this.#say(this.#hasThought ? { ...body, reasoning_content: "" } : body);
       case "conversation.chat.completed":
         return [...this.#finish(), ...usageIn(asObject(body["usage"]))];
       case "conversation.chat.requires_action":
@@ -74,6 +77,7 @@ class CozeDecoder implements StreamDecoder {
     if (body["type"] !== "answer") return NOTHING;
     const thought = asText(body["reasoning_content"]) ?? "";
     const text = asText(body["content"]) ?? "";
+    if (thought !== "") this.#hasThought = true;
     if (text !== "") this.#hasSpoken = true;
     return [
       ...(thought === "" ? NOTHING : [{ kind: "thought", index: 0, text: thought } as const]),

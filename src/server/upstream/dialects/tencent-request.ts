@@ -133,7 +133,8 @@ function joined(one: Turn, other: Turn): Joined<Turn> {
   if (one.Role !== other.Role || one.ToolCalls !== undefined) return undefined;
   if (one.Contents !== undefined || other.Contents !== undefined)
     return { Role: one.Role, Contents: [...partsOf(one), ...partsOf(other)] };
-  return { ...other, Content: [one.Content, other.Content].filter((text) => text !== "").join("\n") };
+  // A template grows without copying what is there: thousands of neighbours cost no more than their texts.
+  return { ...other, Content: `${one.Content}\n${other.Content}` };
 }
 
 function partsOf({ Content, Contents }: Turn): readonly JsonRecord[] {

@@ -57,10 +57,9 @@ export interface SignTools {
   readonly tokens: TokenCache;
 }
 
-/** A secret as it stands in a query, besides itself where that is another text. */
+/** A secret, and how it is written in a query. */
 export function inQuery(secret: string): string[] {
-  const encoded = encodeURIComponent(secret);
-  return encoded === secret ? [secret] : [secret, encoded];
+  return [...new Set([secret, encodeURIComponent(secret)])];
 }
 
 /** Tells a fault from a credential. */
