@@ -1,6 +1,10 @@
-// How the tests run: two projects (quick ones beside the source, journeys in test/e2e), one PostgreSQL for the run.
+// How the tests run: three projects (quick ones beside the source, journeys through the console, what is stopped and killed), one
+// PostgreSQL for the run.
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+
+/** Journeys in a browser, and SDKs: each waits for what it asked for, so two may share a machine. */
+const JOURNEYS = "test/e2e/{console-*,journey,sdk*}.test.ts";
 
 /** Every branch of what turns usage into money and moves it is tested. */
 const EVERY_BRANCH = { branches: 100, perFile: true } as const;
@@ -41,12 +45,24 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "e2e",
-          include: ["test/e2e/*.test.ts"],
+          name: "console",
+          include: [JOURNEYS],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["test/e2e/*.test.ts"],
+          exclude: [JOURNEYS],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // Kills and deadlines mean what they say only where nothing else is busy.
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -57,7 +57,6 @@ export async function openConsoleWorld(env: Record<string, string> = {}): Promis
       });
       await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
       const page = await context.newPage();
-      page.setDefaultTimeout(10_000);
       const asked: string[] = [];
       page.on("request", (request) => {
         asked.push(request.url());

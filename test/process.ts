@@ -58,7 +58,7 @@ export function serverEnvironment(dataDir: string, port: number): Record<string,
 }
 
 /**
- * Starts the server on a free loopback port and waits until it is ready (at most 20 s).
+ * Starts the server on a free loopback port and waits until it is ready (at most a minute).
  * Root's relay key is `rootKey` and root's access token `rootAccess`, unless `env` says otherwise.
  */
 export async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
@@ -96,7 +96,7 @@ export async function startServer(dataDir: string, env: Record<string, string> =
 }
 
 async function waitReady(url: string, child: ChildProcess, output: () => string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`server exited with ${child.exitCode}:\n${output()}`);
     try {

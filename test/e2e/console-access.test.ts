@@ -27,7 +27,7 @@ afterAll(async () => {
 
 /** What axe finds, worst first: rule, where, why. Only what is serious or critical, and icons that are read out. */
 async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
+  if (await page.evaluate(() => !("axe" in window))) await page.evaluate(axe.source);
   return [...(await spokenIcons(page)), ...(await page.evaluate(judgement))];
 }
 
@@ -63,6 +63,8 @@ async function judgement(): Promise<string[]> {
 
 async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
+  // A page that has not been drawn yet has nothing that loads, either.
+  await page.locator("main").first().waitFor();
   await page.waitForFunction(() => document.querySelector(".tg-bone, .ant-spin-spinning") === null);
   // Colours and places have arrived once nothing moves.
   await page.waitForFunction(() =>

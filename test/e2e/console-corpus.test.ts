@@ -99,6 +99,8 @@ function armed(page: Page): Promise<string[]> {
 
 async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
+  // A page that has not been drawn yet has nothing that loads, either.
+  await page.locator("main").first().waitFor();
   await page.waitForFunction(() => document.querySelector(".tg-bone, .ant-spin-spinning") === null);
 }
 

@@ -52,7 +52,6 @@ async function visit(isSolved = true): Promise<{ context: BrowserContext; page: 
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
   await page.route("https://challenges.cloudflare.com/**", (route) =>
     route.fulfill({ contentType: "text/javascript", body: turnstileScript(isSolved) }),
   );

@@ -47,7 +47,6 @@ beforeEach(async () => {
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
   page = await context.newPage();
-  page.setDefaultTimeout(10_000);
   complaints.length = 0;
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {

@@ -28,7 +28,6 @@ async function visit(username: string, size = { width: 1440, height: 900 }): Pro
   const context = await browser.newContext({ viewport: size, locale: "zh-CN", baseURL: server.url });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   const data = { username, password: PASSWORDS[username] };

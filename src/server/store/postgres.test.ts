@@ -23,7 +23,7 @@ test("a connection that breaks within a transaction fails what comes next, and n
   await database.drop();
 });
 
-test("a slow statement is ended after five seconds, but not one that nobody waits for", async () => {
+test.concurrent("a slow statement is ended after five seconds, but not one that nobody waits for", async () => {
   const database = await createTestDatabase("postgres");
   const { db, patient, close } = await database.open();
   const startMs = performance.now();
@@ -42,7 +42,7 @@ test("a slow statement is ended after five seconds, but not one that nobody wait
   await database.drop();
 });
 
-test("a connection that stays ends when its other end falls silent, though nobody asks anything", async () => {
+test.concurrent("a connection that stays ends when its other end falls silent, though nobody asks anything", async () => {
   const database = await createPostgresDatabase();
   const url = new URL(database.url);
   const link = await createLink(url);
