@@ -379,3 +379,21 @@ test.runIf(process.platform === "linux")(
   },
   60_000,
 );
+
+test.runIf(process.platform === "linux")(
+  "a supervisor that signals the workers beside their first process cuts no call off",
+  async () => {
+    const database = await createPostgresDatabase();
+    cleanups.push(database.drop);
+    const env = { DATABASE_URL: database.url, MASTER_KEY: "a master key of all workers, 32 characters" };
+    const server = await start(3_000, { ...env, WORKERS: "2" });
+    await expect.poll(() => query(database, "SELECT node FROM nodes"), { timeout: 10_000 }).toHaveLength(2);
+    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8");
+    const calls = Array.from({ length: 4 }, () => tryOnce(server.url));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    for (const pid of [...children.trim().split(" ").map(Number), server.pid]) process.kill(pid, "SIGTERM");
+    expect(await Promise.all(calls)).toEqual(["whole", "whole", "whole", "whole"]);
+    expect(await server.exited).toBe(0);
+  },
+  60_000,
+);

@@ -65,7 +65,7 @@ export const channelRuns: Runs = {
   },
 };
 
-/** A stored key only goes to the address it was stored with: nobody learns it by naming another (reliability K04). */
+/** A stored key goes to the stored address only: another one has to be saved first, which the trail shows (reliability K04, Z13). */
 async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promise<UpstreamTarget> {
   if (body.key.trim() === "" && body.id !== undefined) return getLive(ctx, body.id);
   const [key = ""] = keyLines(body.key, body.type);

@@ -7,6 +7,7 @@ import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } fr
 import type { Source } from "./source.ts";
 import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
 
+/** Copies the channels in batches and tallies them. What was written before stays, so that an import can go on. */
 export async function importChannels(source: Source, target: Target, family: Family): Promise<void> {
   if (!source.tables.has("channels")) return;
   for await (const rows of batches(source.rows("channels"), BATCH)) {

@@ -16,6 +16,7 @@ const LOG_BATCH = 10_000;
 const UPSERT_ROWS = 1_000;
 const HOUR_SEC = 3600;
 
+/** Copies the log in batches and its sums with it; `onProgress` hears how many entries were read. What was written before stays. */
 export async function importLogs(
   source: Source,
   target: Target,

@@ -5,6 +5,7 @@ import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.
 
 const STATUS = { unused: 1, disabled: 2, used: 3 } as const;
 
+/** Copies the codes in batches and tallies them. What was written before stays. */
 export async function importRedemptions(source: Source, target: Target): Promise<void> {
   if (!source.tables.has("redemptions")) return;
   const hashes = new Set<string>();

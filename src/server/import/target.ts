@@ -135,6 +135,7 @@ export async function presentIds(db: Db, table: ImportedTable, ids: readonly num
   return present;
 }
 
+/** Adds rows, as many at once as both databases take. Throws: an error that `isTaken` recognises when one exists. */
 export async function insertRows<Table extends keyof Tables>(
   db: Db,
   table: Table,

@@ -5,6 +5,7 @@ import type { Source } from "./source.ts";
 import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
 import { importMissingUsers, type People } from "./users.ts";
 
+/** Copies the tokens in batches; an owner whom the source lost becomes a deleted account. What was written before stays. */
 export async function importTokens(source: Source, target: Target, people: People): Promise<void> {
   const { tally } = target;
   const hashes = new Set<string>();

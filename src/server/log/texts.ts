@@ -14,6 +14,7 @@ const passing = new Canaries(PASSING);
 /** How often another secret became known: what was found harmless before may not be so. */
 let generation = 0;
 
+/** Another number than before = what was found harmless has to be searched again. */
 export function secretsGeneration(): number {
   return generation;
 }

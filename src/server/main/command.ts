@@ -1,5 +1,5 @@
-// The commands beside serving: backup, import, rotate-key. Each says what it did on stdout and ends with 0, or says in a
-// sentence why not and ends with 1.
+// The commands beside serving: backup, import, rotate-key. Each says what it did on stdout and ends with 0, or with 2
+// when what it found needs a look, or says in a sentence why not and ends with 1.
 import { parseArgs } from "node:util";
 import { readConfig } from "#server/config.ts";
 import { backUp } from "./backup.ts";

@@ -17,6 +17,8 @@ const LAST_MOMENT_MS = 5_000;
 /** What calls that are cut off get for being settled, longer than the relay counts for it, and their clients for reading the last event. */
 const SETTLING_MS = 4_000;
 const LAST_WORDS_MS = 100;
+/** A supervisor may signal every process (systemd does), and the first one hands it to its workers: for them that is one signal. */
+const SAME_SIGNAL_MS = 2_000;
 
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
@@ -51,18 +53,19 @@ async function cutShort(app: App): Promise<void> {
  * are settled. Second: the same at once (reliability G01).
  */
 function drainOnSignal(ctx: Context, app: App, server: Server): void {
-  let isDraining = false;
+  let drainingSinceMs: number | undefined;
   const cut = async () => {
     await cutShort(app);
     // What is written last must get out before the connections go.
     setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
   };
   const onSignal = (signal: string) => {
-    if (isDraining) {
-      void cut();
+    const nowMs = performance.now();
+    if (drainingSinceMs !== undefined) {
+      if (!isWorker() || nowMs - drainingSinceMs > SAME_SIGNAL_MS) void cut();
       return;
     }
-    isDraining = true;
+    drainingSinceMs = nowMs;
     ctx.logger.info({ signal, timeoutMs: ctx.config.drainTimeoutMs }, "draining");
     app.drain();
     void closeGently(server)

@@ -120,11 +120,13 @@ export const FORM = 1;
 /** In place of a batch: books nothing, and carries over what the journal holds (sqlite-group.ts). */
 export const CARRY_OVER = "";
 
+/** A batch as the text that goes to the thread and into the journal. */
 export function encodeBatch({ nowSec, node, operations }: Batch): string {
   const wire: BatchWire = [nowSec, node, operations.map(encodeOperation)];
   return JSON.stringify(wire);
 }
 
+/** Reads a text of `encodeBatch`, also one that an older program left in the journal (decision 025). */
 export function decodeBatch(text: string): Batch {
   // What encodeBatch wrote.
   const [nowSec, node, operations] = JSON.parse(text) as BatchWire;
@@ -150,6 +152,7 @@ export function encodeOutcomes(outcomes: readonly (Outcome | undefined)[]): stri
   return JSON.stringify(outcomes.map((outcome) => (outcome === undefined ? 0 : encodeOutcome(outcome))));
 }
 
+/** Reads a text of `encodeOutcomes`. */
 export function decodeOutcomes(text: string): readonly (Outcome | undefined)[] {
   // What encodeOutcomes wrote.
   return (JSON.parse(text) as readonly (OutcomeWire | 0)[]).map((wire) =>

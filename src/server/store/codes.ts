@@ -19,6 +19,7 @@ export interface CodeQuery {
   readonly maxTries: number;
 }
 
+/** Stores a code with all its tries; one of the same key is replaced. */
 export async function saveCode(db: Db, code: NewCode): Promise<void> {
   const { key, ...values } = code;
   await db
@@ -96,6 +97,7 @@ export async function deleteCode(db: Db, key: string): Promise<boolean> {
   return result.numDeletedRows === 1n;
 }
 
+/** Removes codes that have ended. Unit: seconds. */
 export async function deleteExpiredCodes(db: Db, now: number): Promise<void> {
   await db.deleteFrom("codes").where("expires_at", "<=", now).execute();
 }

@@ -5,10 +5,12 @@ import type { OptionsTable } from "./tables.ts";
 
 export type StoredOption = Selectable<OptionsTable>;
 
+/** Every stored text, secrets sealed; what was never written is not among them. */
 export function listOptions(db: Db): Promise<StoredOption[]> {
   return db.selectFrom("options").select(["key", "value"]).orderBy("key").execute();
 }
 
+/** One stored text; undefined = never written. */
 export async function findOption(db: Db, key: string): Promise<string | undefined> {
   const row = await db.selectFrom("options").select("value").where("key", "=", key).executeTakeFirst();
   return row?.value;

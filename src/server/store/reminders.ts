@@ -13,6 +13,7 @@ export interface UserBalance {
   readonly quota: number;
 }
 
+/** What each of these users was told last; no row = nothing yet. */
 export function findReminders(db: Db, userIds: readonly number[]): Promise<ReminderRow[]> {
   return db
     .selectFrom("quota_reminders")
@@ -21,6 +22,7 @@ export function findReminders(db: Db, userIds: readonly number[]): Promise<Remin
     .execute();
 }
 
+/** What these users have, and where to write to them. */
 export function findBalances(db: Db, userIds: readonly number[]): Promise<UserBalance[]> {
   return db
     .selectFrom("users")

@@ -5,10 +5,12 @@ import type { SessionsTable } from "./tables.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
 
+/** Adds a session. Call it in the transaction that looked whether its user may have one (reliability A06). */
 export async function insertSession(db: Db, session: Insertable<SessionsTable>): Promise<void> {
   await db.insertInto("sessions").values(session).execute();
 }
 
+/** The session of a hashed id, ended by time or not; the caller judges. */
 export function findSession(db: Db, idHash: string): Promise<SessionRow | undefined> {
   return db
     .selectFrom("sessions")
@@ -22,6 +24,7 @@ export async function touchSession(db: Db, idHash: string, lastSeen: number): Pr
   await db.updateTable("sessions").set({ last_seen: lastSeen }).where("id_hash", "=", idHash).execute();
 }
 
+/** Ends one session; none is no fault. */
 export async function deleteSession(db: Db, idHash: string): Promise<void> {
   await db.deleteFrom("sessions").where("id_hash", "=", idHash).execute();
 }

@@ -6,10 +6,12 @@ import type { SignupsTable } from "./tables.ts";
 /** Amounts are quota units, as the options were when the account was made. */
 export type SignupRow = Selectable<SignupsTable>;
 
+/** Promises gifts, in the transaction that makes the account. */
 export async function insertSignup(db: Db, row: SignupRow): Promise<void> {
   await db.insertInto("signups").values(row).execute();
 }
 
+/** Takes a promise away when the bank has booked it; none is no fault. */
 export async function removeSignup(db: Db, userId: number): Promise<void> {
   await db.deleteFrom("signups").where("user_id", "=", userId).execute();
 }

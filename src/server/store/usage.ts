@@ -109,6 +109,7 @@ export function listUsageWeek(
     .execute();
 }
 
+/** All of a span in one sum; zeroes where there was nothing. */
 export function sumUsage(db: Db, span: Span): Promise<Sums> {
   return db
     .selectFrom(parts(db, span, "all"))
