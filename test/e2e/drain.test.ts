@@ -384,7 +384,7 @@ test.runIf(process.platform === "linux")(
   "a supervisor that signals the workers beside their first process cuts no call off",
   async () => {
     const database = await createPostgresDatabase();
-    cleanups.push(database.drop);
+    onTestFinished(database.drop);
     const env = { DATABASE_URL: database.url, MASTER_KEY: "a master key of all workers, 32 characters" };
     const server = await start(3_000, { ...env, WORKERS: "2" });
     await expect.poll(() => query(database, "SELECT node FROM nodes"), { timeout: 10_000 }).toHaveLength(2);
