@@ -41,7 +41,7 @@ const LOSSES = `## 转换时的取舍
   提示缓存标记）：不发给上游，并在应答头 \`x-tollgate-dropped\` 中逐一列出。
 - **会改变价格的参数**：按标价以外计费的 \`service_tier\`、Claude 的 \`speed\`、OpenRouter 的 \`models\`、\`route\` 与 \`plugins\`，直通时也不发给上游，
   同样逐一列出；Claude 的 \`inference_geo\`（\`global\` 除外）返回 400。
-- 思考签名只对签发它的厂商有效，跨厂商时只保留思考的文字；Anthropic 的服务器工具、MCP 连接器与容器，Responses 的托管工具与服务端会话状态，
+- 思考签名只对签发它的厂商有效，跨厂商时最多保留思考的文字（对方不收时列为 \`messages[].reasoning_content\`）；Anthropic 的服务器工具、MCP 连接器与容器，Responses 的托管工具与服务端会话状态，
   Gemini 的安全评级不转换；引用只保留网页引用（url_citation）。
 - 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
 `;
