@@ -1,7 +1,6 @@
 // An e-mail address and the code that was sent to it, for registering and for binding (spec §4, §5).
 import { useCall } from "#console/base/call.ts";
 import { useCountdown } from "#console/base/countdown.ts";
-import { faultText } from "#console/base/faults.ts";
 import { toast } from "#console/base/toast.ts";
 import { authApi } from "#contract/auth.ts";
 import type { HumanCheck } from "./human-check.tsx";
@@ -34,12 +33,6 @@ export function EmailCodeFields({ email, code, check }: EmailCodeFieldsProps) {
     <>
       <PlainField
         {...email}
-        // Toasts stand behind the dialog that binds an address.
-        error={email.error ?? (send.error === null ? undefined : faultText(send.error))}
-        onChange={(value) => {
-          send.reset();
-          email.onChange(value);
-        }}
         label="邮箱地址"
         hint="name@example.com"
         type="email"
