@@ -157,7 +157,7 @@ describe("every option", () => {
   };
   const fallbackModelRatio = async () => {
     upstream.script(json(chatReply("", usage(10, 0))));
-    expect((await pay("house-model")).status).toBe(503);
+    expect((await pay("house-model")).status).toBe(400);
     await put("FallbackModelRatio", "2");
     expect(await pay("house-model")).toMatchObject({ status: 200, charged: 20 });
   };
