@@ -61,3 +61,28 @@ test.concurrent("a connection that stays ends when its other end falls silent, t
   link.close();
   await database.drop();
 });
+
+test.concurrent("what a connection that stays has locked is free again soon after it fell silent in a transaction", async () => {
+  const database = await createPostgresDatabase();
+  const url = new URL(database.url);
+  const link = await createLink(url);
+  url.port = String(link.port);
+  const client = createClient(url.href, "test");
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query("BEGIN");
+  await client.query("SELECT pg_advisory_xact_lock(4711)");
+  link.silence();
+  const startMs = performance.now();
+  const other = createClient(database.url, "other");
+  await other.connect();
+  const isFree = async () => {
+    const { rows } = await other.query("SELECT pg_try_advisory_xact_lock(4711) AS free");
+    return rows[0].free as boolean;
+  };
+  await expect.poll(isFree, { timeout: 20_000, interval: 100 }).toBe(true);
+  expect(performance.now() - startMs).toBeLessThan(9_000);
+  await other.end();
+  link.close();
+  await database.drop();
+});

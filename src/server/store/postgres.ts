@@ -39,8 +39,14 @@ const types: pg.CustomTypesConfig = {
  * nobody asks anything: what a node has locked, and what it hears of others, depends on it (decision 019).
  */
 export function createClient(databaseUrl: string, name: string): pg.Client {
-  const settings = connectionSettings(databaseUrl, OWN_STATEMENT_TIMEOUT_MS);
-  const client = new pg.Client({ ...settings, application_name: name, pipeline: true });
+  const client = new pg.Client({
+    ...connectionSettings(databaseUrl, OWN_STATEMENT_TIMEOUT_MS),
+    // Its transactions are said in one breath. One that is cut off in the middle is ended when we give the connection up: until then it
+    // keeps its locks, and the next connection would wait for them.
+    idle_in_transaction_session_timeout: OWN_STATEMENT_TIMEOUT_MS + SILENCE_MS,
+    application_name: name,
+    pipeline: true,
+  });
   let pulse: NodeJS.Timeout | undefined;
   client.once("connect", () => {
     pulse = setInterval(() => client.query("SELECT 1").catch(() => undefined), PULSE_MS).unref();
