@@ -8,6 +8,17 @@ import { createTestDatabase } from "#test/stores.ts";
 import { faultKind } from "./fault.ts";
 import { createClient } from "./postgres.ts";
 
+/** A connection that stays, not yet connected, through a link that may fall silent. */
+async function createLinkedClient() {
+  const database = await createPostgresDatabase();
+  const url = new URL(database.url);
+  const link = await createLink(url);
+  url.port = String(link.port);
+  const client = createClient(url.href, "test");
+  client.on("error", () => undefined);
+  return { database, link, client };
+}
+
 test("a connection that breaks within a transaction fails what comes next, and nothing else", async () => {
   const database = await createTestDatabase("postgres");
   const { db, close } = await database.open();
@@ -43,12 +54,7 @@ test.concurrent("a slow statement is ended after five seconds, but not one that 
 });
 
 test.concurrent("a connection that stays ends when its other end falls silent, though nobody asks anything", async () => {
-  const database = await createPostgresDatabase();
-  const url = new URL(database.url);
-  const link = await createLink(url);
-  url.port = String(link.port);
-  const client = createClient(url.href, "test");
-  client.on("error", () => undefined);
+  const { database, link, client } = await createLinkedClient();
   const ended = new Promise((resolve) => client.once("end", resolve));
   await client.connect();
   // It is no timer of its own that ends it.
@@ -63,12 +69,7 @@ test.concurrent("a connection that stays ends when its other end falls silent, t
 });
 
 test.concurrent("what a connection that stays has locked is free again soon after it fell silent in a transaction", async () => {
-  const database = await createPostgresDatabase();
-  const url = new URL(database.url);
-  const link = await createLink(url);
-  url.port = String(link.port);
-  const client = createClient(url.href, "test");
-  client.on("error", () => undefined);
+  const { database, link, client } = await createLinkedClient();
   await client.connect();
   await client.query("BEGIN");
   await client.query("SELECT pg_advisory_xact_lock(4711)");
