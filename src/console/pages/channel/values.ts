@@ -1,4 +1,5 @@
 // Form values of a channel ⇄ what the contract wants, and what a change of type means. Pure.
+import { changesOf } from "#console/base/changes.ts";
 import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
@@ -91,8 +92,11 @@ export function draftOf(values: ChannelValues): ChannelDraft {
   return { ...fieldsOf(values), key };
 }
 
-export function updateOf(id: number, values: ChannelValues): ChannelUpdate {
-  return { ...fieldsOf(values), id, key: values.key.trim() };
+/** Only what was edited: what somebody else saved since `channel` was read stays (contract 3.6). */
+export function updateOf(channel: Channel, values: ChannelValues): ChannelUpdate {
+  const changes = changesOf(fieldsOf(valuesOf(channel)), fieldsOf(values));
+  const key = values.key.trim();
+  return { ...changes, id: channel.id, ...(key === "" ? {} : { key }) };
 }
 
 /** What changes when another type is chosen: defaults of the old type give way, what the user wrote stays. */
