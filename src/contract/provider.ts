@@ -1,5 +1,6 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
 import { type PlaceName, placed, type WireTarget } from "./provider-place.ts";
+import { withoutEndSlashes } from "./wire.ts";
 
 /**
  * The formats a client can ask for text in: OpenAI chat, its old completions, Anthropic Messages, Gemini generateContent, OpenAI
@@ -313,7 +314,7 @@ function wireParts({ baseUrl, dialect, signer, paths, quirks }: Provider): Wire 
 }
 
 function holds(when: WireTest, target: WireTarget): boolean {
-  const base = target.baseUrl.replace(/\/+$/, "");
+  const base = withoutEndSlashes(target.baseUrl);
   if (when.keyBars !== undefined && target.key.split("|").length - 1 !== when.keyBars) return false;
   if (when.baseHas !== undefined && !when.baseHas.some((part) => base.includes(part))) return false;
   if (when.baseEnds !== undefined && !when.baseEnds.some((end) => base.endsWith(end))) return false;

@@ -10,6 +10,7 @@ import {
   type Wire,
   wireOf,
 } from "#contract/provider.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
 import type { Dialect, Target } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
@@ -173,7 +174,7 @@ function targetOf(
 ): Target {
   const account = signer.kind === "call" ? signer.account?.(key) : undefined;
   return {
-    baseUrl: (baseUrl || wire.baseUrl).replace(/\/+$/, ""),
+    baseUrl: withoutEndSlashes(baseUrl || wire.baseUrl),
     other: other || (provider.other?.fallback ?? ""),
     model,
     apiVersion,

@@ -3,6 +3,7 @@ import { changesOf } from "#console/base/changes.ts";
 import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 
 export interface ChannelValues {
   readonly type: number;
@@ -58,11 +59,6 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
   };
 }
 
-/** A trailing slash is removed (spec §5). */
-function cutSlashes(address: string): string {
-  return address.trim().replace(/\/+$/, "");
-}
-
 /** Keys of a batch, one per line; empty lines do not count. A key in the form of JSON may run over many lines. */
 export function keysOf(text: string): string[] {
   const json = jsonObjectOf(text);
@@ -78,7 +74,7 @@ function fieldsOf(values: ChannelValues) {
     type: values.type,
     name: values.name,
     group: [...values.group],
-    base_url: cutSlashes(values.base_url),
+    base_url: withoutEndSlashes(values.base_url.trim()),
     other: values.other.trim(),
     models: [...values.models],
     model_mapping: values.model_mapping,
