@@ -30,13 +30,22 @@ interface Turn {
 
 /** Empty turns are refused; this says nothing. Source: providers 6.1. */
 const PLACEHOLDER = { type: "text", text: "..." } as const;
+/** Stands behind a begun answer that the model would refuse: the user has the last word (vendor docs, Claude 4.6 and newer). */
+const GO_ON = { type: "text", text: "Continue." } as const;
 const PDF = "application/pdf";
 
-/** `nameOf` gives a tool's name on the wire. `hint` is added to the system texts. Throws: Unmappable. */
+/** What depends on the request and its model. */
+interface Manner {
+  /** Added to the system texts. */
+  readonly hint: string | undefined;
+  readonly takesPrefill: boolean;
+}
+
+/** `nameOf` gives a tool's name on the wire. Throws: Unmappable. */
 export function turnsOf(
   messages: readonly HubMessage[],
   nameOf: (name: string) => string,
-  hint: string | undefined,
+  { hint, takesPrefill }: Manner,
 ): Turns {
   const turns: Turn[] = [];
   const dropped = new Set<string>();
@@ -71,6 +80,9 @@ export function turnsOf(
     dropped.add(name);
   trimLast(turns.at(-1));
   for (const turn of turns) dropLastThoughts(turn);
+  const last = turns.at(-1);
+  if (!takesPrefill && last?.role === "assistant" && last.blocks.at(-1)?.["type"] === "text")
+    turnOf("user").blocks.push(GO_ON);
   return { system: systemOf(messages, hint), messages: alternating(turns), dropped: [...dropped] };
 }
 

@@ -50,7 +50,10 @@ function encodeMessages(request: HubRequest): Encoded {
   const nameOf = (name: string) => names.wireName(name);
   const settings = settingsOf(request);
   const format = formatOf(request.format, settings);
-  const turns = turnsOf(request.messages, nameOf, format.hint);
+  const turns = turnsOf(request.messages, nameOf, {
+    hint: format.hint,
+    takesPrefill: settings.traits.takesPrefill,
+  });
   const stops = request.stop?.filter((stop) => stop.trim() !== "") ?? [];
   const areStopsLost = stops.length < (request.stop?.length ?? 0);
   const output = {
@@ -68,7 +71,7 @@ function encodeMessages(request: HubRequest): Encoded {
     ...(turns.system !== undefined && { system: turns.system }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),
     messages: turns.messages,
-    ...toolsOf(request, nameOf),
+    ...toolsOf(request, nameOf, settings.traits.forcesTools),
     ...(settings.thinking !== undefined && { thinking: settings.thinking }),
     ...(Object.keys(output).length > 0 && { output_config: output }),
     ...(tier !== undefined && { service_tier: tier }),
