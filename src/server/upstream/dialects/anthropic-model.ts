@@ -14,6 +14,8 @@ export interface ModelTraits {
   readonly thinksUnasked: boolean;
   /** Takes a `tool_choice` that demands a call. */
   readonly forcesTools: boolean;
+  /** Refuses thoughts of earlier turns when anything that stood before them has changed. */
+  readonly bindsThoughts: boolean;
   /** Goes on with an answer that the last message begins. */
   readonly takesPrefill: boolean;
   /** The words of `output_config.effort`, weakest first. */
@@ -40,6 +42,7 @@ const ALL_WORDS = ["low", "medium", "high", "xhigh", "max"] as const;
 /** Since when families always think, and since when they refuse a demand for a tool's call; Haiku does neither. */
 const ALWAYS_THINK: Readonly<Record<string, number>> = { fable: 500, mythos: 500, opus: 505 };
 const NO_DEMANDS: Readonly<Record<string, number>> = { fable: 501, mythos: 501, opus: 505, sonnet: 505 };
+const BIND_THOUGHTS: Readonly<Record<string, number>> = { ...NO_DEMANDS, haiku: 505 };
 /** Source: providers 6.1, "model's max output (table 26) capped to 8192". */
 const DEFAULT_OUTPUT_LIMIT = 8192;
 /** What Claude Code asks for (providers 17.1.1): room for an agent's longest edits. Why not more, and not for all: decision 031. */
@@ -50,6 +53,7 @@ const FOREIGN: ModelTraits = {
   off: "disabled",
   thinksUnasked: false,
   forcesTools: true,
+  bindsThoughts: false,
   takesPrefill: true,
   efforts: [],
   sampling: "any",
@@ -74,6 +78,7 @@ export function traitsOf(model: string): ModelTraits {
     off: offOf(model, version),
     thinksUnasked: version >= 500,
     forcesTools: !isSince(NO_DEMANDS, model, version),
+    bindsThoughts: isSince(BIND_THOUGHTS, model, version),
     takesPrefill: version < 406,
     efforts: effortsOf(version),
     sampling: version >= 407 ? "none" : version >= 401 ? "one" : "any",

@@ -7,6 +7,7 @@ import {
   type CacheMark,
   type HubMessage,
   type HubPart,
+  type HubThought,
   type HubToolCall,
   lostThoughts,
   systemText,
@@ -39,13 +40,15 @@ interface Manner {
   /** Added to the system texts. */
   readonly hint: string | undefined;
   readonly takesPrefill: boolean;
+  /** Whether thoughts of earlier turns go back. */
+  readonly takesThoughts: boolean;
 }
 
 /** `nameOf` gives a tool's name on the wire. Throws: Unmappable. */
 export function turnsOf(
   messages: readonly HubMessage[],
   nameOf: (name: string) => string,
-  { hint, takesPrefill }: Manner,
+  { hint, takesPrefill, takesThoughts }: Manner,
 ): Turns {
   const turns: Turn[] = [];
   const dropped = new Set<string>();
@@ -70,14 +73,15 @@ export function turnsOf(
         turnOf("user").results.push(resultOf(message, ids.ofResult(message.callId)));
         break;
       case "assistant":
+        if (takesThoughts) addThoughts(turnOf("assistant").blocks, message);
         addAssistant(turnOf("assistant").blocks, message, (call) => toolUseOf(call, ids, nameOf));
         break;
       default:
         throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`);
     }
   }
-  for (const name of lostThoughts({ messages }, ({ signature, redacted }) => Boolean(signature || redacted)))
-    dropped.add(name);
+  const isKept = ({ signature, redacted }: HubThought) => takesThoughts && Boolean(signature || redacted);
+  for (const name of lostThoughts({ messages }, isKept)) dropped.add(name);
   trimLast(turns.at(-1));
   for (const turn of turns) dropLastThoughts(turn);
   const last = turns.at(-1);
@@ -130,17 +134,20 @@ function systemOf(messages: readonly HubMessage[], hint: string | undefined): Tu
   return texts.length === 0 ? undefined : texts.join("\n\n");
 }
 
+/** Thinking without a proof of its origin is refused (providers 6.1). */
+function addThoughts(blocks: JsonRecord[], { thoughts }: HubMessage & { role: "assistant" }): void {
+  for (const { text, signature, redacted } of thoughts) {
+    if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });
+    else if (signature !== undefined && signature !== "")
+      blocks.push({ type: "thinking", thinking: text, signature });
+  }
+}
+
 function addAssistant(
   blocks: JsonRecord[],
   message: HubMessage & { role: "assistant" },
   toolUse: (call: HubToolCall) => JsonRecord,
 ): void {
-  // Thinking without a proof of its origin is refused (providers 6.1).
-  for (const { text, signature, redacted } of message.thoughts) {
-    if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });
-    else if (signature !== undefined && signature !== "")
-      blocks.push({ type: "thinking", thinking: text, signature });
-  }
   blocks.push(...message.parts.flatMap(blockOf));
   blocks.push(...message.toolCalls.map(toolUse));
 }
