@@ -128,7 +128,19 @@ describe("the default tables", () => {
     ["claude-3-haiku-20240307", 0.125, "5"],
     ["claude-3-opus-20240229", 7.5, "5"],
     ["claude-sonnet-4-6", 1.5, "5"],
+    ["claude-fable-5-2", 4, "5"],
+    ["claude-fable-5-1", 5, "5"],
+    ["claude-opus-5-5", 2, "5"],
+    ["claude-sonnet-5-5", 1, "5"],
+    ["claude-sonnet-5", 1, "5"],
+    ["claude-haiku-5-5", 0.05, "5"],
+    ["claude-haiku-5-5>100000", 0.25, "5"],
+    ["global.anthropic.claude-opus-5-5", 2, "5"],
+    ["claude-sonnet-5@default", 1, "5"],
     ["gemini-2.5-flash", 0.15, "8.333333"],
+    ["gemini-3.8-flash", 0.375, "5"],
+    ["gemini-flash-latest", 0.375, "5"],
+    ["gemini-flash-lite-latest", 0.15, "8.333333"],
     ["moonshot-v1-8k", 0.142857, "5"],
     ["llama2-70b-4096", 0.35, "8/7"],
     ["mistral-embed", 0.05, "0"],
@@ -144,6 +156,18 @@ describe("the default tables", () => {
     expect(defaultCacheRatio["gpt-5.4"]).toBe(0.1);
     expect(defaultCacheRatio["claude-sonnet-4-6"]).toBe(0.1);
     expect(defaultCacheWriteRatio["claude-sonnet-4-6"]).toBe(1.25);
+    for (const model of [
+      "claude-fable-5-2",
+      "claude-fable-5-1",
+      "claude-haiku-5-5",
+      "claude-haiku-5-5>100000",
+    ])
+      expect(defaultCacheWriteRatio[model], model).toBe(1.25);
+    expect(defaultCacheRatio["claude-fable-5-2"]).toBe(0.025);
+    expect(defaultCacheRatio["claude-fable-5-1"]).toBe(0.025);
+    expect(defaultCacheRatio["claude-opus-5-5"]).toBe(0.05);
+    expect(defaultCacheRatio["claude-sonnet-5-5"]).toBe(0.05);
+    expect(defaultCacheRatio["claude-haiku-5-5>100000"]).toBe(0.1);
     expect(defaultCacheWriteRatio["gpt-5.6"]).toBe(1.25);
     expect(defaultCacheRatio["deepseek-v4-flash"]).toBe(0.02);
   });
@@ -174,11 +198,13 @@ describe("the family rule", () => {
     ["o4-mini-x", "4"],
     ["claude-3-x", "5"],
     ["claude-opus-6", "5"],
+    ["claude-fable-6", "5"],
     ["claude-x", "3"],
     ["mistral-x", "3"],
     ["gemini-2.5-flash-lite-x", "4"],
     ["gemini-2.5-flash-x", "25/3"],
     ["gemini-3-x", "6"],
+    ["gemini-4-pro", "6"],
     ["gemini-x", "3"],
     ["deepseek-x", "2"],
     ["llama3-70b-8192", "79/59"],

@@ -36,10 +36,10 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   12: openai,
   13: openai,
   14: names(`
-    claude-opus-5 claude-sonnet-5 claude-fable-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-sonnet-4-6
+    claude-fable-5-2 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-fable-5-1 claude-opus-5
+    claude-sonnet-5 claude-fable-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-sonnet-4-6
     claude-opus-4-5-20251101 claude-opus-4-5 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-haiku-4-5-20251001
-    claude-haiku-4-5 claude-opus-4-1-20250805 claude-opus-4-20250514 claude-sonnet-4-20250514
-    claude-3-haiku-20240307`),
+    claude-haiku-4-5`),
   15: names(`
     ernie-5.1 ernie-5.0 ernie-4.5-turbo-128k ernie-4.5-turbo-32k ernie-4.5-turbo-vl ernie-x1.1-preview
     ernie-4.0-turbo-8k ernie-speed-pro-128k ernie-lite-pro-128k ernie-char-fiction-8k ernie-novel-8k deepseek-v3.2
@@ -85,12 +85,11 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     hunyuan-embedding
     hunyuan-standard hunyuan-standard-256K hunyuan-vision`),
   24: names(`
-    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
-    gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
-    gemini-flash-latest gemini-flash-lite-latest gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image
-    gemini-2.5-flash-preview-tts imagen-4.0-generate-001 imagen-4.0-fast-generate-001 gemini-embedding-001
-    gemini-embedding-2 gemma-4-31b-it
-    gemini-2.0-flash gemini-2.0-flash-lite`),
+    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3.1-flash-lite gemini-flash-latest gemini-flash-lite-latest gemini-3.5-flash gemini-3-flash-preview
+    gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3-pro-image gemini-3.1-flash-image
+    gemini-3.1-flash-lite-image gemini-2.5-flash-image gemini-2.5-flash-preview-tts imagen-4.0-generate-001
+    imagen-4.0-fast-generate-001 gemini-embedding-001 gemini-embedding-2 gemma-4-31b-it`),
   25: names(`
     kimi-k3 kimi-k2.7-code kimi-k2.7-code-highspeed kimi-k2.6 kimi-k2.5 moonshot-v1-8k moonshot-v1-32k
     moonshot-v1-128k moonshot-v1-8k-vision-preview moonshot-v1-32k-vision-preview moonshot-v1-128k-vision-preview`),
@@ -115,6 +114,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     yi-lightning yi-large yi-large-turbo yi-medium yi-medium-200k yi-spark yi-vision yi-large-rag yi-large-fc`),
   32: names("step-3.7-flash step-3.5-flash step-tts-2 step-asr"),
   33: names(`
+    global.anthropic.claude-opus-5-5 global.anthropic.claude-sonnet-5-5
     global.anthropic.claude-opus-5 global.anthropic.claude-sonnet-5 global.anthropic.claude-opus-4-8
     global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-sonnet-4-6
     global.anthropic.claude-opus-4-5-20251101-v1:0 global.anthropic.claude-sonnet-4-5-20250929-v1:0
@@ -139,9 +139,10 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     deepseek/deepseek-v4-pro deepseek/deepseek-v3.2 moonshotai/kimi-k2.6 zai-org/glm-5.1 minimax/minimax-m2.7
     qwen/qwen3-coder-480b-a35b-instruct meta-llama/llama-3.3-70b-instruct`),
   42: names(`
-    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
-    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-4-8@default claude-sonnet-5@default
+    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-5-5 claude-sonnet-5-5
+    claude-haiku-5-5 claude-opus-4-8@default claude-sonnet-5@default
     claude-sonnet-4-6@default claude-haiku-4-5@20251001`),
   43: openai,
   44: names(`
@@ -162,7 +163,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank`),
   50: openai,
   51: names(`
-    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-flash-latest gemini-flash-lite-latest gemini-embedding-001 gemini-embedding-2`),
   101: [],

@@ -46,6 +46,8 @@ const claudeOnBedrock = {
   "claude-opus-4-8": "global.anthropic.claude-opus-4-8",
   "claude-sonnet-5": "global.anthropic.claude-sonnet-5",
   "claude-opus-5": "global.anthropic.claude-opus-5",
+  "claude-opus-5-5": "global.anthropic.claude-opus-5-5",
+  "claude-sonnet-5-5": "global.anthropic.claude-sonnet-5-5",
 } as const;
 
 /** The same for Vertex AI, which tells versions by an @. Source: providers 23.2. */

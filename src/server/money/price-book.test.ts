@@ -126,6 +126,16 @@ test.each([
   expect(Number(long) / 500_000).toBeCloseTo(input + output, 3);
 });
 
+// Anthropic's price list: a prompt's length counts what is read from the cache and written to it; the longer price is of every token.
+test("charges a long prompt of Claude Haiku 5.5 by all of it, in cache or not", () => {
+  const price = find("claude-haiku-5-5");
+  const cached = { completionTokens: 100_000, cachedTokens: 60_000, cacheWriteTokens: 30_000 };
+  const dollars = (promptTokens: number) =>
+    Number(charge({ promptTokens, ...cached, cacheWriteHourTokens: 10_000 }, price)) / 500_000;
+  expect(dollars(100_000)).toBeCloseTo(0.001 + 0.0006 + 0.0025 + 0.002 + 0.05, 5);
+  expect(dollars(110_000)).toBeCloseTo(0.01 + 0.003 + 0.0125 + 0.01 + 0.25, 5);
+});
+
 test("keeps a built-in tier in proportion to a base that the operator has changed", () => {
   // Built in: 1.25 and 2.5, completion 6 and 4.5, cache 0.1 of either.
   const doubled = find("gpt-5.4", { modelRatio: { "gpt-5.4": 2.5 } });
