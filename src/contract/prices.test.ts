@@ -172,6 +172,23 @@ describe("the default tables", () => {
     expect(defaultCacheRatio["deepseek-v4-flash"]).toBe(0.02);
   });
 
+  it.each([
+    ["gpt-6.2-astra", 4, 5, 0.05],
+    ["gpt-6.2-sol", 1, 5, 0.05],
+    ["gpt-6.1-sol", 1, 5, 0.05],
+    ["gpt-6.1-terra", 0.5, 5, 0.05],
+    ["gpt-6-astra", 5, 5, 0.1],
+    ["gpt-6-sol", 1, 5, 0.1],
+    ["gpt-6-luna", 0.05, 5, 0.1],
+  ])("sell %s like its family: writes a quarter dearer, long prompts at 2 and 1.5 times", (model, ...row) => {
+    const tier = `${model}>272000`;
+    const [ratio, completion, cache] = row;
+    expect([defaultModelRatio[model], defaultCompletionRatio[model], defaultCacheRatio[model]]).toEqual(row);
+    expect(defaultCacheWriteRatio[model]).toBe(1.25);
+    expect([defaultModelRatio[tier], defaultCompletionRatio[tier]]).toEqual([ratio * 2, completion * 0.75]);
+    expect(defaultCacheRatio[tier] ?? cache).toBe(cache);
+  });
+
   it("say which ratios count images, characters or spoken text", () => {
     expect(chargeUnit["dall-e-3"]).toBe("image");
     expect(chargeUnit["tts-1"]).toBe("character");
@@ -194,6 +211,7 @@ describe("the family rule", () => {
     ["gpt-5.3-x", "8"],
     ["gpt-5.4-2026", "6"],
     ["gpt-5.10", "6"],
+    ["gpt-6-astra-2026-09-03", "5"],
     ["o3-2025-04-16", "4"],
     ["o4-mini-x", "4"],
     ["claude-3-x", "5"],

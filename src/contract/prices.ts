@@ -91,7 +91,7 @@ const EFFORT_WORDS: ReadonlySet<string> = new Set(
 /** A name without the word at its end that says how much to think; undefined = it has none. Source: providers 4.6, 6.4. */
 export function withoutEffort(model: string): string | undefined {
   const at = model.lastIndexOf("-");
-  const isNamed = EFFORT_WORDS.has(model.slice(at + 1)) && /claude|^(o\d|gpt-5)/.test(model);
+  const isNamed = EFFORT_WORDS.has(model.slice(at + 1)) && /claude|^(o\d|gpt-[56])/.test(model);
   return isNamed ? model.slice(0, at) : undefined;
 }
 
@@ -108,6 +108,7 @@ const completionRules: readonly (readonly [pattern: RegExp, ratio: string])[] = 
   [/^gpt-4/, "2"],
   [/^gpt-5\.([4-9]|\d\d)/, "6"],
   [/^gpt-5/, "8"],
+  [/^gpt-6/, "5"],
   [/^o[134]/, "4"],
   [/^chatgpt-4o/, "3"],
   [/^claude-3|^claude-.*(sonnet|opus|haiku|fable|mythos)/, "5"],

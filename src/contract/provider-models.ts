@@ -8,10 +8,12 @@ function names(text: string): readonly string[] {
 }
 
 const openai = names(`
+  gpt-6.2-astra gpt-6.2-sol gpt-6.1-sol gpt-6.1-terra gpt-6-astra gpt-6-sol gpt-6-luna
   gpt-5.6 gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro
   gpt-5.3-codex gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max
   gpt-5.1-codex-mini gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini
-  o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-realtime gpt-realtime-2.1
+  o3 o3-pro o3-mini o4-mini gpt-image-2.6-sunburst gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare
+  gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-realtime gpt-realtime-2.1
   gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini
   gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
   omni-moderation-latest text-embedding-3-small text-embedding-3-large

@@ -127,6 +127,10 @@ export interface BodyEdits {
   readonly dropFields?: readonly string[];
   /** Top-level fields removed while `reasoning_effort` names an effort other than `none`: a model that thinks refuses them. */
   readonly dropWhenThinking?: readonly string[];
+  /** The model thinks unless it is told not to: without a `reasoning_effort` it refuses those fields, too. */
+  readonly thinksUnasked?: true;
+  /** Words of `reasoning_effort` that the model refuses → the nearest that it takes. */
+  readonly effortAs?: Readonly<Record<string, string>>;
   /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
   readonly clampTemperature?: readonly [min: number, max: number];
   /** `temperature` and `top_p` equal to 0 become this number. */
@@ -148,6 +152,13 @@ export interface BodyEdits {
 /** Body edits for models whose upstream name starts with one of the prefixes; added to the edits of the row. */
 interface ModelEdits extends BodyEdits {
   readonly prefixes: readonly string[];
+  /**
+   * Efforts at which the model takes tools in Chat, "" = none said; a request with tools and another one goes over Responses.
+   * Absent = tools are taken at every effort.
+   */
+  readonly chatToolsAt?: readonly string[];
+  /** The effort `max` is taken in Responses alone. */
+  readonly noMaxInChat?: true;
 }
 
 /**
@@ -281,7 +292,7 @@ function placedWire(wire: Wire, place: PlaceName | undefined, target: WireTarget
 /** Collects the body edits that apply to a model; undefined = none, the body may pass as it is. */
 export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits | undefined {
   if (quirks === undefined) return undefined;
-  const special = quirks.forModels?.find(({ prefixes }) => startsWithOne(model, prefixes));
+  const special = modelEdits(quirks, model);
   const renameFields = { ...quirks.renameFields, ...special?.renameFields };
   const dropFields = [...(quirks.dropFields ?? []), ...(special?.dropFields ?? [])];
   const others = LAST_WORD_EDITS.flatMap((name) => {
@@ -296,9 +307,16 @@ export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits |
   return Object.keys(edits).length > 0 ? edits : undefined;
 }
 
+/** What the row says of this very model. */
+export function modelEdits({ forModels }: Quirks, model: string): ModelEdits | undefined {
+  return forModels?.find(({ prefixes }) => startsWithOne(model, prefixes));
+}
+
 /** Edits of which the model's stand instead of the row's. */
 const LAST_WORD_EDITS = [
   "dropWhenThinking",
+  "thinksUnasked",
+  "effortAs",
   "clampTemperature",
   "zeroAs",
   "trueWithTools",

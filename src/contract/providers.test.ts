@@ -179,6 +179,18 @@ describe("body edits", () => {
     const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"];
     expect(editsFor(row(1).quirks, "gpt-5-mini")).toEqual({ renameFields, dropFields: sampling });
     expect(editsFor(row(1).quirks, "gpt-5.1")).toEqual({ renameFields, dropWhenThinking: sampling });
+    expect(editsFor(row(1).quirks, "gpt-6.2-astra")).toEqual({
+      renameFields,
+      dropFields: sampling,
+      effortAs: { none: "low", minimal: "low" },
+    });
+    for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra", "gpt-5.6-luna", "gpt-5.5"])
+      expect(editsFor(row(3).quirks, model)).toEqual({
+        renameFields,
+        dropWhenThinking: sampling,
+        thinksUnasked: true,
+        effortAs: { minimal: "low" },
+      });
     expect(editsFor(row(1).quirks, "gpt-5-chat-latest")).toEqual({ renameFields });
     expect(editsFor(row(3).quirks, "o4-mini")).toEqual({ renameFields, dropFields: ["temperature"] });
     expect(editsFor(row(25).quirks, "moonshot-v1-8k")).toEqual({

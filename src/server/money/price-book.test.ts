@@ -114,6 +114,9 @@ const usage = (promptTokens: number, completionTokens: number, cachedTokens = 0)
 // Providers 26: dollars per million above the bound; a dollar is 500,000 quota.
 test.each([
   ["gpt-5.4", 272_000, 5, 22.5],
+  ["gpt-6-astra", 272_000, 20, 75],
+  ["gpt-6.2-astra", 272_000, 16, 60],
+  ["gpt-6.1-terra", 272_000, 2, 7.5],
   ["claude-sonnet-4-5", 200_000, 6, 22.5],
   ["gemini-2.5-pro", 200_000, 2.5, 15],
   ["grok-4.3", 200_000, 2.5, 5],

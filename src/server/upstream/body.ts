@@ -93,6 +93,7 @@ function addQuirks(made: Edits, body: ClientBody, order: BodyOrder): void {
   for (const name of droppedBy(body, edits, effort)) drop(made, name);
   if (effort !== undefined) put(made, "reasoning_effort", JSON.stringify(effort));
   for (const name of switchedOn(body, edits)) put(made, name, "true");
+  addValues(made, effortValues(body, edits, effort));
   addValues(made, valuesFor(body, edits));
   addValues(made, fittedNumbers(body, edits));
   const messages = editedMessages(body, edits, order.toolIdLength);
@@ -137,9 +138,10 @@ export function lostFields(body: ClientBody, edits: BodyEdits, effort?: string):
 }
 
 function refusedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
-  const { dropFields = NOTHING, dropWhenThinking = NOTHING } = edits;
+  const { dropFields = NOTHING, dropWhenThinking = NOTHING, thinksUnasked } = edits;
   const refused = present(body, dropFields);
-  if (dropWhenThinking.length === 0 || !isThinking(body, effort)) return refused;
+  const unasked = thinksUnasked === true ? "medium" : "none";
+  if (dropWhenThinking.length === 0 || (effort ?? effortIn(body) ?? unasked) === "none") return refused;
   return [...refused, ...present(body, dropWhenThinking)];
 }
 
@@ -148,8 +150,8 @@ function present(body: ClientBody, names: readonly string[]): readonly string[] 
   return names.length === 0 ? NOTHING : names.filter((name) => has(body, name));
 }
 
-function isThinking({ bytes, object }: ClientBody, effort: string | undefined): boolean {
-  return (effort ?? readMember(bytes, object, "reasoning_effort") ?? "none") !== "none";
+function effortIn({ bytes, object }: ClientBody): unknown {
+  return readMember(bytes, object, "reasoning_effort");
 }
 
 function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
@@ -176,6 +178,14 @@ function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
     const fit = fitted(name, value, edits);
     return fit === value ? [] : [[name, fit] as const];
   });
+}
+
+/** The effort in a word that the model takes. */
+function effortValues(body: ClientBody, { effortAs }: BodyEdits, effort: string | undefined): Values {
+  if (effortAs === undefined) return NO_VALUES;
+  const word = effort ?? effortIn(body);
+  if (typeof word !== "string" || !Object.hasOwn(effortAs, word)) return NO_VALUES;
+  return [["reasoning_effort", effortAs[word]]];
 }
 
 /** Fields that say in the vendor's way what the client said in OpenAI's. */
