@@ -253,7 +253,6 @@ export const chinaVendors: readonly Provider[] = [
       keepsThoughts: true,
       inlinesMedia: true,
       usageIn: "choices[0].usage",
-      cachedTokensIn: "cached_tokens",
     },
     // Source: providers 20.8.
     balance: { probe: "field", url: "/v1/users/me/balance", field: "data.available_balance" },

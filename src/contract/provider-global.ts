@@ -252,7 +252,6 @@ export const globalVendors: readonly Provider[] = [
       ],
       clampTemperature: [0, 1.5],
       toolIdLength: 9,
-      cachedTokensIn: "num_cached_tokens",
       ownWords: true,
     },
   },

@@ -197,8 +197,6 @@ export interface Quirks extends BodyEdits {
   readonly usageUnreliable?: true;
   /** A second place of a stream chunk where usage may stand; the last non-null one seen wins. */
   readonly usageIn?: "choices[0].usage" | "x_groq.usage";
-  /** The field of `usage` with the cached prompt tokens, read when `prompt_tokens_details.cached_tokens` is absent. */
-  readonly cachedTokensIn?: "cached_tokens" | "num_cached_tokens";
   /**
    * Content may be a list of parts, and an answer may end with words of the vendor's own: both are brought into OpenAI's form; an end
    * that means a failure is one.
