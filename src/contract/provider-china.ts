@@ -316,7 +316,7 @@ export const chinaVendors: readonly Provider[] = [
     paths: { chat: "/v1/text/chatcompletion_v2", ...minimaxTasks },
     alternates: [
       {
-        when: { baseHas: ["minimaxi.com", "minimax.io"] },
+        when: { baseHas: ["minimaxi.com", "minimax.cn", "minimax.io"] },
         paths: { chat, messages: "/anthropic/v1/messages", ...minimaxTasks },
         quirks: minimaxQuirks,
       },

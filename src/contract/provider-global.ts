@@ -242,6 +242,7 @@ export const globalVendors: readonly Provider[] = [
       ],
       // Only the newest models take an effort.
       forModels: [
+        { prefixes: ["mistral-large-4"] },
         {
           prefixes: [
             ...["mistral-large", "mistral-tiny", "mistral-medium-25", "mistral-small-24", "mistral-small-25"],

@@ -157,6 +157,9 @@ describe("the wire of a channel", () => {
       "/v1/chat/completions",
     );
     expect(wire(27, { model: "abab6.5s-chat" }).paths.chat).toBe("/v1/text/chatcompletion_v2");
+    expect(wire(27, { model: "abab6.5s-chat", baseUrl: "https://api.minimax.cn" }).paths.chat).toBe(
+      "/v1/chat/completions",
+    );
     expect(wire(27, { model: "MiniMax-M3" })).toMatchObject({ paths: { chat: "/v1/chat/completions" } });
     expect(wire(27, { model: "MiniMax-M3" }).quirks?.endsWithWholeReply).toBeUndefined();
     expect(wire(27, { model: "MiniMax-M3" }).quirks?.errorIn200).toBe("base-resp");
@@ -186,6 +189,8 @@ describe("body edits", () => {
       spaceForEmpty: true,
     });
     const sampled = ["temperature", "top_p"];
+    expect(editsFor(row(28).quirks, "mistral-large-latest")?.dropFields).toContain("reasoning_effort");
+    expect(editsFor(row(28).quirks, "mistral-large-4-0")?.dropFields).not.toContain("reasoning_effort");
     expect(editsFor(row(25).quirks, "kimi-k2.6")).toMatchObject({
       dropFields: sampled,
       effortAsThinking: true,
