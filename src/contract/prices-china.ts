@@ -38,6 +38,7 @@ const inDollars: PriceSheet = {
   rows: [
     ["kimi-k3.1-pro", 2, 10, 0.2],
     ["kimi-k3.1-pro-highspeed", 4, 20],
+    ["zai-org/GLM-5.3", 1.4, 4.4, 0.26],
     ["hy4-preview", 0.834, 2.501],
   ],
 };

@@ -145,7 +145,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   43: openai,
   44: names(`
     deepseek-ai/DeepSeek-V4-Flash deepseek-ai/DeepSeek-V3.2 Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B Qwen/Qwen3-8B
-    zai-org/GLM-5.2 Pro/moonshotai/Kimi-K2.6 BAAI/bge-m3 BAAI/bge-reranker-v2-m3 Qwen/Qwen3-Embedding-8B
+    zai-org/GLM-5.3 zai-org/GLM-5.2 Pro/moonshotai/Kimi-K2.6 BAAI/bge-m3 BAAI/bge-reranker-v2-m3 Qwen/Qwen3-Embedding-8B
     FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B Kwai-Kolors/Kolors Qwen/Qwen-Image`),
   45: names(`
     grok-4.7 grok-4.6 grok-4.5 grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning grok-build-0.1 grok-imagine-image`),
