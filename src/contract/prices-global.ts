@@ -85,10 +85,11 @@ const imagen: PriceSheet = {
 const mistral: PriceSheet = {
   unitPrice: usd,
   rows: [
+    ["mistral-large-4 mistral-large-4-0", 1.36, 4.18],
     ["mistral-large-latest mistral-large-2512", 0.5, 1.5, 0.05],
     ["mistral-large-2411", 2, 6],
-    ["mistral-medium-2604", 1.5, 7.5],
-    ["mistral-medium-latest mistral-medium-2508 mistral-medium-2505", 0.4, 2],
+    ["mistral-medium-latest mistral-medium-3-5 mistral-medium-3.5 mistral-medium-2604", 1.5, 7.5],
+    ["mistral-medium-2508 mistral-medium-2505", 0.4, 2],
     ["mistral-small-latest mistral-small-2603", 0.15, 0.6, 0.015],
     ["mistral-small-2506", 0.1, 0.3],
     ["magistral-medium-latest", 2, 5],
@@ -146,7 +147,7 @@ const groqWhisper: PriceSheet = {
 const xai: PriceSheet = {
   unitPrice: usd,
   rows: [
-    ["grok-4.5", 2, 6, 0.5],
+    ["grok-4.7 grok-4.6 grok-4.5", 2, 6, 0.5, undefined, { above: { 200000: [4, 12, 1] } }],
     [
       "grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning",
       1.25,

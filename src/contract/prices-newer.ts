@@ -42,6 +42,7 @@ const vertex: PriceSheet = {
 const ark: PriceSheet = {
   unitPrice: cny,
   rows: [
+    ["doubao-seed-2-1-pro-260915 doubao-seed-2-1-pro-260628", 6, 30],
     ["doubao-seed-2-0-lite-260428", 0.6, 3.6],
     ["doubao-seed-1-6-251015", 0.8, 8, 0.16, undefined, { above: { 32000: [1.2, 16] } }],
     ["doubao-seed-1-6-flash-250828", 0.15, 1.5, 0.03],

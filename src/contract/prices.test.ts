@@ -62,8 +62,9 @@ describe("the default tables", () => {
 
   it("never make cached input dearer than fresh input", () => {
     for (const [name, ratio] of Object.entries(defaultCacheRatio)) expect(ratio, name).toBeLessThanOrEqual(1);
+    // MiniMax writes at the plain price of its slower models, 2.625 yuan where fresh input costs 4.2.
     for (const [name, ratio] of Object.entries(defaultCacheWriteRatio))
-      expect(ratio, name).toBeGreaterThanOrEqual(1);
+      expect(ratio, name).toBeGreaterThanOrEqual(/^MiniMax.*-highspeed$/.test(name) ? 0.625 : 1);
   });
 
   it("make long prompts dearer, never cheaper", () => {
@@ -142,6 +143,18 @@ describe("the default tables", () => {
     ["gemini-flash-latest", 0.375, "5"],
     ["gemini-flash-lite-latest", 0.15, "8.333333"],
     ["moonshot-v1-8k", 0.142857, "5"],
+    ["kimi-k3", 1.428571, "5"],
+    ["kimi-k3.1-pro", 1, "5"],
+    ["deepseek-flash", 0.142857, "4"],
+    ["glm-5.3-flash", 0.057143, "3.5"],
+    ["MiniMax-M3.1-Flash", 0.071429, "4"],
+    ["step-5-preview", 0.5, "2.857143"],
+    ["doubao-seed-2-1-pro-260915", 0.428571, "5"],
+    ["qwen3.8-max", 1, "3"],
+    ["qwen3.8-flash", 0.075, "3.133333"],
+    ["grok-4.7", 1, "3"],
+    ["mistral-large-4-0", 0.68, "3.073529"],
+    ["mistral-medium-latest", 0.75, "5"],
     ["llama2-70b-4096", 0.35, "8/7"],
     ["mistral-embed", 0.05, "0"],
     ["PaLM-2", 1, "1"],
@@ -170,6 +183,9 @@ describe("the default tables", () => {
     expect(defaultCacheRatio["claude-haiku-5-5>100000"]).toBe(0.1);
     expect(defaultCacheWriteRatio["gpt-5.6"]).toBe(1.25);
     expect(defaultCacheRatio["deepseek-v4-flash"]).toBe(0.02);
+    expect(defaultCacheRatio["deepseek-flash"]).toBe(0.02);
+    expect(defaultCacheRatio["MiniMax-M2.7-highspeed"]).toBe(0.1);
+    expect(defaultCacheWriteRatio["MiniMax-M2.7-highspeed"]).toBe(0.625);
   });
 
   it.each([

@@ -265,6 +265,7 @@ export const globalVendors: readonly Provider[] = [
       ],
       // Only the newest models take an effort.
       forModels: [
+        { prefixes: ["mistral-large-4"] },
         {
           prefixes: [
             ...["mistral-large", "mistral-tiny", "mistral-medium-25", "mistral-small-24", "mistral-small-25"],
@@ -275,7 +276,6 @@ export const globalVendors: readonly Provider[] = [
       ],
       clampTemperature: [0, 1.5],
       toolIdLength: 9,
-      cachedTokensIn: "num_cached_tokens",
       ownWords: true,
     },
   },

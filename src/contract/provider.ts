@@ -120,10 +120,7 @@ interface OtherField {
 export interface BodyEdits {
   /** Old name → new name at the top level. When both are present the new one stays as it is and the old one goes. */
   readonly renameFields?: Readonly<Record<string, string>>;
-  /**
-   * Top-level fields removed; `messages[].name` removes `name` from every message, `messages[].reasoning_content` removes the
-   * thoughts from every message without tool calls.
-   */
+  /** Top-level fields removed; `messages[].name` removes `name` from every message. */
   readonly dropFields?: readonly string[];
   /** Top-level fields removed while `reasoning_effort` names an effort other than `none`: a model that thinks refuses them. */
   readonly dropWhenThinking?: readonly string[];
@@ -143,8 +140,13 @@ export interface BodyEdits {
   readonly oneStop?: true;
   /** `user` goes by another name, and only when it is of this length; unit: characters. */
   readonly userAs?: { readonly name: string; readonly min: number; readonly max: number };
-  /** `reasoning_effort` becomes `thinking: {type}`: the vendor knows no more than enabled and disabled. */
-  readonly effortAsThinking?: true;
+  /**
+   * `reasoning_effort` becomes `thinking: {type}`: the vendor knows no more than enabled and disabled. `none`: that word alone does,
+   * the others are the vendor's own.
+   */
+  readonly effortAsThinking?: true | "none";
+  /** The words of `reasoning_effort` that the model knows, weakest first; another becomes the nearest stronger one. */
+  readonly efforts?: readonly string[];
   /** An assistant's message that calls tools and says nothing says one space: empty content is refused. */
   readonly spaceForEmpty?: true;
 }
@@ -209,8 +211,6 @@ export interface Quirks extends BodyEdits {
   readonly usageUnreliable?: true;
   /** A second place of a stream chunk where usage may stand; the last non-null one seen wins. */
   readonly usageIn?: "choices[0].usage" | "x_groq.usage";
-  /** The field of `usage` with the cached prompt tokens, read when `prompt_tokens_details.cached_tokens` is absent. */
-  readonly cachedTokensIn?: "cached_tokens" | "num_cached_tokens";
   /**
    * Content may be a list of parts, and an answer may end with words of the vendor's own: both are brought into OpenAI's form; an end
    * that means a failure is one.
@@ -324,6 +324,7 @@ const LAST_WORD_EDITS = [
   "oneStop",
   "userAs",
   "effortAsThinking",
+  "efforts",
   "spaceForEmpty",
 ] as const;
 

@@ -120,6 +120,7 @@ test.each([
   ["claude-sonnet-4-5", 200_000, 6, 22.5],
   ["gemini-2.5-pro", 200_000, 2.5, 15],
   ["grok-4.3", 200_000, 2.5, 5],
+  ["grok-4.7", 200_000, 4, 12],
   ["qwen3.7-plus", 128_000, 2, 6],
 ])("charges %s above %d tokens at $%d and $%d", (model, above, input, output) => {
   const price = find(model);

@@ -8,6 +8,7 @@ const OPENAI = 1;
 const ANTHROPIC = 14;
 const OPENROUTER = 20;
 const GEMINI = 24;
+const MOONSHOT = 25;
 
 const messages = [{ role: "user", content: "hi" }];
 const usage = { input_tokens: 3, output_tokens: 1, total_tokens: 4 };
@@ -81,6 +82,7 @@ describe("fields that change the price", () => {
     ["chat", OPENROUTER, { models: ["gpt-4", "dear"], route: "fallback", plugins: [{ id: "web" }] }],
     ["responses", OPENROUTER, { models: ["dear"], service_tier: "priority" }],
     ["messages", OPENROUTER, { models: ["dear"], speed: "fast" }],
+    ["chat", MOONSHOT, { prompt_cache_options: { ttl: "1h" } }],
   ];
 
   it.each(dear)("%s of type %i does not pass %j on, and says so", async (format, type, more) => {

@@ -1,6 +1,7 @@
 // Edits an OpenAI-shaped request body where it must differ for an upstream, and leaves every other byte as the client sent it:
 // the model's name, the wish for usage, and the quirks of a row (design 4.6). Pure.
 import type { BodyEdits } from "#contract/providers.ts";
+import { effortValues, isThinkingSwitch } from "./body-effort.ts";
 import { editedMessages } from "./body-messages.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { findMember, type JsonObject, readMember, wholeObject } from "./json.ts";
@@ -156,12 +157,13 @@ function effortIn({ bytes, object }: ClientBody): unknown {
 
 function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
   const refused = refusedBy(body, edits, effort);
-  const { userAs, effortAsThinking, rejectsZeroPenalties } = edits;
-  if (userAs === undefined && effortAsThinking !== true && rejectsZeroPenalties !== true) return refused;
+  const { userAs, rejectsZeroPenalties } = edits;
+  const isSwitch = isThinkingSwitch(body, edits);
+  if (userAs === undefined && !isSwitch && rejectsZeroPenalties !== true) return refused;
   const rejected = rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : NOTHING;
   const said = [
     ...(userAs === undefined ? NOTHING : ["user"]),
-    ...(effortAsThinking === true ? ["reasoning_effort"] : NOTHING),
+    ...(isSwitch ? ["reasoning_effort"] : NOTHING),
   ];
   return [
     ...refused,
@@ -190,10 +192,9 @@ function effortValues(body: ClientBody, { effortAs }: BodyEdits, effort: string 
 
 /** Fields that say in the vendor's way what the client said in OpenAI's. */
 function valuesFor(body: ClientBody, edits: BodyEdits): Values {
-  const { oneStop, userAs, effortAsThinking } = edits;
-  if (oneStop !== true && userAs === undefined && effortAsThinking !== true) return NO_VALUES;
+  const { oneStop, userAs, effortAsThinking, efforts } = edits;
+  const values = effortAsThinking || efforts ? effortValues(body, edits) : [];
   const read = (name: string) => readMember(body.bytes, body.object, name);
-  const values: [string, unknown][] = [];
   if (oneStop === true && has(body, "stop")) {
     const stop = read("stop");
     values.push(["stop", Array.isArray(stop) ? stop.slice(0, 1) : [stop]]);
@@ -203,8 +204,6 @@ function valuesFor(body: ClientBody, edits: BodyEdits): Values {
     if (typeof user === "string" && user.length >= userAs.min && user.length <= userAs.max)
       values.push([userAs.name, user]);
   }
-  if (effortAsThinking === true && has(body, "reasoning_effort") && !has(body, "thinking"))
-    values.push(["thinking", { type: read("reasoning_effort") === "none" ? "disabled" : "enabled" }]);
   return values;
 }
 
