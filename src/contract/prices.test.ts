@@ -1,6 +1,7 @@
 // Promises of the default price table: exact, complete for the default models, true to contract 14 and 21.1.
 import { describe, expect, it } from "vitest";
 import {
+  cacheWriteRatioRule,
   chargeUnit,
   completionRatioRule,
   defaultAudioCompletionRatio,
@@ -247,6 +248,16 @@ describe("the family rule", () => {
     ["anything", "1"],
   ])("%s → %s", (model, ratio) => {
     expect(completionRatioRule(model)).toBe(ratio);
+  });
+
+  it.each([
+    ["claude-opus-6", 1.25],
+    ["anthropic/claude-x", 1.25],
+    ["us.anthropic.claude-opus-5-5", 1.25],
+    ["gpt-claude-like", 1],
+    ["gemini-4-pro", 1],
+  ])("writes to the cache of %s cost %d of its input", (model, ratio) => {
+    expect(cacheWriteRatioRule(model)).toBe(ratio);
   });
 
   it("looks -internet names up without the suffix, for qwen and command only", () => {

@@ -134,7 +134,10 @@ export function completionRatioRule(model: string): string {
   return completionRules.find(([pattern]) => pattern.test(model))?.[1] ?? "1";
 }
 
-/** Anthropic sells writes to its cache for a quarter more than plain input, whatever the model (providers 26.20). */
+/**
+ * Anthropic sells writes to its cache for a quarter more than plain input, whatever the model (providers 26.20), and so does Bedrock under the
+ * names of its regions.
+ */
 export function cacheWriteRatioRule(model: string): number {
-  return /^(anthropic[/.])?claude-/.test(model) ? 1.25 : 1;
+  return /(^|[/.])claude-/.test(model) ? 1.25 : 1;
 }

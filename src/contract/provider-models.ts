@@ -90,8 +90,8 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3.1-flash-lite gemini-flash-latest gemini-flash-lite-latest gemini-3.5-flash gemini-3-flash-preview
     gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3-pro-image gemini-3.1-flash-image
-    gemini-3.1-flash-lite-image gemini-2.5-flash-image gemini-2.5-flash-preview-tts imagen-4.0-generate-001
-    imagen-4.0-fast-generate-001 gemini-embedding-001 gemini-embedding-2 gemma-4-31b-it`),
+    gemini-3.1-flash-lite-image gemini-2.5-flash-image gemini-2.5-flash-preview-tts gemini-embedding-001
+    gemini-embedding-2 gemma-4-31b-it`),
   25: names(`
     kimi-k3.1-pro kimi-k3.1-pro-highspeed kimi-k3 kimi-k2.7-code kimi-k2.7-code-highspeed kimi-k2.6`),
   26: names(`
