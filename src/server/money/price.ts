@@ -66,7 +66,7 @@ export interface Tier {
   readonly price: Price;
 }
 
-/** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (providers 22.2). */
+/** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (providers 22.2); at OpenAI it is twelve hours, and half of one. */
 const HOUR_TO_MINUTES = "1.6";
 
 /** Prepares the whole-number weights of a price, so that a charge is a few products and a division. */

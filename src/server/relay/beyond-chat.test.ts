@@ -32,7 +32,11 @@ const RESPONSE = {
   ],
   usage: {
     input_tokens: 2_000,
-    input_tokens_details: { cached_tokens: 500, cache_write_tokens: 1_000 },
+    input_tokens_details: {
+      cached_tokens: 500,
+      cache_write_tokens: 1_000,
+      cache_write_tokens_details: { ttl_12h_tokens: 400, ttl_30m_tokens: 600 },
+    },
     output_tokens: 100,
     output_tokens_details: { reasoning_tokens: 40 },
     total_tokens: 2_100,
@@ -203,8 +207,8 @@ describe("what they say there", () => {
 });
 
 describe("what it costs", () => {
-  // gpt-6-astra, $10, $1, $12.50 and $50: 500 fresh, 500 from the cache, 1,000 into it, 100 written; a dollar is 500,000 quota.
-  const COST = (500 * 10 + 500 * 1 + 1_000 * 12.5 + 100 * 50) / 2;
+  // gpt-6-astra, $10, $1, $12.50, $20 and $50: 500 fresh, 500 from the cache, 600 and 400 into it, 100 written; a dollar is 500,000 quota.
+  const COST = (500 * 10 + 500 * 1 + 600 * 12.5 + 400 * 20 + 100 * 50) / 2;
 
   it("is what the usage of the response says, writes to the cache included, whole and streamed", async () => {
     await world.addChannel({ type: 1, models: "gpt-6-astra" });

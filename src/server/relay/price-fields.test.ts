@@ -75,7 +75,6 @@ describe("fields that change the price", () => {
     ["embeddings", OPENAI, { service_tier: "scale" }],
     ["responses", OPENAI, { service_tier: "ultrafast" }],
     ["chat", OPENAI, { prompt_cache_options: { mode: "explicit", ttl: "12h" } }],
-    ["responses", OPENAI, { prompt_cache_options: { ttl: "12h" } }],
     ["messages", ANTHROPIC, { service_tier: "priority", speed: "fast" }],
     ["generate", GEMINI, { serviceTier: "SERVICE_TIER_PRIORITY" }],
     ["generate", GEMINI, { service_tier: "priority" }],
@@ -108,7 +107,7 @@ describe("fields that change the price", () => {
     ["chat", OPENAI, { service_tier: "flex" }],
     ["chat", OPENAI, { service_tier: null, speed: "fast", models: ["another provider's word"] }],
     ["chat", OPENAI, { prompt_cache_options: { mode: "explicit", ttl: "30m" } }],
-    ["responses", OPENAI, { service_tier: "default", prompt_cache_options: { mode: "implicit" } }],
+    ["responses", OPENAI, { service_tier: "default", prompt_cache_options: { ttl: "12h" } }],
     ["messages", ANTHROPIC, { service_tier: "standard_only", speed: "standard", inference_geo: "global" }],
     ["generate", GEMINI, { serviceTier: "SERVICE_TIER_FLEX" }],
   ];

@@ -17,12 +17,13 @@ const isListedTier: IsListed = (value) =>
 const isListedSpeed: IsListed = (value) => value === null || value === "standard";
 const isListedPlace: IsListed = (value) => value === null || value === "global";
 
-/** What OpenAI keeps for longer than half an hour it sells dearer, and its usage does not say how long. */
 const isListedCache: IsListed = (value) => (asObject(value)?.["ttl"] ?? "30m") === "30m";
 
-const EVERYWHERE: ReadonlyMap<string, IsListed> = new Map([
-  ["service_tier", isListedTier],
-  ["serviceTier", isListedTier],
+const TIERS = { service_tier: isListedTier, serviceTier: isListedTier };
+const EVERYWHERE: ReadonlyMap<string, IsListed> = new Map(Object.entries(TIERS));
+/** What OpenAI keeps for longer than half an hour it sells dearer; the usage of Responses says how long that was, that of Chat does not. */
+const IN_CHAT: ReadonlyMap<string, IsListed> = new Map([
+  ...EVERYWHERE,
   ["prompt_cache_options", isListedCache],
 ]);
 /** Elsewhere `speed` is how fast a voice talks. */
@@ -31,6 +32,11 @@ const IN_MESSAGES: ReadonlyMap<string, IsListed> = new Map([
   ["speed", isListedSpeed],
   ["inference_geo", isListedPlace],
 ]);
+
+const BY_FORMAT: Readonly<Partial<Record<EndpointName, ReadonlyMap<string, IsListed>>>> = {
+  chat: IN_CHAT,
+  messages: IN_MESSAGES,
+};
 
 const NOTHING: readonly string[] = [];
 
@@ -43,7 +49,7 @@ export function priceFields(
   endpoint: EndpointName,
   rowFields: readonly string[] = NOTHING,
 ): readonly string[] {
-  const known = endpoint === "messages" ? IN_MESSAGES : EVERYWHERE;
+  const known = BY_FORMAT[endpoint] ?? EVERYWHERE;
   let found: string[] | undefined;
   for (const { name } of object.members) {
     const isListed = known.get(name);

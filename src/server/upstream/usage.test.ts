@@ -115,6 +115,17 @@ describe("readUsage", () => {
     expect(readUsage(usage, bounds)?.usage).toMatchObject({ cacheWriteTokens: 70 });
   });
 
+  it("reads how much OpenAI writes for twelve hours, never more than it writes", () => {
+    const written = (ttl_12h_tokens: number) => {
+      const cache_write_tokens_details = { ttl_12h_tokens, ttl_30m_tokens: 30 };
+      const input_tokens_details = { cached_tokens: 0, cache_write_tokens: 70, cache_write_tokens_details };
+      return readUsage({ input_tokens: 100, output_tokens: 1, input_tokens_details }, bounds)?.usage;
+    };
+    expect(written(40)).toMatchObject({ cacheWriteTokens: 70, cacheWriteHourTokens: 40 });
+    expect(written(400)).toMatchObject({ cacheWriteTokens: 70, cacheWriteHourTokens: 70 });
+    expect(written(0)).not.toHaveProperty("cacheWriteHourTokens");
+  });
+
   it("never lets the parts come to more than the whole", () => {
     const count = fc.oneof(fc.integer({ min: -5, max: 2_000 }), fc.anything());
     const details = fc.record(

@@ -83,7 +83,7 @@ function promptParts(usage: JsonRecord, promptTokens: number) {
   // DashScope keeps Anthropic's name (providers 10.2).
   const written = countOf(details["cache_write_tokens"]) ?? countOf(details["cache_creation_input_tokens"]);
   const cacheWriteTokens = share.take(written);
-  const cacheWriteHourTokens = Math.min(countOf(details["cache_write_1h_tokens"]) ?? 0, cacheWriteTokens);
+  const cacheWriteHourTokens = Math.min(longWritten(details), cacheWriteTokens);
   const cached = asObject(details["cached_tokens_details"]);
   const audioPromptTokens = share.take(freshOf("audio_tokens", details, cached));
   const imagePromptTokens = share.take(freshOf("image_tokens", details, cached));
@@ -94,6 +94,12 @@ function promptParts(usage: JsonRecord, promptTokens: number) {
     ...(audioPromptTokens > 0 && { audioPromptTokens }),
     ...(imagePromptTokens > 0 && { imagePromptTokens }),
   };
+}
+
+/** Tokens written for Anthropic's hour or OpenAI's twelve, which both cost twice the input. */
+function longWritten(details: JsonRecord): number {
+  const byTtl = asObject(details["cache_write_tokens_details"]);
+  return countOf(details["cache_write_1h_tokens"]) ?? countOf(byTtl?.["ttl_12h_tokens"]) ?? 0;
 }
 
 function freshOf(name: string, details: JsonRecord, cached: JsonRecord | undefined): number {
