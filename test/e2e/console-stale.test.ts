@@ -28,6 +28,28 @@ describe("what another tab has changed", () => {
     await context.close();
   });
 
+  it("of a channel or a user stays when a form that was opened before is saved", async () => {
+    const draft = { type: 1, name: "两处", key: "sk-two", models: "gpt-4o", group: "default" };
+    await api("POST", "/api/channel/", draft);
+    const [channel] = (await api("GET", "/api/channel/search?keyword=两处")) as { id: number }[]; // the contract
+    const { page, context } = await world.visit("root");
+    await page.goto(`/channel/edit/${channel?.id}`);
+    await page.locator("#name").fill("这一处");
+    await api("PUT", "/api/channel/", { id: channel?.id, priority: 7, models: "gpt-4o,gpt-4o-mini" });
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await page.getByText("渠道更新成功！").waitFor();
+    const stored = await api("GET", `/api/channel/${channel?.id}`);
+    expect(stored).toMatchObject({ name: "这一处", priority: 7, models: "gpt-4o,gpt-4o-mini" });
+    await page.goto("/user/edit/2");
+    await page.locator("#remark").fill("备注");
+    await api("PUT", "/api/user/", { id: 2, display_name: "改过的" });
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await page.getByText("用户信息更新成功！").waitFor();
+    expect(await api("GET", "/api/user/2")).toMatchObject({ display_name: "改过的" });
+    await api("PUT", "/api/user/", { id: 2, display_name: "lihua" });
+    await context.close();
+  });
+
   it("is told once where a form would be", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/redemption/edit/4711");

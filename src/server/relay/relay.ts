@@ -172,7 +172,7 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     journey.leave = entered instanceof Promise ? await entered : entered;
     const body = rooms.readBody(req, door);
     const read = readAsked(req, errand, body instanceof Promise ? await body : body);
-    const incoming = read instanceof Promise ? await read : read;
+    const incoming = servedModel(rooms, caller, read instanceof Promise ? await read : read);
     journey.incoming = incoming;
     // Claude Code waits long, what stands between often does not.
     door.mayOpenEarly = incoming.isStream && route.endpoint === "messages";
@@ -198,6 +198,17 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
       journey.leave();
     }
   }
+}
+
+/** OpenAI retired the models that the contract's default names in October 2025; this one took their place. */
+const MODERATION_SUCCESSOR = "omni-moderation-latest";
+
+/** A moderation that names no model asks for the contract's (8.1) where it is served, else for its successor. */
+function servedModel({ ctx }: Rooms, caller: Caller, incoming: Incoming): Incoming {
+  const { endpoint, body, model } = incoming;
+  if (endpoint !== "moderation" || typeof body.model === "string") return incoming;
+  const isServed = caller.models?.has(model) !== false && ctx.candidates.find(caller.group, model).length > 0;
+  return isServed ? incoming : { ...incoming, model: MODERATION_SUCCESSOR };
 }
 
 /** What a request asks for, whichever kind of body it has. Throws: Refusal. */

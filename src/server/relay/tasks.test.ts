@@ -335,6 +335,21 @@ describe("moderation and rerank", () => {
     expect(log).toMatchObject({ prompt_tokens: 2, completion_tokens: 0 });
   });
 
+  it("asks for the successor of the model that OpenAI retired, where that one is not served and none is named", async () => {
+    const model = "omni-moderation-latest";
+    await world.clearChannels();
+    await world.addChannel({ models: model });
+    world.upstream.script(json({ id: "m", model, results: [{ flagged: false }] }));
+    const path = "/v1/moderations";
+    const { log } = await world.costOf(async () => {
+      expect((await world.ask({ input: "hello world" }, { path })).status).toBe(200);
+    });
+    expect(log).toMatchObject({ model_name: model, prompt_tokens: 2 });
+    expect(world.upstream.journal[0]?.json).toMatchObject({ model, input: "hello world" });
+    const named = await world.ask({ input: "hello", model: "text-moderation-stable" }, { path });
+    expect(named.status).toBe(503);
+  });
+
   it("charges rerank by the total told, else by questions and documents", async () => {
     const results = [{ index: 0, relevance_score: 0.9 }];
     world.upstream.script(json({ results, usage: { total_tokens: 40 } }), json({ results }));
