@@ -8,6 +8,8 @@ export interface Statement {
   readonly end: number;
   /** The first bytes, enough to tell what it is. */
   readonly head: string;
+  /** False for the last one when the file ends before its semicolon. */
+  readonly isWhole: boolean;
 }
 
 const HEAD_BYTES = 400;
@@ -16,6 +18,11 @@ const CHUNK_BYTES = 1024 * 1024;
 const [TAB, LF, CR, SPACE, QUOTE, HASH, APOSTROPHE, STAR, MINUS, SLASH, SEMICOLON, BACKSLASH, BACKTICK] = [
   9, 10, 13, 32, 34, 35, 39, 42, 45, 47, 59, 92, 96,
 ];
+
+function isLetter(byte: number): boolean {
+  const small = byte | 32;
+  return small >= 97 && small <= 122;
+}
 
 function isBlank(byte: number): boolean {
   return byte === SPACE || byte === LF || byte === CR || byte === TAB;
@@ -30,6 +37,8 @@ class Scanner {
   #previous = 0;
   #start = -1;
   #head: number[] = [];
+  /** Whether words stand outside of comments since the last semicolon. */
+  #hasWords = false;
 
   /** Takes one byte at a file offset; returns the statement that it ended. */
   take(byte: number, offset: number): Statement | undefined {
@@ -47,7 +56,8 @@ class Scanner {
 
   #inCode(byte: number, before: number, offset: number): Statement | undefined {
     if (byte === SEMICOLON) return this.#end(offset);
-    if (byte === APOSTROPHE || byte === QUOTE || byte === BACKTICK) this.#place = byte;
+    if (isLetter(byte)) this.#hasWords = true;
+    else if (byte === APOSTROPHE || byte === QUOTE || byte === BACKTICK) this.#place = byte;
     else if (byte === HASH || (byte === MINUS && before === MINUS)) this.#place = "line comment";
     else if (byte === STAR && before === SLASH) this.#place = "block comment";
     this.#note(byte, offset);
@@ -75,12 +85,19 @@ class Scanner {
     if (this.#head.length < HEAD_BYTES) this.#head.push(byte);
   }
 
+  /** The statement that the end of the file cuts off, if one does; offset: of that end. */
+  rest(offset: number): Statement | undefined {
+    const rest = this.#hasWords ? this.#end(offset) : undefined;
+    return rest && { ...rest, isWhole: false };
+  }
+
   #end(offset: number): Statement | undefined {
     const start = this.#start;
     const head = Buffer.from(this.#head).toString("utf8");
     this.#start = -1;
     this.#head = [];
-    return start < 0 ? undefined : { start, end: offset, head };
+    this.#hasWords = false;
+    return start < 0 ? undefined : { start, end: offset, head, isWhole: true };
   }
 }
 
@@ -101,6 +118,8 @@ export async function* scanStatements(
     }
     offset += bytes.length;
   }
+  const rest = scanner.rest(offset);
+  if (rest) yield rest;
 }
 
 /** A statement without the comments before it, where mysqldump puts headings and settings. */

@@ -24,12 +24,19 @@ interface Range {
   end: number;
 }
 
-/** Throws: ImportError when the file holds no table. */
+/** How mysqldump and mariadb-dump begin and, after the last row, end a file, unless they were told to write no comments. */
+const FIRST_LINE = /^-- (?:MySQL|MariaDB) dump /m;
+const LAST_LINE = /^-- Dump completed/m;
+const TAIL_BYTES = 400;
+
+/** Throws: ImportError when the file holds no table, or only the first part of a dump: who is missing there would lose everything. */
 export async function openDump(file: string): Promise<Source> {
   const handle = await open(file, "r");
   const tables = new Map<string, Set<string>>();
   const inserts: Range[] = [];
-  for await (const { start, end, head } of scanStatements(file)) {
+  let hasEnd = true;
+  for await (const { start, end, head, isWhole } of scanStatements(file)) {
+    if (!isWhole || FIRST_LINE.test(head)) hasEnd = isWhole && LAST_LINE.test(await readTail(handle));
     const code = withoutComments(head);
     const created = CREATE.exec(code)?.groups?.["table"];
     if (created !== undefined) tables.set(created, columnsOf(await readText(handle, { start, end })));
@@ -42,6 +49,12 @@ export async function openDump(file: string): Promise<Source> {
   if (tables.size === 0) {
     await handle.close();
     throw new ImportError(`${file} is neither a SQLite database nor a dump with CREATE TABLE statements`);
+  }
+  if (!hasEnd) {
+    await handle.close();
+    throw new ImportError(
+      `${file} is cut off: its end is missing; write the dump again and watch for errors`,
+    );
   }
   return {
     engine: "MySQL dump",
@@ -58,6 +71,13 @@ export async function openDump(file: string): Promise<Source> {
     },
     close: () => handle.close(),
   };
+}
+
+async function readTail(handle: FileHandle): Promise<string> {
+  const { size } = await handle.stat();
+  const start = Math.max(0, size - TAIL_BYTES);
+  const { buffer } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
+  return buffer.toString("utf8");
 }
 
 async function readText(

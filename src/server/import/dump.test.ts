@@ -101,6 +101,20 @@ describe("files", () => {
     );
   });
 
+  test("a dump that was cut off is refused, wherever: its users would lose what they have", async () => {
+    const body = `${CREATE}INSERT INTO \`t\` VALUES (1,'a;b');\nINSERT INTO \`t\` VALUES (2,'-- c');\n`;
+    const whole = `-- MySQL dump 10.13\n--\n${body}/* end */\n-- Dump completed on 2024-05-01\n`;
+    expect(await read(whole, "t")).toHaveLength(2);
+    // Told to write no comments.
+    expect(await read(body, "t")).toHaveLength(2);
+    const first = whole.indexOf(";") + 1;
+    for (let cut = first; cut < whole.indexOf("-- Dump completed"); cut += 1)
+      await expect(read(whole.slice(0, cut), "t"), `cut at ${cut}`).rejects.toThrow("is cut off");
+    const inside = body.indexOf("(2");
+    await expect(read(body.slice(0, inside), "t")).rejects.toThrow("is cut off");
+    await expect(read(body.slice(0, inside + 5), "t")).rejects.toThrow("is cut off");
+  });
+
   test("what is no database is told", async () => {
     await expect(read("hello", "t")).rejects.toThrow("neither a SQLite database nor a dump");
     await expect(openSource(join(dir.path, "missing"))).rejects.toThrow("cannot read");

@@ -1,5 +1,5 @@
 // Import: what people own, know and rely on is the same afterwards, whatever the source was kept in.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
@@ -331,4 +331,21 @@ test.each(
   expect(report).toMatch(line("log quota", sumOf(data, "logs", "quota")));
   expect(report).toMatch(/^tokens\s+5\s+5\s+0\s+0$/m);
   expect(report).toMatch(/^logs\s+60\s+60\s+0\s+0$/m);
+});
+
+test("a SQLite file with a damaged page is told with its name, not with a stack", async () => {
+  const file = await build("SQLite file", oneApi("later"));
+  const bytes = readFileSync(file);
+  const dataDir = testDirectory();
+  // The first page holds the schema, the last one rows.
+  for (const page of [0, bytes.length / 4096 - 1]) {
+    const damaged = Buffer.from(bytes).fill(0xa5, page * 4096 + 100, (page + 1) * 4096);
+    writeFileSync(file, damaged);
+    await expect(run(file, { dataDir, url: undefined }, true), `page ${page}`).rejects.toThrow(
+      expect.objectContaining({
+        name: "ImportError",
+        message: expect.stringContaining(`cannot read ${file}`),
+      }),
+    );
+  }
 });

@@ -2,7 +2,7 @@
 import { open } from "node:fs/promises";
 import { openDump } from "./dump-source.ts";
 import { openPostgresSource } from "./postgres-source.ts";
-import { ImportError, type Source } from "./source.ts";
+import { cannotRead, ImportError, type Source } from "./source.ts";
 import { openSqliteSource } from "./sqlite-source.ts";
 
 const SQLITE_MAGIC = "SQLite format 3\0";
@@ -30,7 +30,6 @@ async function readHead(file: string): Promise<string> {
     await handle.close();
     return buffer.toString("latin1", 0, bytesRead);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ImportError(`cannot read ${file}: ${reason}`, { cause });
+    throw cannotRead(file, cause);
   }
 }
