@@ -30,8 +30,10 @@ export const refusals = {
   pinDisabled: () => localFault(403, "channel_disabled", "该渠道已被禁用"),
   pinWithoutModel: (model: string) =>
     localFault(400, "model_not_in_channel", `指定的渠道未配置模型 ${model}`),
-  noChannel: (group: string, model: string) =>
-    localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
+  noChannel: (group: string, model: string): RelayFault => ({
+    ...localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
+    isFinal: true,
+  }),
   /** Nothing that passes by itself (contract 10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence meanwhile. */
   priceMissing: (model: string) =>
     localFault(
@@ -76,7 +78,10 @@ export const refusals = {
     localFault(400, "n_not_within_range", `n 必须是 1 到 ${most} 之间的整数`, { param: "n" }),
   sizeUnknown: (size: string) =>
     localFault(400, "size_not_supported", `该模型不支持图片尺寸 ${size.slice(0, 40)}`, { param: "size" }),
-  notImplemented: () => localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
+  notImplemented: (): RelayFault => ({
+    ...localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
+    isFinal: true,
+  }),
   modelUnknown: (model: string) =>
     localFault(404, "model_not_found", `The model '${model}' does not exist`, {
       type: "invalid_request_error",

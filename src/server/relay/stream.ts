@@ -133,6 +133,8 @@ export class Door {
     }
     const retryAfterSec = Math.ceil(fault.retryAfterMs / 1000);
     const more = retryAfterSec > 0 ? ["retry-after", String(retryAfterSec)] : [];
+    // What the SDKs of OpenAI and Anthropic heed before any status.
+    if (fault.isFinal === true) more.push("x-should-retry", "false");
     this.#sendJson(this.voice.status(fault), this.voice.body(fault, this.requestId), more);
   }
 

@@ -36,6 +36,8 @@ export interface RelayFault {
   readonly signals: readonly string[];
   /** How long the upstream asked to be left alone; 0 = it did not say. */
   readonly retryAfterMs: number;
+  /** The same call fails again for now, though its status says "try again": SDKs are told not to. */
+  readonly isFinal?: true;
 }
 
 const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
