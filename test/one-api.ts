@@ -358,7 +358,8 @@ function optionsTable(age: Age): Table {
     QuotaPerUnit: "500000",
     RetryTimes: "2",
     GitHubClientSecret: optionSecret,
-    ModelRatio: '{"gpt-4o-mini":0.3,"house-model":1.5}',
+    // As a careless hand left it: of a name that is there twice, the last counts.
+    ModelRatio: '{"gpt-4o-mini":9,"house-model":1.5,"gpt-4o-mini":0.3}',
     CompletionRatio: "{broken",
     GroupRatio: '{"default":1,"vip":0.8}',
     Theme: "berry",

@@ -97,15 +97,28 @@ function isRatio(value: unknown): boolean {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
-/** JSON text of name → ratio, finite and ≥ 0; broken JSON is refused before it is stored (contract 6.3). */
+/** The first name that stands in a table of numbers twice: all its texts are names. */
+function repeatedName(table: string): string | undefined {
+  const names = [...table.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([name]) => String(JSON.parse(name)));
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
+}
+
+/** Why a text is no table of ratios; undefined = it is one. */
+function ratiosFault(label: string, value: string): string | undefined {
+  const table = readTable(value);
+  if (table === undefined) return `${label}不是合法的 JSON 字符串`;
+  const wrong = Object.entries(table).find(([, ratio]) => !isRatio(ratio));
+  if (wrong) return `${label}里“${wrong[0]}”的值须为不小于 0 的数字`;
+  const repeated = repeatedName(value);
+  return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
+}
+
+/** JSON text of name → ratio, finite and ≥ 0, each name once; broken JSON is refused before it is stored (contract 6.3). */
 function ratios(label: string) {
   const check: z.core.CheckFn<string> = ({ value, issues }) => {
-    const table = readTable(value);
-    const wrong = Object.entries(table ?? {}).find(([, ratio]) => !isRatio(ratio));
-    const message = wrong
-      ? `${label}里“${wrong[0]}”的值须为不小于 0 的数字`
-      : `${label}不是合法的 JSON 字符串`;
-    if (table === undefined || wrong) issues.push({ code: "custom", input: value, message });
+    const message = ratiosFault(label, value);
+    if (message !== undefined) issues.push({ code: "custom", input: value, message });
   };
   return z.codec(z.string().check(check), z.record(z.string(), z.number()), {
     // Just found to be a table of numbers.

@@ -1,12 +1,17 @@
-// Price lists of the vendors in China (April to September 2026), with the last prices of retired models. Data only.
+// Price lists of the vendors in China (April to November 2026), with the last prices of retired models. Data only.
 // Source: providers 26.7–26.16; contract 14.1. Tiers whose bounds are not published as numbers are not here. A model that several sell has its maker's price.
 import { asRatio, cny, cnyPerImage, type PriceSheet, usd } from "./price-sheet.ts";
 
-/** The yuan list of September 2026, off-peak: newer and dearer than the dollar list of spring. */
+/** The yuan list of November 2026 at its peak (working days from 9 to 12 and 14 to 18); outside of that it is half. */
 const deepseek: PriceSheet = {
   unitPrice: cny,
   rows: [
-    ["deepseek-v4-flash deepseek-chat deepseek-reasoner", 2, 8, 0.04],
+    [
+      "deepseek-flash deepseek-v4-flash deepseek-v4-flash-vision-exp deepseek-chat deepseek-reasoner",
+      2,
+      8,
+      0.04,
+    ],
     ["deepseek-v4-pro", 9, 27, 0.3],
   ],
 };
@@ -14,6 +19,7 @@ const deepseek: PriceSheet = {
 const moonshot: PriceSheet = {
   unitPrice: cny,
   rows: [
+    ["kimi-k3", 20, 100, 2],
     ["kimi-k2.7-code", 6.5, 27, 1.3],
     ["kimi-k2.7-code-highspeed", 13, 54, 2.6],
     ["kimi-k2.6", 6.5, 27, 1.1],
@@ -30,8 +36,9 @@ const moonshot: PriceSheet = {
 const inDollars: PriceSheet = {
   unitPrice: usd,
   rows: [
-    ["kimi-k3", 3, 15, 0.3],
-    ["glm-5.3", 1.4, 4.4, 0.26],
+    ["kimi-k3.1-pro", 2, 10, 0.2],
+    ["kimi-k3.1-pro-highspeed", 4, 20],
+    ["zai-org/GLM-5.3", 1.4, 4.4, 0.26],
     ["hy4-preview", 0.834, 2.501],
   ],
 };
@@ -39,7 +46,8 @@ const inDollars: PriceSheet = {
 const zhipu: PriceSheet = {
   unitPrice: cny,
   rows: [
-    ["glm-5.2", 8, 28, 2],
+    ["glm-5.3 glm-5.2", 8, 28, 2],
+    ["glm-5.3-flash", 0.8, 2.8, 0.23],
     ["glm-5.1", 6, 24, 1.3, undefined, { above: { 32000: [8, 28] } }],
     ["glm-5-turbo", 5, 22, 1.2, undefined, { above: { 32000: [7, 26] } }],
     ["glm-5v-turbo", 5, 22, 1.2],
@@ -132,11 +140,13 @@ const tencent: PriceSheet = {
 const minimax: PriceSheet = {
   unitPrice: cny,
   rows: [
+    ["MiniMax-M3.1-Flash", 1, 4, 0.1],
     ["MiniMax-M3", 2.1, 8.4, 0.42, undefined, { above: { 512000: [4.2, 16.8] } }],
     ["MiniMax-M2.7", 2.1, 8.4, 0.42, 2.625],
-    ["MiniMax-M2.7-highspeed", 4.2, 16.8, 0.84, 5.25],
+    // What the cache does costs the same at high speed.
+    ["MiniMax-M2.7-highspeed", 4.2, 16.8, 0.42, 2.625],
     ["MiniMax-M2.5 MiniMax-M2.1 MiniMax-M2", 2.1, 8.4, 0.21, 2.625],
-    ["MiniMax-M2.5-highspeed", 4.2, 16.8, 0.42, 5.25],
+    ["MiniMax-M2.5-highspeed", 4.2, 16.8, 0.21, 2.625],
     ["M2-her", 2.1, 8.4],
     ["MiniMax-M1", 0.8, 8, undefined, undefined, { above: { 200000: [1.2, 16] } }],
     ["MiniMax-Text-01 MiniMax-VL-01 abab6.5s-chat", 1, 8],
@@ -188,6 +198,7 @@ const others: PriceSheet = {
     ["yi-spark", 1, 1],
     ["yi-vision yi-vl-plus", 6, 6],
     ["yi-large-rag", 25, 25],
+    ["step-5-preview", 7, 20, 0.35],
     ["step-3.7-flash", 1.35, 8.1, 0.27],
     ["step-3.5-flash step-3.5-flash-2603", 0.7, 2.1, 0.14],
     ["step-1-8k", 5, 20],
@@ -195,6 +206,7 @@ const others: PriceSheet = {
     ["step-1-256k", 95, 300],
     ["step-2-16k", 38, 120],
     ["step-2-mini", 1, 2],
+    ["doubao-seed-2-1-pro", 6, 30],
     ["doubao-seed-2-0-pro", 3.2, 16, 0.64],
     ["doubao-seed-2-0-lite", 0.6, 3.6],
     ["doubao-seed-2-0-mini", 0.2, 2],
@@ -213,10 +225,12 @@ const others: PriceSheet = {
   ],
 };
 
-/** Beijing prices converted to dollars, July 2026. */
+/** Beijing prices converted to dollars, July 2026; 3.8 has the international list of autumn. */
 const ali: PriceSheet = {
   unitPrice: usd,
   rows: [
+    ["qwen3.8-max", 2, 6],
+    ["qwen3.8-flash", 0.15, 0.47],
     ["qwen3.7-max", 2.5, 7.5, 0.5, 3.125],
     ["qwen3.7-plus", 0.5, 3, 0.05, 0.625, { above: { 128000: [2, 6] } }],
     ["qwen3.6-plus", 0.5, 3, 0.05, 0.625, { above: { 256000: [2, 6] } }],

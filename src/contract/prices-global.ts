@@ -1,17 +1,25 @@
-// Price lists of the vendors outside China, in dollars (April to September 2026), with the last prices of retired models. Data only.
+// Price lists of the vendors outside China, in dollars (April to November 2026), with the last prices of retired models. Data only.
 // Source: providers 26.2–26.6, 26.17, 26.18; contract 14.1.
 import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 
+/** Source: platform.claude.com/docs/en/about-claude/pricing and the models' own pages there (2026-11). */
 const anthropic: PriceSheet = {
   unitPrice: usd,
   rows: [
+    ["claude-fable-5-2", 8, 40, 0.2, 10],
+    ["claude-fable-5-1 claude-mythos-5-1", 10, 50, 0.25, 12.5],
     ["claude-fable-5 claude-mythos-5", 10, 50, 1, 12.5],
+    ["claude-opus-5-5", 4, 20, 0.2, 5],
     ["claude-opus-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6", 5, 25, 0.5, 6.25],
     ["claude-opus-4-5 claude-opus-4-5-20251101", 5, 25, 0.5, 6.25],
     ["claude-opus-4-1 claude-opus-4-1-20250805 claude-opus-4-0 claude-opus-4-20250514", 15, 75, 1.5, 18.75],
-    ["claude-sonnet-5 claude-sonnet-4-6", 3, 15, 0.3, 3.75],
+    ["claude-sonnet-5-5", 2, 10, 0.1, 2.5],
+    ["claude-sonnet-5", 2, 10, 0.2, 2.5],
+    ["claude-sonnet-4-6", 3, 15, 0.3, 3.75],
     ["claude-sonnet-4-5 claude-sonnet-4-5-20250929", 3, 15, 0.3, 3.75, { above: { 200000: [6, 22.5] } }],
     ["claude-sonnet-4-0 claude-sonnet-4-20250514 claude-3-7-sonnet-20250219", 3, 15, 0.3, 3.75],
+    // The length counts what is read from the cache and written to it, as our `promptTokens` do.
+    ["claude-haiku-5-5", 0.1, 0.5, 0.01, 0.125, { above: { 100000: [0.5, 2.5, 0.05, 0.625] } }],
     ["claude-haiku-4-5 claude-haiku-4-5-20251001", 1, 5, 0.1, 1.25],
     ["claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-5-sonnet-latest", 3, 15, 0.3, 3.75],
     ["claude-3-5-haiku-20241022 claude-3-5-haiku-latest", 0.8, 4, 0.08, 1],
@@ -23,13 +31,14 @@ const anthropic: PriceSheet = {
   ],
 };
 
+/** Source: ai.google.dev/gemini-api/docs/pricing (2026-11). */
 const gemini: PriceSheet = {
   unitPrice: usd,
   rows: [
-    // Introductory until 2026-12-31, then 1.5 / 7.5.
-    ["gemini-3.7-flash gemini-3.6-flash", 0.75, 3.75, 0.075],
+    // Introductory until 2026-12-31, then 1.5 / 7.5 and 0.15. The moving name means the newest Flash.
+    ["gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-flash-latest", 0.75, 3.75, 0.075],
     ["gemini-3.5-flash", 1.5, 9, 0.15],
-    ["gemini-3.5-flash-lite", 0.3, 2.5, 0.03],
+    ["gemini-3.5-flash-lite gemini-flash-lite-latest", 0.3, 2.5, 0.03],
     [
       "gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3-pro-preview",
       2,
@@ -41,8 +50,8 @@ const gemini: PriceSheet = {
     ["gemini-3-flash-preview", 0.5, 3, 0.05, undefined, { audioIn: 1 }],
     ["gemini-3.1-flash-lite", 0.25, 1.5, 0.025, undefined, { audioIn: 0.5 }],
     ["gemini-2.5-pro", 1.25, 10, 0.125, undefined, { above: { 200000: [2.5, 15] } }],
-    ["gemini-2.5-flash gemini-flash-latest", 0.3, 2.5, 0.03, undefined, { audioIn: 1 }],
-    ["gemini-2.5-flash-lite gemini-flash-lite-latest", 0.1, 0.4, 0.01, undefined, { audioIn: 0.3 }],
+    ["gemini-2.5-flash", 0.3, 2.5, 0.03, undefined, { audioIn: 1 }],
+    ["gemini-2.5-flash-lite", 0.1, 0.4, 0.01, undefined, { audioIn: 0.3 }],
     ["gemini-2.0-flash", 0.1, 0.4, 0.025, undefined, { audioIn: 0.7 }],
     ["gemini-2.0-flash-lite", 0.075, 0.3],
     ["gemini-1.5-pro", 1.25, 5, 0.3125, undefined, { above: { 128000: [2.5, 10] } }],
@@ -76,10 +85,11 @@ const imagen: PriceSheet = {
 const mistral: PriceSheet = {
   unitPrice: usd,
   rows: [
+    ["mistral-large-4 mistral-large-4-0", 1.36, 4.18],
     ["mistral-large-latest mistral-large-2512", 0.5, 1.5, 0.05],
     ["mistral-large-2411", 2, 6],
-    ["mistral-medium-2604", 1.5, 7.5],
-    ["mistral-medium-latest mistral-medium-2508 mistral-medium-2505", 0.4, 2],
+    ["mistral-medium-latest mistral-medium-3-5 mistral-medium-3.5 mistral-medium-2604", 1.5, 7.5],
+    ["mistral-medium-2508 mistral-medium-2505", 0.4, 2],
     ["mistral-small-latest mistral-small-2603", 0.15, 0.6, 0.015],
     ["mistral-small-2506", 0.1, 0.3],
     ["magistral-medium-latest", 2, 5],
@@ -137,7 +147,7 @@ const groqWhisper: PriceSheet = {
 const xai: PriceSheet = {
   unitPrice: usd,
   rows: [
-    ["grok-4.5", 2, 6, 0.5],
+    ["grok-4.7 grok-4.6 grok-4.5", 2, 6, 0.5, undefined, { above: { 200000: [4, 12, 1] } }],
     [
       "grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning",
       1.25,

@@ -5,6 +5,8 @@ import { cny, type PriceSheet, usd } from "./price-sheet.ts";
 const bedrock: PriceSheet = {
   unitPrice: usd,
   rows: [
+    ["global.anthropic.claude-opus-5-5", 4, 20, 0.2, 5],
+    ["global.anthropic.claude-sonnet-5-5", 2, 10, 0.1, 2.5],
     [
       "global.anthropic.claude-opus-5 global.anthropic.claude-opus-4-8 global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-opus-4-5-20251101-v1:0",
       5,
@@ -12,7 +14,8 @@ const bedrock: PriceSheet = {
       0.5,
       6.25,
     ],
-    ["global.anthropic.claude-sonnet-5 global.anthropic.claude-sonnet-4-6", 3, 15, 0.3, 3.75],
+    ["global.anthropic.claude-sonnet-5", 2, 10, 0.2, 2.5],
+    ["global.anthropic.claude-sonnet-4-6", 3, 15, 0.3, 3.75],
     ["global.anthropic.claude-sonnet-4-5-20250929-v1:0", 3, 15, 0.3, 3.75, { above: { 200000: [6, 22.5] } }],
     ["global.anthropic.claude-haiku-4-5-20251001-v1:0", 1, 5, 0.1, 1.25],
     ["anthropic.claude-3-haiku-20240307-v1:0", 0.25, 1.25, 0.03, 0.3],
@@ -29,7 +32,8 @@ const vertex: PriceSheet = {
   unitPrice: usd,
   rows: [
     ["claude-opus-4-8@default", 5, 25, 0.5, 6.25],
-    ["claude-sonnet-5@default claude-sonnet-4-6@default", 3, 15, 0.3, 3.75],
+    ["claude-sonnet-5@default", 2, 10, 0.2, 2.5],
+    ["claude-sonnet-4-6@default", 3, 15, 0.3, 3.75],
     ["claude-haiku-4-5@20251001", 1, 5, 0.1, 1.25],
   ],
 };
@@ -38,6 +42,7 @@ const vertex: PriceSheet = {
 const ark: PriceSheet = {
   unitPrice: cny,
   rows: [
+    ["doubao-seed-2-1-pro-260915 doubao-seed-2-1-pro-260628", 6, 30],
     ["doubao-seed-2-0-lite-260428", 0.6, 3.6],
     ["doubao-seed-1-6-251015", 0.8, 8, 0.16, undefined, { above: { 32000: [1.2, 16] } }],
     ["doubao-seed-1-6-flash-250828", 0.15, 1.5, 0.03],

@@ -1,11 +1,19 @@
-// OpenAI's price list (August 2026) and the last prices of its retired models. Data only. Source: providers 26.1, 26.19; contract
-// 14.1.
+// OpenAI's price list (November 2026) and the last prices of its retired models. Data only. Source: providers 26.1, 26.19; contract
+// 14.1; since GPT-6 the vendor's model pages (developers.openai.com/api/docs/models/…), changelog and pricing page.
 import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 
 export const openaiPrices: readonly PriceSheet[] = [
   {
     unitPrice: usd,
     rows: [
+      // 6.2 Astra: prices as LiteLLM, Vercel and APIYI tell them; writes and long prompts as the vendor sells them since GPT-5.6.
+      ["gpt-6.2-astra", 8, 40, 0.4, 10, { above: { 272000: [16, 60] } }],
+      ["gpt-6-astra", 10, 50, 1, 12.5, { above: { 272000: [20, 75] } }],
+      ["gpt-6.2-sol gpt-6.1-sol", 2, 10, 0.1, 2.5, { above: { 272000: [4, 15] } }],
+      ["gpt-6-sol", 2, 10, 0.2, 2.5, { above: { 272000: [4, 15] } }],
+      ["gpt-6.1-terra", 1, 5, 0.05, 1.25, { above: { 272000: [2, 7.5] } }],
+      ["gpt-6-luna", 0.1, 0.5, 0.01, 0.125, { above: { 272000: [0.2, 0.75] } }],
+      // The list price: $4 and $20 were promised until 2026-11-21 only.
       ["gpt-5.6 gpt-5.6-sol", 5, 30, 0.5, 6.25, { above: { 272000: [10, 45] } }],
       ["gpt-5.6-terra", 2, 12, 0.2, 2.5, { above: { 272000: [4, 18] } }],
       ["gpt-5.6-luna", 0.2, 1.2, 0.02, 0.25, { above: { 272000: [0.4, 1.8] } }],
@@ -63,6 +71,14 @@ export const openaiPrices: readonly PriceSheet[] = [
       ["gpt-4o-transcribe gpt-4o-transcribe-diarize", 6, 10],
       ["gpt-4o-mini-transcribe", 3, 5],
       // Image models report LLM tokens: text and images in, image out.
+      [
+        "gpt-image-2.6-sunburst gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare",
+        5,
+        30,
+        1.25,
+        undefined,
+        { imageIn: 8 },
+      ],
       ["gpt-image-2 gpt-image-2-2026-04-21", 5, 30, 1.25, undefined, { imageIn: 8 }],
       ["gpt-image-1.5 chatgpt-image-latest", 5, 32, 1.25, undefined, { imageIn: 8 }],
       ["gpt-image-1", 5, 40, 1.25, undefined, { imageIn: 10 }],

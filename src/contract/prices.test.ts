@@ -62,8 +62,9 @@ describe("the default tables", () => {
 
   it("never make cached input dearer than fresh input", () => {
     for (const [name, ratio] of Object.entries(defaultCacheRatio)) expect(ratio, name).toBeLessThanOrEqual(1);
+    // MiniMax writes at the plain price of its slower models, 2.625 yuan where fresh input costs 4.2.
     for (const [name, ratio] of Object.entries(defaultCacheWriteRatio))
-      expect(ratio, name).toBeGreaterThanOrEqual(1);
+      expect(ratio, name).toBeGreaterThanOrEqual(/^MiniMax.*-highspeed$/.test(name) ? 0.625 : 1);
   });
 
   it("make long prompts dearer, never cheaper", () => {
@@ -128,8 +129,32 @@ describe("the default tables", () => {
     ["claude-3-haiku-20240307", 0.125, "5"],
     ["claude-3-opus-20240229", 7.5, "5"],
     ["claude-sonnet-4-6", 1.5, "5"],
+    ["claude-fable-5-2", 4, "5"],
+    ["claude-fable-5-1", 5, "5"],
+    ["claude-opus-5-5", 2, "5"],
+    ["claude-sonnet-5-5", 1, "5"],
+    ["claude-sonnet-5", 1, "5"],
+    ["claude-haiku-5-5", 0.05, "5"],
+    ["claude-haiku-5-5>100000", 0.25, "5"],
+    ["global.anthropic.claude-opus-5-5", 2, "5"],
+    ["claude-sonnet-5@default", 1, "5"],
     ["gemini-2.5-flash", 0.15, "8.333333"],
+    ["gemini-3.8-flash", 0.375, "5"],
+    ["gemini-flash-latest", 0.375, "5"],
+    ["gemini-flash-lite-latest", 0.15, "8.333333"],
     ["moonshot-v1-8k", 0.142857, "5"],
+    ["kimi-k3", 1.428571, "5"],
+    ["kimi-k3.1-pro", 1, "5"],
+    ["deepseek-flash", 0.142857, "4"],
+    ["glm-5.3-flash", 0.057143, "3.5"],
+    ["MiniMax-M3.1-Flash", 0.071429, "4"],
+    ["step-5-preview", 0.5, "2.857143"],
+    ["doubao-seed-2-1-pro-260915", 0.428571, "5"],
+    ["qwen3.8-max", 1, "3"],
+    ["qwen3.8-flash", 0.075, "3.133333"],
+    ["grok-4.7", 1, "3"],
+    ["mistral-large-4-0", 0.68, "3.073529"],
+    ["mistral-medium-latest", 0.75, "5"],
     ["llama2-70b-4096", 0.35, "8/7"],
     ["mistral-embed", 0.05, "0"],
     ["PaLM-2", 1, "1"],
@@ -144,8 +169,40 @@ describe("the default tables", () => {
     expect(defaultCacheRatio["gpt-5.4"]).toBe(0.1);
     expect(defaultCacheRatio["claude-sonnet-4-6"]).toBe(0.1);
     expect(defaultCacheWriteRatio["claude-sonnet-4-6"]).toBe(1.25);
+    for (const model of [
+      "claude-fable-5-2",
+      "claude-fable-5-1",
+      "claude-haiku-5-5",
+      "claude-haiku-5-5>100000",
+    ])
+      expect(defaultCacheWriteRatio[model], model).toBe(1.25);
+    expect(defaultCacheRatio["claude-fable-5-2"]).toBe(0.025);
+    expect(defaultCacheRatio["claude-fable-5-1"]).toBe(0.025);
+    expect(defaultCacheRatio["claude-opus-5-5"]).toBe(0.05);
+    expect(defaultCacheRatio["claude-sonnet-5-5"]).toBe(0.05);
+    expect(defaultCacheRatio["claude-haiku-5-5>100000"]).toBe(0.1);
     expect(defaultCacheWriteRatio["gpt-5.6"]).toBe(1.25);
     expect(defaultCacheRatio["deepseek-v4-flash"]).toBe(0.02);
+    expect(defaultCacheRatio["deepseek-flash"]).toBe(0.02);
+    expect(defaultCacheRatio["MiniMax-M2.7-highspeed"]).toBe(0.1);
+    expect(defaultCacheWriteRatio["MiniMax-M2.7-highspeed"]).toBe(0.625);
+  });
+
+  it.each([
+    ["gpt-6.2-astra", 4, 5, 0.05],
+    ["gpt-6.2-sol", 1, 5, 0.05],
+    ["gpt-6.1-sol", 1, 5, 0.05],
+    ["gpt-6.1-terra", 0.5, 5, 0.05],
+    ["gpt-6-astra", 5, 5, 0.1],
+    ["gpt-6-sol", 1, 5, 0.1],
+    ["gpt-6-luna", 0.05, 5, 0.1],
+  ])("sell %s like its family: writes a quarter dearer, long prompts at 2 and 1.5 times", (model, ...row) => {
+    const tier = `${model}>272000`;
+    const [ratio, completion, cache] = row;
+    expect([defaultModelRatio[model], defaultCompletionRatio[model], defaultCacheRatio[model]]).toEqual(row);
+    expect(defaultCacheWriteRatio[model]).toBe(1.25);
+    expect([defaultModelRatio[tier], defaultCompletionRatio[tier]]).toEqual([ratio * 2, completion * 0.75]);
+    expect(defaultCacheRatio[tier] ?? cache).toBe(cache);
   });
 
   it("say which ratios count images, characters or spoken text", () => {
@@ -170,15 +227,18 @@ describe("the family rule", () => {
     ["gpt-5.3-x", "8"],
     ["gpt-5.4-2026", "6"],
     ["gpt-5.10", "6"],
+    ["gpt-6-astra-2026-09-03", "5"],
     ["o3-2025-04-16", "4"],
     ["o4-mini-x", "4"],
     ["claude-3-x", "5"],
     ["claude-opus-6", "5"],
+    ["claude-fable-6", "5"],
     ["claude-x", "3"],
     ["mistral-x", "3"],
     ["gemini-2.5-flash-lite-x", "4"],
     ["gemini-2.5-flash-x", "25/3"],
     ["gemini-3-x", "6"],
+    ["gemini-4-pro", "6"],
     ["gemini-x", "3"],
     ["deepseek-x", "2"],
     ["llama3-70b-8192", "79/59"],

@@ -45,7 +45,7 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
     "未见可靠的公开价格",
     `rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct codestral-embed mistral-moderation-latest
     @cf/openai/gpt-oss-20b @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/moonshotai/kimi-k2.6
-    @cf/baai/bge-m3 moonshotai/Kimi-K2.6 zai-org/GLM-5.1 zai-org/glm-5.1 zai-org/GLM-5.2 doubao-seed-2-1-pro-260915
+    @cf/baai/bge-m3 moonshotai/Kimi-K2.6 zai-org/GLM-5.1 zai-org/glm-5.1 zai-org/GLM-5.2
     deepseek-v3-2-251201 qwen/qwen3-coder-480b-a35b-instruct Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B
     Qwen/Qwen3-Embedding-8B`,
   ],
@@ -91,7 +91,7 @@ const EFFORT_WORDS: ReadonlySet<string> = new Set(
 /** A name without the word at its end that says how much to think; undefined = it has none. Source: providers 4.6, 6.4. */
 export function withoutEffort(model: string): string | undefined {
   const at = model.lastIndexOf("-");
-  const isNamed = EFFORT_WORDS.has(model.slice(at + 1)) && /claude|^(o\d|gpt-5)/.test(model);
+  const isNamed = EFFORT_WORDS.has(model.slice(at + 1)) && /claude|^(o\d|gpt-[56])/.test(model);
   return isNamed ? model.slice(0, at) : undefined;
 }
 
@@ -108,15 +108,16 @@ const completionRules: readonly (readonly [pattern: RegExp, ratio: string])[] = 
   [/^gpt-4/, "2"],
   [/^gpt-5\.([4-9]|\d\d)/, "6"],
   [/^gpt-5/, "8"],
+  [/^gpt-6/, "5"],
   [/^o[134]/, "4"],
   [/^chatgpt-4o/, "3"],
-  [/^claude-3|^claude-.*(sonnet|opus|haiku)/, "5"],
+  [/^claude-3|^claude-.*(sonnet|opus|haiku|fable|mythos)/, "5"],
   [/^claude-/, "3"],
   [/^mistral-/, "3"],
   [/^gemini-2\.5-flash-lite/, "4"],
   [/^gemini-2\.5-flash/, "25/3"],
   [/^gemini-2\.5-pro/, "8"],
-  [/^gemini-3/, "6"],
+  [/^gemini-([3-9]|\d\d)/, "6"],
   [/^gemini-/, "3"],
   [/^deepseek-/, "2"],
   [/^llama2-70b-4096$/, "8/7"],

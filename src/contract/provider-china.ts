@@ -5,6 +5,9 @@ import { qianfanSlugs } from "./provider-slugs.ts";
 
 const { chat, completions, embeddings, responses, models } = openaiPaths;
 
+/** The efforts of models that cannot be told not to think. */
+const alwaysThinking = ["low", "high", "max"];
+
 /** Source: MiniMax error codes, providers 13.4. 1008 = balance used up, 1026 and 1027 = content filter. */
 const minimaxQuirks: Quirks = {
   clampTemperature: [0, 1],
@@ -198,7 +201,8 @@ export const chinaVendors: readonly Provider[] = [
       forModels: [
         // Both: they cannot be told not to be random by a zero, and the later ones take `thinking`.
         { prefixes: ["glm-4.5", "glm-4.6", "glm-4.7"], zeroAs: 0.01, effortAsThinking: true },
-        { prefixes: ["glm-5.3"] },
+        // Thinks always. Source: docs.bigmodel.cn, 2026-11.
+        { prefixes: ["glm-5.3"], efforts: alwaysThinking },
         { prefixes: ["glm-5"], effortAsThinking: true },
         { prefixes: ["glm-4", "glm-3"], zeroAs: 0.01 },
       ],
@@ -243,17 +247,20 @@ export const chinaVendors: readonly Provider[] = [
       clampTemperature: [0, 1],
       spaceForEmpty: true,
       forModels: [
+        // Thinks always, and refuses the switch of its elders. Source: platform.kimi.ai, reasoning effort, 2026-11.
+        { prefixes: ["kimi-k3"], dropFields: ["temperature", "top_p"], efforts: alwaysThinking },
         {
-          prefixes: ["kimi-k2.5", "kimi-k2.6", "kimi-k2.7", "kimi-k3"],
+          prefixes: ["kimi-k2.5", "kimi-k2.6", "kimi-k2.7"],
           dropFields: ["temperature", "top_p"],
           effortAsThinking: true,
         },
       ],
+      // What is kept for an hour costs twice the input, not once.
+      priceFields: ["prompt_cache_options"],
       // In loops of tools the thoughts go back.
       keepsThoughts: true,
       inlinesMedia: true,
       usageIn: "choices[0].usage",
-      cachedTokensIn: "cached_tokens",
     },
     // Source: providers 20.8.
     balance: { probe: "field", url: "/v1/users/me/balance", field: "data.available_balance" },
@@ -309,7 +316,7 @@ export const chinaVendors: readonly Provider[] = [
     paths: { chat: "/v1/text/chatcompletion_v2", ...minimaxTasks },
     alternates: [
       {
-        when: { baseHas: ["minimaxi.com", "minimax.io"] },
+        when: { baseHas: ["minimaxi.com", "minimax.cn", "minimax.io"] },
         paths: { chat, messages: "/anthropic/v1/messages", ...minimaxTasks },
         quirks: minimaxQuirks,
       },

@@ -47,11 +47,34 @@ const geminiPaths: Paths = {
 const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"] as const;
 const renameFields = { max_tokens: "max_completion_tokens" } as const;
 
+/** Models without the word take it for what they know next to it. */
+const noMinimal = { minimal: "low" } as const;
+const mayThink = { renameFields, dropWhenThinking: sampling, effortAs: noMinimal } as const;
+
 /**
- * Reasoning models refuse `max_tokens` and a temperature; from 5.1 on only while they think, which they do when told to. `system` stays:
- * they take it for `developer`. Source: providers 4.2, 4.6.
+ * Reasoning models refuse `max_tokens` and a temperature; from 5.1 on only while they think, which they do when told to, and from 5.5
+ * on unless told not to. `system` stays: they take it for `developer`. What they refuse in Chat goes over Responses. Source:
+ * providers 4.2, 4.6; decision 032.
  */
 const reasoningModels: Quirks["forModels"] = [
+  {
+    prefixes: ["gpt-6-sol", "gpt-6-luna", "gpt-5.6"],
+    ...mayThink,
+    thinksUnasked: true,
+    chatToolsAt: ["none"],
+    noMaxInChat: true,
+  },
+  { prefixes: ["gpt-6.1-terra"], ...mayThink, thinksUnasked: true, chatToolsAt: [], noMaxInChat: true },
+  {
+    prefixes: ["gpt-6"],
+    renameFields,
+    dropFields: sampling,
+    effortAs: { none: "low", ...noMinimal },
+    chatToolsAt: [],
+    noMaxInChat: true,
+  },
+  { prefixes: ["gpt-5.5"], ...mayThink, thinksUnasked: true, chatToolsAt: ["", "none"] },
+  { prefixes: ["gpt-5.4"], ...mayThink, chatToolsAt: ["", "none"] },
   { prefixes: ["gpt-5."], renameFields, dropWhenThinking: sampling },
   { prefixes: ["gpt-5-chat"], renameFields },
   { prefixes: ["gpt-5"], renameFields, dropFields: sampling },
@@ -59,7 +82,7 @@ const reasoningModels: Quirks["forModels"] = [
 ];
 
 /** A convention of the family: `gpt-5-high`. Source: providers 4.6. */
-const reasoningPrefixes = ["o1", "o3", "o4", "gpt-5"] as const;
+const reasoningPrefixes = ["o1", "o3", "o4", "gpt-5", "gpt-6"] as const;
 
 /** Models that answer at /v1/responses only. Source: providers 4.6. */
 const responsesOnly = [
@@ -242,6 +265,7 @@ export const globalVendors: readonly Provider[] = [
       ],
       // Only the newest models take an effort.
       forModels: [
+        { prefixes: ["mistral-large-4"] },
         {
           prefixes: [
             ...["mistral-large", "mistral-tiny", "mistral-medium-25", "mistral-small-24", "mistral-small-25"],
@@ -252,7 +276,6 @@ export const globalVendors: readonly Provider[] = [
       ],
       clampTemperature: [0, 1.5],
       toolIdLength: 9,
-      cachedTokensIn: "num_cached_tokens",
       ownWords: true,
     },
   },

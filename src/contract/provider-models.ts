@@ -8,10 +8,12 @@ function names(text: string): readonly string[] {
 }
 
 const openai = names(`
+  gpt-6.2-astra gpt-6.2-sol gpt-6.1-sol gpt-6.1-terra gpt-6-astra gpt-6-sol gpt-6-luna
   gpt-5.6 gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro
   gpt-5.3-codex gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max
   gpt-5.1-codex-mini gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini
-  o3 o3-pro o3-mini o4-mini gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-realtime gpt-realtime-2.1
+  o3 o3-pro o3-mini o4-mini gpt-image-2.6-sunburst gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare
+  gpt-image-2 gpt-image-1.5 gpt-image-1 gpt-image-1-mini gpt-realtime gpt-realtime-2.1
   gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini
   gpt-4o-mini-tts gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize
   omni-moderation-latest text-embedding-3-small text-embedding-3-large
@@ -36,10 +38,10 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   12: openai,
   13: openai,
   14: names(`
-    claude-opus-5 claude-sonnet-5 claude-fable-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-sonnet-4-6
+    claude-fable-5-2 claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-fable-5-1 claude-opus-5
+    claude-sonnet-5 claude-fable-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-sonnet-4-6
     claude-opus-4-5-20251101 claude-opus-4-5 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-haiku-4-5-20251001
-    claude-haiku-4-5 claude-opus-4-1-20250805 claude-opus-4-20250514 claude-sonnet-4-20250514
-    claude-3-haiku-20240307`),
+    claude-haiku-4-5`),
   15: names(`
     ernie-5.1 ernie-5.0 ernie-4.5-turbo-128k ernie-4.5-turbo-32k ernie-4.5-turbo-vl ernie-x1.1-preview
     ernie-4.0-turbo-8k ernie-speed-pro-128k ernie-lite-pro-128k ernie-char-fiction-8k ernie-novel-8k deepseek-v3.2
@@ -47,13 +49,13 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     ERNIE-4.0-8K ERNIE-3.5-8K ERNIE-Speed-8K ERNIE-Speed-128K ERNIE-Lite-8K-0308 ERNIE-Tiny-8K Embedding-V1
     bge-large-en`),
   16: names(`
-    glm-5.3 glm-5.2 glm-5.1 glm-5 glm-5-turbo glm-5v-turbo glm-4.7 glm-4.7-flashx glm-4.7-flash glm-4.6 glm-4.6v
+    glm-5.3 glm-5.3-flash glm-5.2 glm-5.1 glm-5 glm-5-turbo glm-5v-turbo glm-4.7 glm-4.7-flashx glm-4.7-flash glm-4.6 glm-4.6v
     glm-4.6v-flash glm-4.5 glm-4.5-air glm-4.5-flash glm-4.5v glm-4-long glm-4-flash-250414 cogview-4 glm-image
     glm-asr glm-tts embedding-3 rerank
     glm-4-plus glm-4-air glm-4-airx glm-4-flashx glm-4-flash glm-4v-plus glm-4v-flash cogview-3-flash charglm-4
     codegeex-4 embedding-2`),
   17: names(`
-    qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
+    qwen3.8-max qwen3.8-flash qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
     qwen-flash qwen-turbo qwen-long qwen3-coder-plus qwen3-coder-flash qwen3-vl-plus qwen-vl-max qwen-vl-ocr
     qwen3-omni-flash qwen3-asr-flash qwen3-tts-flash qwq-plus qvq-max qwen-mt-plus qwen-mt-turbo deepseek-v4-pro
     deepseek-v4-flash kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank qwen-image-plus wan2.6-t2i
@@ -85,24 +87,22 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     hunyuan-embedding
     hunyuan-standard hunyuan-standard-256K hunyuan-vision`),
   24: names(`
-    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
-    gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
-    gemini-flash-latest gemini-flash-lite-latest gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image
-    gemini-2.5-flash-preview-tts imagen-4.0-generate-001 imagen-4.0-fast-generate-001 gemini-embedding-001
-    gemini-embedding-2 gemma-4-31b-it
-    gemini-2.0-flash gemini-2.0-flash-lite`),
+    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3.1-flash-lite gemini-flash-latest gemini-flash-lite-latest gemini-3.5-flash gemini-3-flash-preview
+    gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3-pro-image gemini-3.1-flash-image
+    gemini-3.1-flash-lite-image gemini-2.5-flash-image gemini-2.5-flash-preview-tts imagen-4.0-generate-001
+    imagen-4.0-fast-generate-001 gemini-embedding-001 gemini-embedding-2 gemma-4-31b-it`),
   25: names(`
-    kimi-k3 kimi-k2.7-code kimi-k2.7-code-highspeed kimi-k2.6 kimi-k2.5 moonshot-v1-8k moonshot-v1-32k
-    moonshot-v1-128k moonshot-v1-8k-vision-preview moonshot-v1-32k-vision-preview moonshot-v1-128k-vision-preview`),
+    kimi-k3.1-pro kimi-k3.1-pro-highspeed kimi-k3 kimi-k2.7-code kimi-k2.7-code-highspeed kimi-k2.6`),
   26: names(`
     Baichuan-M3-Plus Baichuan-M3 Baichuan-M2-Plus Baichuan-M2 Baichuan4-Turbo Baichuan4-Air Baichuan4
     Baichuan3-Turbo Baichuan3-Turbo-128k Baichuan-Text-Embedding`),
   27: names(`
-    MiniMax-M3 MiniMax-M2.7 MiniMax-M2.7-highspeed MiniMax-M2.5 MiniMax-M2.5-highspeed MiniMax-M2.1 M2-her
+    MiniMax-M3.1-Flash MiniMax-M3 MiniMax-M2.7 MiniMax-M2.7-highspeed MiniMax-M2.5 MiniMax-M2.5-highspeed MiniMax-M2.1 M2-her
     MiniMax-Text-01 speech-2.8-hd speech-2.8-turbo image-01
     MiniMax-VL-01 abab6.5s-chat`),
   28: names(`
-    mistral-large-latest mistral-large-2512 mistral-medium-latest mistral-medium-2604 mistral-small-latest
+    mistral-large-4-0 mistral-large-latest mistral-large-2512 mistral-medium-latest mistral-medium-2604 mistral-small-latest
     mistral-small-2603 magistral-medium-latest codestral-latest devstral-latest ministral-14b-2512
     ministral-8b-latest ministral-3b-latest voxtral-small-latest voxtral-mini-latest pixtral-large-latest
     mistral-embed codestral-embed mistral-moderation-latest`),
@@ -113,8 +113,9 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   30: names("llama3.3 qwen3:8b gpt-oss:20b gemma3:12b deepseek-r1:8b nomic-embed-text"),
   31: names(`
     yi-lightning yi-large yi-large-turbo yi-medium yi-medium-200k yi-spark yi-vision yi-large-rag yi-large-fc`),
-  32: names("step-3.7-flash step-3.5-flash step-tts-2 step-asr"),
+  32: names("step-5-preview step-3.7-flash step-3.5-flash step-tts-2 step-asr"),
   33: names(`
+    global.anthropic.claude-opus-5-5 global.anthropic.claude-sonnet-5-5
     global.anthropic.claude-opus-5 global.anthropic.claude-sonnet-5 global.anthropic.claude-opus-4-8
     global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-sonnet-4-6
     global.anthropic.claude-opus-4-5-20251101-v1:0 global.anthropic.claude-sonnet-4-5-20250929-v1:0
@@ -124,7 +125,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
   35: names(`
     command-a-plus-05-2026 command-a-reasoning-08-2025 command-a-vision-07-2025 command-a-03-2025
     command-r-plus-08-2024 command-r-08-2024 command-r7b-12-2024 embed-v4.0 rerank-v4.0-pro rerank-v3.5`),
-  36: names("deepseek-v4-flash deepseek-v4-pro deepseek-chat deepseek-reasoner"),
+  36: names("deepseek-flash deepseek-v4-pro deepseek-v4-flash"),
   37: names(`
     @cf/openai/gpt-oss-120b @cf/openai/gpt-oss-20b @cf/meta/llama-3.3-70b-instruct-fp8-fast
     @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/zai-org/glm-4.7-flash
@@ -139,30 +140,31 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     deepseek/deepseek-v4-pro deepseek/deepseek-v3.2 moonshotai/kimi-k2.6 zai-org/glm-5.1 minimax/minimax-m2.7
     qwen/qwen3-coder-480b-a35b-instruct meta-llama/llama-3.3-70b-instruct`),
   42: names(`
-    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
-    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-4-8@default claude-sonnet-5@default
+    gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-5-5 claude-sonnet-5-5
+    claude-haiku-5-5 claude-opus-4-8@default claude-sonnet-5@default
     claude-sonnet-4-6@default claude-haiku-4-5@20251001`),
   43: openai,
   44: names(`
     deepseek-ai/DeepSeek-V4-Flash deepseek-ai/DeepSeek-V3.2 Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B Qwen/Qwen3-8B
-    zai-org/GLM-5.2 Pro/moonshotai/Kimi-K2.6 BAAI/bge-m3 BAAI/bge-reranker-v2-m3 Qwen/Qwen3-Embedding-8B
+    zai-org/GLM-5.3 zai-org/GLM-5.2 Pro/moonshotai/Kimi-K2.6 BAAI/bge-m3 BAAI/bge-reranker-v2-m3 Qwen/Qwen3-Embedding-8B
     FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B Kwai-Kolors/Kolors Qwen/Qwen-Image`),
   45: names(`
-    grok-4.5 grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning grok-build-0.1 grok-imagine-image`),
+    grok-4.7 grok-4.6 grok-4.5 grok-4.3 grok-4.20-0309-reasoning grok-4.20-0309-non-reasoning grok-build-0.1 grok-imagine-image`),
   47: names(`
     ernie-5.1 ernie-5.0 ernie-4.5-turbo-128k ernie-4.5-turbo-32k ernie-4.5-turbo-vl ernie-x1.1-preview
     ernie-4.0-turbo-8k ernie-speed-pro-128k ernie-lite-pro-128k ernie-char-fiction-8k ernie-novel-8k deepseek-v3.2
     embedding-v1 bge-large-zh tao-8k`),
   48: names("spark-x 4.0Ultra max-32k pro-128k generalv3.5 generalv3 lite"),
   49: names(`
-    qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
+    qwen3.8-max qwen3.8-flash qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
     qwen-flash qwen-turbo qwen-long qwen3-coder-plus qwen3-coder-flash qwen3-vl-plus qwen-vl-max qwen-vl-ocr
     qwen3-omni-flash qwen3-asr-flash qwq-plus qvq-max qwen-mt-plus qwen-mt-turbo deepseek-v4-pro deepseek-v4-flash
     kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank`),
   50: openai,
   51: names(`
-    gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-flash-latest gemini-flash-lite-latest gemini-embedding-001 gemini-embedding-2`),
   101: [],

@@ -46,6 +46,8 @@ const claudeOnBedrock = {
   "claude-opus-4-8": "global.anthropic.claude-opus-4-8",
   "claude-sonnet-5": "global.anthropic.claude-sonnet-5",
   "claude-opus-5": "global.anthropic.claude-opus-5",
+  "claude-opus-5-5": "global.anthropic.claude-opus-5-5",
+  "claude-sonnet-5-5": "global.anthropic.claude-sonnet-5-5",
 } as const;
 
 /** The same for Vertex AI, which tells versions by an @. Source: providers 23.2. */
@@ -68,8 +70,9 @@ export const newerTypes: readonly Provider[] = [
     color: "black",
     baseUrl: "https://api.deepseek.com",
     paths: { chat, models, messages: "/anthropic/v1/messages" },
-    // Thoughts go back within a loop of tool calls and nowhere else. Source: providers 23.5.
-    quirks: { keepsThoughts: true, dropFields: ["messages[].reasoning_content"] },
+    // Once tools were called, all later turns must carry the thoughts, the answer's as well; elsewhere they are ignored. Thinking is
+    // switched off by `thinking` alone. Source: api-docs.deepseek.com, thinking mode, 2026-11.
+    quirks: { keepsThoughts: true, effortAsThinking: "none" },
     balance: { probe: "field", url: "/user/balance", field: "balance_infos.currency=CNY.total_balance" },
   },
   {

@@ -1,5 +1,6 @@
 // The shape of a provider row, and how a row is read for one request. Types and pure functions; it holds no row.
 import { type PlaceName, placed, type WireTarget } from "./provider-place.ts";
+import { withoutEndSlashes } from "./wire.ts";
 
 /**
  * The formats a client can ask for text in: OpenAI chat, its old completions, Anthropic Messages, Gemini generateContent, OpenAI
@@ -119,13 +120,14 @@ interface OtherField {
 export interface BodyEdits {
   /** Old name → new name at the top level. When both are present the new one stays as it is and the old one goes. */
   readonly renameFields?: Readonly<Record<string, string>>;
-  /**
-   * Top-level fields removed; `messages[].name` removes `name` from every message, `messages[].reasoning_content` removes the
-   * thoughts from every message without tool calls.
-   */
+  /** Top-level fields removed; `messages[].name` removes `name` from every message. */
   readonly dropFields?: readonly string[];
   /** Top-level fields removed while `reasoning_effort` names an effort other than `none`: a model that thinks refuses them. */
   readonly dropWhenThinking?: readonly string[];
+  /** The model thinks unless it is told not to: without a `reasoning_effort` it refuses those fields, too. */
+  readonly thinksUnasked?: true;
+  /** Words of `reasoning_effort` that the model refuses → the nearest that it takes. */
+  readonly effortAs?: Readonly<Record<string, string>>;
   /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
   readonly clampTemperature?: readonly [min: number, max: number];
   /** `temperature` and `top_p` equal to 0 become this number. */
@@ -138,8 +140,13 @@ export interface BodyEdits {
   readonly oneStop?: true;
   /** `user` goes by another name, and only when it is of this length; unit: characters. */
   readonly userAs?: { readonly name: string; readonly min: number; readonly max: number };
-  /** `reasoning_effort` becomes `thinking: {type}`: the vendor knows no more than enabled and disabled. */
-  readonly effortAsThinking?: true;
+  /**
+   * `reasoning_effort` becomes `thinking: {type}`: the vendor knows no more than enabled and disabled. `none`: that word alone does,
+   * the others are the vendor's own.
+   */
+  readonly effortAsThinking?: true | "none";
+  /** The words of `reasoning_effort` that the model knows, weakest first; another becomes the nearest stronger one. */
+  readonly efforts?: readonly string[];
   /** An assistant's message that calls tools and says nothing says one space: empty content is refused. */
   readonly spaceForEmpty?: true;
 }
@@ -147,6 +154,13 @@ export interface BodyEdits {
 /** Body edits for models whose upstream name starts with one of the prefixes; added to the edits of the row. */
 interface ModelEdits extends BodyEdits {
   readonly prefixes: readonly string[];
+  /**
+   * Efforts at which the model takes tools in Chat, "" = none said; a request with tools and another one goes over Responses.
+   * Absent = tools are taken at every effort.
+   */
+  readonly chatToolsAt?: readonly string[];
+  /** The effort `max` is taken in Responses alone. */
+  readonly noMaxInChat?: true;
 }
 
 /**
@@ -197,8 +211,6 @@ export interface Quirks extends BodyEdits {
   readonly usageUnreliable?: true;
   /** A second place of a stream chunk where usage may stand; the last non-null one seen wins. */
   readonly usageIn?: "choices[0].usage" | "x_groq.usage";
-  /** The field of `usage` with the cached prompt tokens, read when `prompt_tokens_details.cached_tokens` is absent. */
-  readonly cachedTokensIn?: "cached_tokens" | "num_cached_tokens";
   /**
    * Content may be a list of parts, and an answer may end with words of the vendor's own: both are brought into OpenAI's form; an end
    * that means a failure is one.
@@ -280,7 +292,7 @@ function placedWire(wire: Wire, place: PlaceName | undefined, target: WireTarget
 /** Collects the body edits that apply to a model; undefined = none, the body may pass as it is. */
 export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits | undefined {
   if (quirks === undefined) return undefined;
-  const special = quirks.forModels?.find(({ prefixes }) => startsWithOne(model, prefixes));
+  const special = modelEdits(quirks, model);
   const renameFields = { ...quirks.renameFields, ...special?.renameFields };
   const dropFields = [...(quirks.dropFields ?? []), ...(special?.dropFields ?? [])];
   const others = LAST_WORD_EDITS.flatMap((name) => {
@@ -295,9 +307,16 @@ export function editsFor(quirks: Quirks | undefined, model: string): BodyEdits |
   return Object.keys(edits).length > 0 ? edits : undefined;
 }
 
+/** What the row says of this very model. */
+export function modelEdits({ forModels }: Quirks, model: string): ModelEdits | undefined {
+  return forModels?.find(({ prefixes }) => startsWithOne(model, prefixes));
+}
+
 /** Edits of which the model's stand instead of the row's. */
 const LAST_WORD_EDITS = [
   "dropWhenThinking",
+  "thinksUnasked",
+  "effortAs",
   "clampTemperature",
   "zeroAs",
   "trueWithTools",
@@ -305,6 +324,7 @@ const LAST_WORD_EDITS = [
   "oneStop",
   "userAs",
   "effortAsThinking",
+  "efforts",
   "spaceForEmpty",
 ] as const;
 
@@ -313,7 +333,7 @@ function wireParts({ baseUrl, dialect, signer, paths, quirks }: Provider): Wire 
 }
 
 function holds(when: WireTest, target: WireTarget): boolean {
-  const base = target.baseUrl.replace(/\/+$/, "");
+  const base = withoutEndSlashes(target.baseUrl);
   if (when.keyBars !== undefined && target.key.split("|").length - 1 !== when.keyBars) return false;
   if (when.baseHas !== undefined && !when.baseHas.some((part) => base.includes(part))) return false;
   if (when.baseEnds !== undefined && !when.baseEnds.some((end) => base.endsWith(end))) return false;

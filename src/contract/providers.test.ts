@@ -157,6 +157,9 @@ describe("the wire of a channel", () => {
       "/v1/chat/completions",
     );
     expect(wire(27, { model: "abab6.5s-chat" }).paths.chat).toBe("/v1/text/chatcompletion_v2");
+    expect(wire(27, { model: "abab6.5s-chat", baseUrl: "https://api.minimax.cn" }).paths.chat).toBe(
+      "/v1/chat/completions",
+    );
     expect(wire(27, { model: "MiniMax-M3" })).toMatchObject({ paths: { chat: "/v1/chat/completions" } });
     expect(wire(27, { model: "MiniMax-M3" }).quirks?.endsWithWholeReply).toBeUndefined();
     expect(wire(27, { model: "MiniMax-M3" }).quirks?.errorIn200).toBe("base-resp");
@@ -179,13 +182,39 @@ describe("body edits", () => {
     const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"];
     expect(editsFor(row(1).quirks, "gpt-5-mini")).toEqual({ renameFields, dropFields: sampling });
     expect(editsFor(row(1).quirks, "gpt-5.1")).toEqual({ renameFields, dropWhenThinking: sampling });
+    expect(editsFor(row(1).quirks, "gpt-6.2-astra")).toEqual({
+      renameFields,
+      dropFields: sampling,
+      effortAs: { none: "low", minimal: "low" },
+    });
+    for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra", "gpt-5.6-luna", "gpt-5.5"])
+      expect(editsFor(row(3).quirks, model)).toEqual({
+        renameFields,
+        dropWhenThinking: sampling,
+        thinksUnasked: true,
+        effortAs: { minimal: "low" },
+      });
     expect(editsFor(row(1).quirks, "gpt-5-chat-latest")).toEqual({ renameFields });
     expect(editsFor(row(3).quirks, "o4-mini")).toEqual({ renameFields, dropFields: ["temperature"] });
     expect(editsFor(row(25).quirks, "moonshot-v1-8k")).toEqual({
       clampTemperature: [0, 1],
       spaceForEmpty: true,
     });
-    expect(editsFor(row(25).quirks, "kimi-k2.6")?.dropFields).toEqual(["temperature", "top_p"]);
+    const sampled = ["temperature", "top_p"];
+    expect(editsFor(row(28).quirks, "mistral-large-latest")?.dropFields).toContain("reasoning_effort");
+    expect(editsFor(row(28).quirks, "mistral-large-4-0")?.dropFields).not.toContain("reasoning_effort");
+    expect(editsFor(row(25).quirks, "kimi-k2.6")).toMatchObject({
+      dropFields: sampled,
+      effortAsThinking: true,
+    });
+    const levels = ["low", "high", "max"];
+    const k3 = editsFor(row(25).quirks, "kimi-k3.1-pro");
+    expect(k3).toMatchObject({ dropFields: sampled, efforts: levels });
+    expect(k3?.effortAsThinking).toBeUndefined();
+    expect(editsFor(row(16).quirks, "glm-5.3-flash")?.efforts).toEqual(levels);
+    expect(editsFor(row(16).quirks, "glm-5.2")).toMatchObject({ effortAsThinking: true });
+    // Thoughts pass: after a call of tools every later turn must carry them, the answer's as well.
+    expect(editsFor(row(36).quirks, "deepseek-flash")).toEqual({ effortAsThinking: "none" });
     expect(editsFor(row(26).quirks, "Baichuan4")).toEqual({
       clampTemperature: [0, 1],
       rejectsZeroPenalties: true,

@@ -1,6 +1,7 @@
 // The only reader of the process environment (design 1.2). Reads once, refuses what it does not understand, and says so.
 import { totalmem } from "node:os";
 import { z } from "zod";
+import { withoutEndSlashes } from "#contract/wire.ts";
 
 /** One private destination that upstreams may have: a CIDR or address, and a port when only one is meant. */
 export interface EgressRule {
@@ -150,7 +151,7 @@ function address(fallback: string) {
     .refine((value) => value === undefined || (/^https?:\/\//.test(value) && URL.canParse(value)), {
       error: "must be an address that begins with http:// or https://",
     })
-    .transform((value) => (value ?? fallback).replace(/\/+$/, ""));
+    .transform((value) => withoutEndSlashes(value ?? fallback));
 }
 
 const masterKey = text.refine((value) => value === undefined || value.length >= 32, {

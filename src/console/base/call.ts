@@ -12,7 +12,7 @@ import {
 } from "@tanstack/react-query";
 import { z } from "zod";
 import type { AnswerOf, Endpoint } from "#contract/endpoint.ts";
-import { Nothing } from "#contract/wire.ts";
+import { Nothing, withoutEndSlashes } from "#contract/wire.ts";
 import { ApiFault, messages } from "./faults.ts";
 
 type Decoded<T> = T extends z.ZodType ? z.output<T> : never;
@@ -39,7 +39,7 @@ interface LooseInput extends Once {
   readonly body?: unknown;
 }
 
-const SERVER = (import.meta.env?.VITE_SERVER ?? "").replace(/\/+$/, "");
+const SERVER = withoutEndSlashes(import.meta.env?.VITE_SERVER ?? "");
 
 function encode(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeEncode(value);
@@ -187,6 +187,11 @@ export function query<E extends Endpoint>(endpoint: E, input: CallInput<E>): Que
     queryKey: [endpoint.path, input],
     queryFn: ({ signal }) => call(endpoint, input, signal),
   };
+}
+
+/** The query of what a form edits: asked anew each time it opens, and a failure stands where the form would. */
+export function formQuery<E extends Endpoint>(endpoint: E, input: CallInput<E>) {
+  return { ...query(endpoint, input), gcTime: 0, meta: { silent: true } };
 }
 
 /** Marks everything fetched from these endpoints as stale. */

@@ -2,6 +2,7 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { type Status, statusApi } from "#contract/status.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import { query } from "./call.ts";
 import { messages } from "./faults.ts";
 import { readStored, writeStored } from "./storage.ts";
@@ -87,6 +88,6 @@ export function useLogo(): string | undefined {
 
 /** Base address of the relay for clients, e.g. `https://api.example.com`. */
 export function useServerAddress(): string {
-  const address = useStatus()?.server_address.replace(/\/+$/, "") ?? "";
+  const address = withoutEndSlashes(useStatus()?.server_address ?? "");
   return address === "" ? window.location.origin : address;
 }

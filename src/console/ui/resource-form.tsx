@@ -2,6 +2,7 @@
 import { Button, Form, type FormInstance, Modal } from "antd";
 import { type ReactNode, useEffect, useState } from "react";
 import { useBeforeUnload, useBlocker } from "react-router";
+import { changesOf } from "#console/base/changes.ts";
 import { useDraft } from "./draft.ts";
 import "./resource-form.css";
 
@@ -38,16 +39,6 @@ export function LeaveGuard() {
       离开后，已填写的内容不会保留。
     </Modal>
   );
-}
-
-/** The fields that no longer hold what they held at first. */
-function changesOf<Values extends object>(initial: Values, values: Values): Partial<Values> {
-  const before = new Map<string, unknown>(Object.entries(initial));
-  const changed = Object.entries(values).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before.get(name)),
-  );
-  // Names and values are those of `values`.
-  return Object.fromEntries(changed) as Partial<Values>;
 }
 
 export function ResourceForm<Values extends object>(props: ResourceFormProps<Values>) {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
 import { LogType } from "#contract/log.ts";
+import { verifyAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
@@ -183,6 +184,14 @@ describe.each(databases)("the trail on $name", (database) => {
     const { chain, total } = await read("verify=true");
     expect(chain).toEqual({ checked: total, broken_id: 0 });
     expect((await read("verify=false")).chain).toBeUndefined();
+  });
+
+  test("the whole chain is read once for all who ask at the same time, and again for who asks later", async () => {
+    const first = verifyAudit(db);
+    expect(verifyAudit(db)).toBe(first);
+    const { checked } = await first;
+    await put("TopUpLink", "/topup/once-more");
+    expect(await verifyAudit(db)).toEqual({ checked: checked + 1, brokenId: 0 });
   });
 
   test("an act that cannot be written down does not happen", async () => {

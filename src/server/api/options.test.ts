@@ -76,6 +76,7 @@ describe.each(databases)("options on $name", (database) => {
     ["ModelRatio", '{"gpt-4o":1,"o3":1e999}', "模型倍率里“o3”的值须为不小于 0 的数字"],
     ["GroupRatio", '{"default":"1"}', "分组倍率里“default”的值须为不小于 0 的数字"],
     ["CompletionRatio", "[]", "补全倍率不是合法的 JSON 字符串"],
+    ["ModelRatio", '{"gpt-4o":1,"o3":1,"\\u0067pt-4o":2}', "模型倍率里“gpt-4o”出现了不止一次"],
     ["GroupRatio", '{"vip":1}', "分组倍率必须包含 default 分组"],
     ["RetryTimes", "-1", "须为不小于 0 的整数"],
     ["RetryTimes", "9007199254740992", "不能大于 9,007,199,254,740,991"],

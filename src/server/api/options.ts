@@ -7,6 +7,7 @@ import {
   optionTable,
 } from "#contract/option.ts";
 import { Role } from "#contract/user.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { OptionError, type Options } from "#server/options.ts";
@@ -61,7 +62,7 @@ async function write(
   await ctx.options.write(tx, key, text);
   const secret = SECRET_OF_ADDRESS[key];
   const before = ctx.options.get(key);
-  if (secret && before !== "" && before !== text.trim().replace(/\/+$/, ""))
+  if (secret && before !== "" && before !== withoutEndSlashes(text.trim()))
     await ctx.options.write(tx, secret, "");
   const said = text.length > 200 ? `${text.slice(0, 200)}…` : text;
   await insertLog(

@@ -70,6 +70,8 @@ describe("the channel test", () => {
   it("gives reasoning models room under the name they take, and embeddings their own endpoint", async () => {
     await probe("gpt-5", { type: 1 });
     expect(world.upstream.journal[0]?.json).toMatchObject({ max_completion_tokens: 16 });
+    await probe("gpt-6-luna", { type: 1 });
+    expect(world.upstream.journal.pop()?.json).toMatchObject({ max_completion_tokens: 16 });
     world.upstream.script(json({ object: "list", data: [{ embedding: [1] }] }));
     expect(await probe("text-embedding-3-small")).toMatchObject({ ok: true });
     expect(world.upstream.journal[1]?.path).toBe("/v1/embeddings");

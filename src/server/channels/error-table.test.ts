@@ -25,6 +25,14 @@ const CREDENTIAL = {
   code: "upstream_credential",
   retry: true,
 } as const;
+/** A signature whose time is off says nothing of the key. */
+const CLOCK = {
+  message: "本服务器的系统时间不准，上游拒绝了请求签名，请联系管理员校准时间",
+  status: 502,
+  code: "server_clock",
+  retry: true,
+  disables: false,
+} as const;
 const GENERAL = "bad_response_status_code";
 
 const ROWS: readonly Row[] = [
@@ -117,6 +125,54 @@ const ROWS: readonly Row[] = [
     body: { Response: { Error: { Code: "AuthFailure.SignatureFailure", Message: "bad" }, RequestId: "r" } },
     ...CREDENTIAL,
     disables: true,
+  },
+  {
+    type: 23,
+    http: 200,
+    key: "1250000000|fixture-secret-id|fixture-secret-key",
+    body: {
+      Response: { Error: { Code: "AuthFailure.SignatureExpire", Message: "签名过期" }, RequestId: "r" },
+    },
+    ...CLOCK,
+  },
+  {
+    type: 33,
+    http: 403,
+    key: "AKIDEXAMPLE0|fixture-secret-key-0123|us-east-1",
+    model: "us.anthropic.claude-sonnet-4-6",
+    body: {
+      message: "Signature expired: 20261123T001000Z is now earlier than 20261123T001500Z (…Z - 5 min.)",
+    },
+    ...CLOCK,
+  },
+  {
+    type: 33,
+    http: 403,
+    key: "AKIDEXAMPLE0|fixture-secret-key-0123|us-east-1",
+    model: "us.amazon.nova-pro-v1:0",
+    body: {
+      message:
+        "Signature not yet current: 20261123T002500Z is still later than 20261123T001500Z (…Z + 5 min.)",
+    },
+    ...CLOCK,
+  },
+  {
+    type: 18,
+    http: 403,
+    key: "fixappid|fixture-secret-0123456|fixture-api-key-01234",
+    model: "Spark-Max",
+    body: {
+      message:
+        "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication",
+    },
+    ...CLOCK,
+  },
+  {
+    type: 16,
+    http: 401,
+    key: "fixture-id.fixture-secret",
+    body: { error: { code: "1003", message: "Authentication Token 已过期，请重新生成/获取" } },
+    ...CLOCK,
   },
   {
     type: 17,

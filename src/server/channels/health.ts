@@ -44,7 +44,8 @@ const DISABLING_SIGNALS = new Set([
 
 /** Whether a fault says that the channel's key or account is finished. */
 export function isDisabling(fault: RelayFault): boolean {
-  if (DISABLING_STATUS.has(fault.upstreamStatus)) return true;
+  // A signature that was refused for our clock's sake blames no key.
+  if (DISABLING_STATUS.has(fault.upstreamStatus)) return fault.blame === "credential";
   // A typed code counts only with a status that blames us, not the request.
   if (fault.upstreamStatus !== 403 && fault.upstreamStatus !== 429) return false;
   return fault.signals.some((signal) => DISABLING_SIGNALS.has(signal));

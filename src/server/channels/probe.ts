@@ -90,7 +90,7 @@ function questionFor(model: string): { readonly endpoint: EndpointName; readonly
 
 /** Reasoning models need room to think even for one word. */
 function chatBody(model: string) {
-  const maxTokens = /^(o\d|gpt-5)/.test(model) ? 16 : 2;
+  const maxTokens = /^(o\d|gpt-[56])/.test(model) ? 16 : 2;
   return { model, messages: [{ role: "user", content: "hi" }], max_tokens: maxTokens };
 }
 

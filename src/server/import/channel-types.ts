@@ -1,6 +1,7 @@
 // What becomes of a foreign channel type. One API's numbers are ours; New API's differ from 26 on (contract 15.1, providers 2), and
 // vendors we have no row for become custom channels with their address when they speak OpenAI's wire. Data only.
 import { providerOf } from "#contract/providers.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Family } from "./family.ts";
 
 interface Moved {
@@ -58,7 +59,7 @@ export interface ChannelKind {
 
 /** Our type and address for a foreign type and the address stored with it. */
 export function kindOf(family: Family, type: number, storedUrl: string): ChannelKind {
-  const baseUrl = storedUrl.replace(/\/+$/, "");
+  const baseUrl = withoutEndSlashes(storedUrl);
   const moved = family.isNewApi ? (NEW_API[type] ?? { type }) : { type };
   const row = moved === "none" ? undefined : providerOf(moved.type);
   if (moved === "none" || row === undefined) return { type, baseUrl, isUnknown: true, isMoved: false };

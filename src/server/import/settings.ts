@@ -22,7 +22,7 @@ export async function importSettings(
     count.found += 1;
     const name = textOf(row, "key");
     const key = RENAMED.get(name) ?? name;
-    const text = textOf(row, "value");
+    const text = name.endsWith("Ratio") ? withoutRepeats(textOf(row, "value")) : textOf(row, "value");
     if (!isOptionKey(key)) {
       count.skipped += 1;
       tally.remark("options that do not exist here were left out", key);
@@ -34,6 +34,16 @@ export async function importSettings(
       count.skipped += 1;
       tally.remark("options with a text that is not accepted keep their default", `${key}: ${refusal}`);
     }
+  }
+}
+
+/** A price table as its server read it: of a name that stands there twice the last counts. */
+function withoutRepeats(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    // What is wrong with it is told where it is checked.
+    return text;
   }
 }
 

@@ -114,9 +114,13 @@ const usage = (promptTokens: number, completionTokens: number, cachedTokens = 0)
 // Providers 26: dollars per million above the bound; a dollar is 500,000 quota.
 test.each([
   ["gpt-5.4", 272_000, 5, 22.5],
+  ["gpt-6-astra", 272_000, 20, 75],
+  ["gpt-6.2-astra", 272_000, 16, 60],
+  ["gpt-6.1-terra", 272_000, 2, 7.5],
   ["claude-sonnet-4-5", 200_000, 6, 22.5],
   ["gemini-2.5-pro", 200_000, 2.5, 15],
   ["grok-4.3", 200_000, 2.5, 5],
+  ["grok-4.7", 200_000, 4, 12],
   ["qwen3.7-plus", 128_000, 2, 6],
 ])("charges %s above %d tokens at $%d and $%d", (model, above, input, output) => {
   const price = find(model);
@@ -124,6 +128,16 @@ test.each([
   expect(charge(usage(above + 1, 0), price)).toBeGreaterThan(short);
   const long = charge(usage(1_000_000, 1_000_000), price);
   expect(Number(long) / 500_000).toBeCloseTo(input + output, 3);
+});
+
+// Anthropic's price list: a prompt's length counts what is read from the cache and written to it; the longer price is of every token.
+test("charges a long prompt of Claude Haiku 5.5 by all of it, in cache or not", () => {
+  const price = find("claude-haiku-5-5");
+  const cached = { completionTokens: 100_000, cachedTokens: 60_000, cacheWriteTokens: 30_000 };
+  const dollars = (promptTokens: number) =>
+    Number(charge({ promptTokens, ...cached, cacheWriteHourTokens: 10_000 }, price)) / 500_000;
+  expect(dollars(100_000)).toBeCloseTo(0.001 + 0.0006 + 0.0025 + 0.002 + 0.05, 5);
+  expect(dollars(110_000)).toBeCloseTo(0.01 + 0.003 + 0.0125 + 0.01 + 0.25, 5);
 });
 
 test("keeps a built-in tier in proportion to a base that the operator has changed", () => {

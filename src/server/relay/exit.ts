@@ -1,7 +1,9 @@
 // The last rooms of a request: settle, then let the last byte go, then one line for the operator. Never throws.
 import type { Context } from "#server/context.ts";
 import { faultKind, type StoreFaultKind } from "#server/store/fault.ts";
+import type { WholeReply } from "#server/upstream/call.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
+import { withUsage } from "./embed-usage.ts";
 import type { Journey } from "./journey.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import type { Door } from "./stream.ts";
@@ -42,9 +44,13 @@ export async function finish(
     }
   }
   if (journey.fault !== undefined) door.sendFault(journey.fault);
-  else if (reply?.kind === "whole") door.sendReply(reply);
+  else if (reply?.kind === "whole") door.sendReply(shown(reply, journey));
   else if (reply !== undefined) door.closeStream(reply.tail());
   tell(ctx, journey, door);
+}
+
+function shown(reply: WholeReply, { endpoint, booked }: Journey): WholeReply {
+  return endpoint === "embeddings" && booked !== undefined ? withUsage(reply, booked.usage) : reply;
 }
 
 function tell({ events, clock }: Pick<Context, "events" | "clock">, journey: Journey, door: Door): void {

@@ -92,6 +92,27 @@ describe("embeddings", () => {
     });
   });
 
+  it.each([
+    ["Gemini's API, which tells none", EMBEDDING, { embeddings: [{ values: [1, 2] }] }],
+    ["a server that tells none", OPENAI_EMBEDDING, { data: [{ index: 0, embedding: [1, 2] }], model: "m" }],
+    [
+      "a server that tells half of it",
+      OPENAI_EMBEDDING,
+      { usage: { total_tokens: 0, cost: 7 }, data: [{ index: 0, embedding: [1, 2] }] },
+    ],
+  ])("tell OpenAI clients the usage they are charged for: %s", async (_, model, reply) => {
+    world.upstream.script(json(reply));
+    let usage: unknown;
+    const { log } = await world.costOf(async () => {
+      const response = await world.ask({ model, input: "hello world" }, { path: "/v1/embeddings" });
+      const list = await response.json();
+      expect(list.data[0].embedding).toEqual([1, 2]);
+      usage = list.usage;
+    });
+    expect(log?.prompt_tokens).toBeGreaterThan(0);
+    expect(usage).toMatchObject({ prompt_tokens: log?.prompt_tokens, total_tokens: log?.prompt_tokens });
+  });
+
   it("are translated for an OpenAI channel, which is said to have left something out", async () => {
     world.upstream.script(
       json({

@@ -8,6 +8,7 @@ const OPENAI = 1;
 const ANTHROPIC = 14;
 const OPENROUTER = 20;
 const GEMINI = 24;
+const MOONSHOT = 25;
 
 const messages = [{ role: "user", content: "hi" }];
 const usage = { input_tokens: 3, output_tokens: 1, total_tokens: 4 };
@@ -73,12 +74,15 @@ describe("fields that change the price", () => {
     ["completions", OPENAI, { service_tier: "priority" }],
     ["embeddings", OPENAI, { service_tier: "scale" }],
     ["responses", OPENAI, { service_tier: "ultrafast" }],
+    ["chat", OPENAI, { prompt_cache_options: { mode: "explicit", ttl: "12h" } }],
+    ["responses", OPENAI, { prompt_cache_options: { ttl: "12h" } }],
     ["messages", ANTHROPIC, { service_tier: "priority", speed: "fast" }],
     ["generate", GEMINI, { serviceTier: "SERVICE_TIER_PRIORITY" }],
     ["generate", GEMINI, { service_tier: "priority" }],
     ["chat", OPENROUTER, { models: ["gpt-4", "dear"], route: "fallback", plugins: [{ id: "web" }] }],
     ["responses", OPENROUTER, { models: ["dear"], service_tier: "priority" }],
     ["messages", OPENROUTER, { models: ["dear"], speed: "fast" }],
+    ["chat", MOONSHOT, { prompt_cache_options: { ttl: "1h" } }],
   ];
 
   it.each(dear)("%s of type %i does not pass %j on, and says so", async (format, type, more) => {
@@ -103,7 +107,8 @@ describe("fields that change the price", () => {
   const listed: readonly (readonly [Format, number, object])[] = [
     ["chat", OPENAI, { service_tier: "flex" }],
     ["chat", OPENAI, { service_tier: null, speed: "fast", models: ["another provider's word"] }],
-    ["responses", OPENAI, { service_tier: "default" }],
+    ["chat", OPENAI, { prompt_cache_options: { mode: "explicit", ttl: "30m" } }],
+    ["responses", OPENAI, { service_tier: "default", prompt_cache_options: { mode: "implicit" } }],
     ["messages", ANTHROPIC, { service_tier: "standard_only", speed: "standard", inference_geo: "global" }],
     ["generate", GEMINI, { serviceTier: "SERVICE_TIER_FLEX" }],
   ];

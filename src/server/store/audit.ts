@@ -106,8 +106,20 @@ export interface AuditCheck {
 /** Rows hashed between two looks at the database. */
 const CHECK_ROWS = 1_000;
 
-/** Recomputes the chain from its first row to its head. */
-export async function verifyAudit(db: Db): Promise<AuditCheck> {
+/** The check under way. */
+const running = new WeakMap<Db, Promise<AuditCheck>>();
+
+/**
+ * Recomputes the chain from its first row to its head. It reads the whole table, so there is one at a time: who asks meanwhile is
+ * told what that one finds.
+ */
+export function verifyAudit(db: Db): Promise<AuditCheck> {
+  const check = running.get(db) ?? verifyChain(db).finally(() => running.delete(db));
+  running.set(db, check);
+  return check;
+}
+
+async function verifyChain(db: Db): Promise<AuditCheck> {
   // The head first: rows that are appended meanwhile are beyond it and not looked at.
   const head = await db
     .selectFrom("audit_head")

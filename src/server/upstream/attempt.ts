@@ -1,7 +1,9 @@
 // One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
 // no money and no database, and it never throws: what goes wrong is a RelayFault.
+import type { EndpointName } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { EgressRequest } from "#server/egress/send.ts";
+import { isBeyondChat } from "./beyond-chat.ts";
 import type { Call, Prepared, Result } from "./call.ts";
 import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
 import { canaryOf } from "./mask.ts";
@@ -40,22 +42,32 @@ export interface AttemptTools {
 /** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
 export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   const { target, model, cancellation } = asked;
-  const plan = planCall(target, asked, tools.optionText);
+  const plan = planCall(
+    target,
+    isBeyondChat(asked) ? { ...asked, isBeyondChat: true } : asked,
+    tools.optionText,
+  );
   if (plan.kind === "fault") return Promise.resolve(plan);
   if (cancellation.isCancelled) return Promise.resolve(aborted());
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
   const result = perform(tools, call, plan);
-  return plan.mayBeAbsent ? result.then((first) => elseTranslated(tools, asked, first)) : result;
+  const { beside } = plan;
+  return beside === undefined ? result : result.then((first) => elseItsOwn(tools, asked, beside, first));
 }
 
-/** A channel that does not have the client's format is asked in its wire's own, now and from now on. */
-async function elseTranslated(tools: AttemptTools, asked: Call, first: Result): Promise<Result> {
+/** A channel that does not have a format beside its wire's own is asked in that one, now and from now on. */
+async function elseItsOwn(
+  tools: AttemptTools,
+  asked: Call,
+  beside: EndpointName,
+  first: Result,
+): Promise<Result> {
   if (first.kind !== "fault" || !isPathAbsent(first)) return first;
-  const { target, endpoint, trace } = asked;
-  noteAbsence(target, endpoint);
+  const { target, trace } = asked;
+  noteAbsence(target, beside);
   trace.firstByteMs = 0;
   const second = await attempt(tools, asked);
-  if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, endpoint);
+  if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, beside);
   return second;
 }
 

@@ -10,7 +10,6 @@ interface Body {
 
 interface MessageEdits {
   readonly dropsNames: boolean;
-  readonly dropsThoughts: boolean;
   readonly spaceForEmpty: boolean;
   readonly toolIdLength: number | undefined;
 }
@@ -24,9 +23,8 @@ export function editedMessages(
   const { dropFields } = wanted;
   const spaceForEmpty = wanted.spaceForEmpty === true;
   const dropsNames = dropFields?.includes("messages[].name") === true;
-  const dropsThoughts = dropFields?.includes("messages[].reasoning_content") === true;
-  const edits = { dropsNames, dropsThoughts, spaceForEmpty, toolIdLength };
-  if (!dropsNames && !dropsThoughts && !spaceForEmpty && toolIdLength === undefined) return undefined;
+  const edits = { dropsNames, spaceForEmpty, toolIdLength };
+  if (!dropsNames && !spaceForEmpty && toolIdLength === undefined) return undefined;
   const messages = readMember(bytes, object, "messages");
   if (!Array.isArray(messages)) return undefined;
   let isChanged = false;
@@ -58,18 +56,13 @@ export function inputWithoutThoughts(
 
 function editedMessage(
   message: JsonRecord,
-  { dropsNames, dropsThoughts, spaceForEmpty, toolIdLength }: MessageEdits,
+  { dropsNames, spaceForEmpty, toolIdLength }: MessageEdits,
 ): JsonRecord {
   let next = message;
   if (spaceForEmpty && Array.isArray(next["tool_calls"]) && (next["content"] ?? "") === "")
     next = { ...next, content: " " };
   if (dropsNames && "name" in next) {
     const { name: _, ...rest } = next;
-    next = rest;
-  }
-  // Within a loop of tool calls the thoughts must come back.
-  if (dropsThoughts && "reasoning_content" in next && !Array.isArray(next["tool_calls"])) {
-    const { reasoning_content: _, ...rest } = next;
     next = rest;
   }
   return toolIdLength === undefined ? next : withShortIds(next, toolIdLength);

@@ -74,18 +74,25 @@ describe("encodeBody", () => {
       expect(encoded(text, { edits })).toBe(text);
   });
 
-  it("drops thoughts from the history, but never within a loop of tool calls", () => {
-    const edits = { dropFields: ["messages[].reasoning_content"] };
-    const call = { role: "assistant", content: "", reasoning_content: "t", tool_calls: [{ id: "c" }] };
-    const text = JSON.stringify({
-      model: "m",
-      messages: [{ role: "assistant", content: "a", reasoning_content: "t" }, call],
-    });
-    expect(JSON.parse(encoded(text, { edits })).messages).toEqual([
-      { role: "assistant", content: "a" },
-      call,
+  it("tells a vendor that has other words for efforts the nearest stronger one", () => {
+    const edits = { efforts: ["low", "high", "max"] } as const;
+    const sent = (effort: unknown) =>
+      JSON.parse(encoded(JSON.stringify({ model: "m", reasoning_effort: effort }), { edits }))
+        .reasoning_effort;
+    expect(["none", "minimal", "low", "medium", "high", "xhigh", "max"].map(sent)).toEqual([
+      ...["low", "low", "low", "high", "high", "max", "max"],
     ]);
-    const plain = '{"model":"m", "messages":[{"role":"user"}]}';
+    expect([sent("ultra"), sent(null), sent(7)]).toEqual(["ultra", null, 7]);
+    for (const plain of ['{"model":"m", "reasoning_effort" : "high"}', '{"model":"m"}'])
+      expect(encoded(plain, { edits })).toBe(plain);
+  });
+
+  it("switches thinking off in a vendor's way, and leaves its efforts", () => {
+    const edits = { effortAsThinking: "none" } as const;
+    const sent = (fields: object) =>
+      JSON.parse(encoded(JSON.stringify({ model: "m", ...fields }), { edits }));
+    expect(sent({ reasoning_effort: "none" })).toEqual({ model: "m", thinking: { type: "disabled" } });
+    const plain = '{"model":"m", "reasoning_effort":"max"}';
     expect(encoded(plain, { edits })).toBe(plain);
   });
 

@@ -1,6 +1,7 @@
 // Edits an OpenAI-shaped request body where it must differ for an upstream, and leaves every other byte as the client sent it:
 // the model's name, the wish for usage, and the quirks of a row (design 4.6). Pure.
 import type { BodyEdits } from "#contract/providers.ts";
+import { effortValues, isThinkingSwitch } from "./body-effort.ts";
 import { editedMessages } from "./body-messages.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { findMember, type JsonObject, readMember, wholeObject } from "./json.ts";
@@ -93,6 +94,7 @@ function addQuirks(made: Edits, body: ClientBody, order: BodyOrder): void {
   for (const name of droppedBy(body, edits, effort)) drop(made, name);
   if (effort !== undefined) put(made, "reasoning_effort", JSON.stringify(effort));
   for (const name of switchedOn(body, edits)) put(made, name, "true");
+  addValues(made, effortValues(body, edits, effort));
   addValues(made, valuesFor(body, edits));
   addValues(made, fittedNumbers(body, edits));
   const messages = editedMessages(body, edits, order.toolIdLength);
@@ -137,9 +139,10 @@ export function lostFields(body: ClientBody, edits: BodyEdits, effort?: string):
 }
 
 function refusedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
-  const { dropFields = NOTHING, dropWhenThinking = NOTHING } = edits;
+  const { dropFields = NOTHING, dropWhenThinking = NOTHING, thinksUnasked } = edits;
   const refused = present(body, dropFields);
-  if (dropWhenThinking.length === 0 || !isThinking(body, effort)) return refused;
+  const unasked = thinksUnasked === true ? "medium" : "none";
+  if (dropWhenThinking.length === 0 || (effort ?? effortIn(body) ?? unasked) === "none") return refused;
   return [...refused, ...present(body, dropWhenThinking)];
 }
 
@@ -148,18 +151,19 @@ function present(body: ClientBody, names: readonly string[]): readonly string[] 
   return names.length === 0 ? NOTHING : names.filter((name) => has(body, name));
 }
 
-function isThinking({ bytes, object }: ClientBody, effort: string | undefined): boolean {
-  return (effort ?? readMember(bytes, object, "reasoning_effort") ?? "none") !== "none";
+function effortIn({ bytes, object }: ClientBody): unknown {
+  return readMember(bytes, object, "reasoning_effort");
 }
 
 function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
   const refused = refusedBy(body, edits, effort);
-  const { userAs, effortAsThinking, rejectsZeroPenalties } = edits;
-  if (userAs === undefined && effortAsThinking !== true && rejectsZeroPenalties !== true) return refused;
+  const { userAs, rejectsZeroPenalties } = edits;
+  const isSwitch = isThinkingSwitch(body, edits);
+  if (userAs === undefined && !isSwitch && rejectsZeroPenalties !== true) return refused;
   const rejected = rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : NOTHING;
   const said = [
     ...(userAs === undefined ? NOTHING : ["user"]),
-    ...(effortAsThinking === true ? ["reasoning_effort"] : NOTHING),
+    ...(isSwitch ? ["reasoning_effort"] : NOTHING),
   ];
   return [
     ...refused,
@@ -178,12 +182,19 @@ function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
   });
 }
 
+/** The effort in a word that the model takes. */
+function effortValues(body: ClientBody, { effortAs }: BodyEdits, effort: string | undefined): Values {
+  if (effortAs === undefined) return NO_VALUES;
+  const word = effort ?? effortIn(body);
+  if (typeof word !== "string" || !Object.hasOwn(effortAs, word)) return NO_VALUES;
+  return [["reasoning_effort", effortAs[word]]];
+}
+
 /** Fields that say in the vendor's way what the client said in OpenAI's. */
 function valuesFor(body: ClientBody, edits: BodyEdits): Values {
-  const { oneStop, userAs, effortAsThinking } = edits;
-  if (oneStop !== true && userAs === undefined && effortAsThinking !== true) return NO_VALUES;
+  const { oneStop, userAs, effortAsThinking, efforts } = edits;
+  const values = effortAsThinking || efforts ? effortValues(body, edits) : [];
   const read = (name: string) => readMember(body.bytes, body.object, name);
-  const values: [string, unknown][] = [];
   if (oneStop === true && has(body, "stop")) {
     const stop = read("stop");
     values.push(["stop", Array.isArray(stop) ? stop.slice(0, 1) : [stop]]);
@@ -193,8 +204,6 @@ function valuesFor(body: ClientBody, edits: BodyEdits): Values {
     if (typeof user === "string" && user.length >= userAs.min && user.length <= userAs.max)
       values.push([userAs.name, user]);
   }
-  if (effortAsThinking === true && has(body, "reasoning_effort") && !has(body, "thinking"))
-    values.push(["thinking", { type: read("reasoning_effort") === "none" ? "disabled" : "enabled" }]);
   return values;
 }
 

@@ -145,6 +145,13 @@ export function unreadableFault(detail: string, upstreamStatus: number): RelayFa
 const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
 /** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (D16). */
 const CREDENTIAL = new Set([401, 402, 403]);
+/**
+ * What upstreams say of a signature whose time is off: then it is this machine's clock, and no key, that is wrong. Prose may decide it,
+ * since it only takes blame away. Source: providers 9.3 (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting";
+ * Google's token endpoint.
+ */
+const CLOCK_IS_WRONG =
+  /SignatureExpire|\bSignature (expired|not yet current): |valid date or x-date header|Check your iat and exp values|Token ?(已过期，请重新生成|expired, please regenerate)/i;
 /** Codes of an account that is finished, said with a status that would blame the request. Source: providers 10.6, 29.18. */
 const ACCOUNT_CODES = new Set(["Arrearage"]);
 const PAYMENT_REQUIRED = 402;
@@ -191,6 +198,8 @@ export function statusFault(error: UpstreamError): RelayFault {
     retryAfterMs: error.retryAfterMs,
   };
   if (CREDENTIAL.has(status)) {
+    const told = [...signals, message, asObject(error.body)?.["error_description"]].join("\n");
+    if (CLOCK_IS_WRONG.test(told)) return clockFault(shared);
     const publicMessage = "上游拒绝了本服务的凭证，请联系管理员";
     return { ...shared, status: 502, code: "upstream_credential", param: null, publicMessage };
   }
@@ -199,6 +208,19 @@ export function statusFault(error: UpstreamError): RelayFault {
   }
   const object = asObject(asObject(error.body)?.["error"]);
   return typeof object?.["message"] === "string" ? { ...shared, ...openAiParts(object, secrets) } : shared;
+}
+
+/** The channel may rest, since it fails as long as the clock is wrong; its key is not to blame. */
+function clockFault(shared: RelayFault): RelayFault {
+  return {
+    ...shared,
+    status: 502,
+    code: "server_clock",
+    param: null,
+    publicMessage: "本服务器的系统时间不准，上游拒绝了请求签名，请联系管理员校准时间",
+    blame: "channel",
+    detail: `the system clock is wrong: ${shared.detail}`,
+  };
 }
 
 /** Words that begin with a slash, and whole addresses: an "Invalid URL" repeats ours, and Gemini's has `models` in it. */

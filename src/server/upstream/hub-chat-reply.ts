@@ -2,6 +2,7 @@
 import type { Quirks } from "#contract/provider.ts";
 import { asObject, type JsonRecord, readJson } from "./hub.ts";
 import type { FinishReason, HubChunk } from "./hub-reply.ts";
+import { ownCachedOf } from "./usage.ts";
 
 /** What went wrong, in the upstream's words. */
 export interface ChatError {
@@ -159,16 +160,15 @@ export class ChatStream {
       asObject(asObject(chunk["x_groq"])?.["usage"]) ??
       asObject(choice?.["usage"]);
     if (usage === undefined || this.#quirks?.usageUnreliable === true) return undefined;
-    return withCached(usage, this.#quirks);
+    return withCached(usage);
   }
 }
 
 /** The cached tokens under OpenAI's name, wherever this vendor has put them. */
-function withCached(usage: JsonRecord, quirks: Quirks | undefined): JsonRecord {
+function withCached(usage: JsonRecord): JsonRecord {
   if (asObject(usage["prompt_tokens_details"])?.["cached_tokens"] !== undefined) return usage;
-  const named = quirks?.cachedTokensIn === undefined ? undefined : usage[quirks.cachedTokensIn];
-  const cached = named ?? usage["prompt_cache_hit_tokens"];
-  if (typeof cached !== "number") return usage;
+  const cached = ownCachedOf(usage);
+  if (cached === undefined) return usage;
   return {
     ...usage,
     prompt_tokens_details: { ...asObject(usage["prompt_tokens_details"]), cached_tokens: cached },

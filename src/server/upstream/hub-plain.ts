@@ -89,9 +89,12 @@ export interface Alternation<T> {
 /** Words that stand where a wire wants a turn and nobody said anything. */
 const FILLERS = { first: "你好", answer: "OK", last: "继续" } as const;
 
-/** What a tool said, for wires that refuse an empty text: many tools say nothing when all went well. */
+/** For wires that refuse an empty result: many tools say nothing when all went well. */
+export const SILENT_RESULT = FILLERS.answer;
+
+/** What a tool said, for such wires. */
 export function resultSaid(message: HubMessage & { role: "tool" }): string {
-  return toolText(message) || FILLERS.answer;
+  return toolText(message) || SILENT_RESULT;
 }
 
 /** Whether a text says nothing. */

@@ -43,9 +43,21 @@ it.each([
   ["o4-mini", "low"],
   ["gpt-5.2-codex", "low"],
   ["gpt-5-pro", undefined],
+  ["gpt-6-astra", "low"],
+  ["gpt-6.2-sol", "low"],
+  ["gpt-6-sol", "none"],
+  ["gpt-6.1-terra", "none"],
   ["deepseek-v4-pro", "none"],
 ])("%s is told to think as little as it can: %s", (model, word) => {
   expect(effortWord(never)).toBe("none");
   expect(effortFor(model, never)).toBe(word);
   expect(effortFor(model, { ...never, budgetTokens: 4096 })).toBe("medium");
+});
+
+it.each([
+  ["gpt-5", "minimal"],
+  ["gpt-5.6-sol", "low"],
+  ["gpt-6-astra", "low"],
+])("%s knows the least of thinking as %s", (model, word) => {
+  expect(effortFor(model, { ...never, effort: "minimal" })).toBe(word);
 });

@@ -333,10 +333,12 @@ export function effortOf(value: unknown): Effort | undefined {
   return typeof value === "string" && EFFORTS.has(value) ? (value as Effort) : undefined;
 }
 
-/** The same in what an OpenAI model can do: the older ones cannot but think (providers 18.2). */
+/** The same in what an OpenAI model can do: the older ones and most of the newest cannot but think (providers 18.2, decision 032). */
 export function effortFor(model: string, reasoning: HubReasoning): Exclude<Effort, "max"> | undefined {
   const word = effortWord(reasoning);
+  if (word === "minimal" && /^gpt-(5\.|6)/.test(model)) return "low";
   if (word !== "none") return word;
+  if (/^gpt-6(?!-sol|-luna|\.1-terra)/.test(model)) return "low";
   if (/^(o\d|gpt-5)\S*-pro/.test(model)) return undefined;
   if (/^(o\d|gpt-5\S*-codex)/.test(model)) return "low";
   return /^gpt-5(?!-chat)(-|$)/.test(model) ? "minimal" : word;

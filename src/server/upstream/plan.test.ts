@@ -16,12 +16,13 @@ interface Shape {
   readonly endpoint?: EndpointName;
   readonly model?: string;
   readonly apiVersion?: string;
+  readonly isBeyondChat?: true;
 }
 
 function planOf({ slug, baseUrl = "", key = "sk-key-of-channel", other = "", ...rest }: Shape) {
   const target: UpstreamTarget = { provider: rowOf(slug), key, baseUrl, other };
-  const { endpoint = "chat", model = "gpt-4o", apiVersion = "" } = rest;
-  return planCall(target, { endpoint, model, apiVersion, isStream: false }, (name) =>
+  const { endpoint = "chat", model = "gpt-4o", apiVersion = "", isBeyondChat = false } = rest;
+  return planCall(target, { endpoint, model, apiVersion, isStream: false, isBeyondChat }, (name) =>
     name === "SystemName" ? "网关 Gate" : "",
   );
 }
@@ -91,6 +92,40 @@ describe("addresses", () => {
     [
       { slug: "azure", model: "gpt-5.1-codex", baseUrl: "https://r.openai.azure.com/openai/v1" },
       "https://r.openai.azure.com/openai/v1/responses",
+    ],
+    [{ slug: "openai", model: "gpt-6-sol", isBeyondChat: true }, "https://api.openai.com/v1/responses"],
+    [
+      { slug: "azure", model: "gpt-6-sol", baseUrl: "https://r.openai.azure.com", isBeyondChat: true },
+      "https://r.openai.azure.com/openai/v1/responses",
+    ],
+    [
+      {
+        slug: "azure",
+        model: "gpt-6-sol",
+        baseUrl: "https://r.openai.azure.com/openai/v1",
+        isBeyondChat: true,
+      },
+      "https://r.openai.azure.com/openai/v1/responses",
+    ],
+    [
+      {
+        slug: "azure",
+        model: "gpt-6-sol",
+        baseUrl: "https://r.openai.azure.com",
+        other: "v1",
+        isBeyondChat: true,
+      },
+      "https://r.openai.azure.com/openai/v1/responses",
+    ],
+    [
+      {
+        slug: "azure",
+        model: "gpt-6-sol",
+        baseUrl: "https://r.cognitiveservices.azure.com",
+        other: "2025-04-01-preview",
+        isBeyondChat: true,
+      },
+      "https://r.cognitiveservices.azure.com/openai/responses?api-version=2025-04-01-preview",
     ],
     [{ slug: "custom", baseUrl: "http://x.com:8080" }, "http://x.com:8080/v1/chat/completions"],
     [{ slug: "custom", baseUrl: "https://x.com/llm/chat/completions" }, "https://x.com/llm/chat/completions"],

@@ -10,11 +10,14 @@ import {
   type Wire,
   wireOf,
 } from "#contract/provider.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
+import { responsesWire } from "./beyond-chat.ts";
 import type { Dialect, Target } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
+import { splitEffort } from "./effort-name.ts";
 import { channelFault, localFault, type RelayFault } from "./fault.ts";
-import { type Effort, effortOf } from "./hub-request.ts";
+import type { Effort } from "./hub-request.ts";
 import { type Canary, canaryOf } from "./mask.ts";
 import { keyFault, signerFor } from "./signers/index.ts";
 import { type CallSigner, type Signer, secretsOf } from "./signers/signer.ts";
@@ -35,6 +38,8 @@ export interface PlanKey {
   readonly isStream: boolean;
   /** `api-version` of the client's query; "" = none. */
   readonly apiVersion: string;
+  /** Chat would be refused, Responses not (`isBeyondChat`). */
+  readonly isBeyondChat?: boolean;
 }
 
 /**
@@ -47,8 +52,8 @@ export type Way = "pass" | "native" | "translate" | "embed" | "draw" | "rank" | 
 export interface Plan {
   readonly kind: "plan";
   readonly way: Way;
-  /** A format beside the wire's own: resellers and old versions may not have it, and then it is translated. */
-  readonly mayBeAbsent: boolean;
+  /** A format beside the wire's own: resellers and old versions may not have it, and then the wire's own serves. undefined = it is that. */
+  readonly beside: EndpointName | undefined;
   readonly dialect: Dialect;
   readonly wire: Wire;
   readonly target: Target;
@@ -99,11 +104,14 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
     known = new Map();
     plans.set(target, known);
   }
-  const isAbsent = absences.get(target)?.has(key.endpoint) === true;
-  const name = `${key.endpoint}\n${key.model}\n${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${key.apiVersion}`;
+  const absent = absences.get(target);
+  const isAbsent = absent?.has(key.endpoint) === true;
+  const isBeyondChat = key.isBeyondChat === true && absent?.has("responses") !== true;
+  const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}`;
+  const name = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;
   let plan = known.get(name);
   if (plan === undefined) {
-    plan = makePlan(target, { ...key, isAbsent }, optionText);
+    plan = makePlan(target, { ...key, isAbsent, isBeyondChat }, optionText);
     // Rows with headers from options follow the options.
     if (plan.kind === "fault" || plan.quirks?.headers === undefined) known.set(name, plan);
   }
@@ -115,10 +123,10 @@ function makePlan(
   planKey: PlanKey & { readonly isAbsent: boolean },
   optionText: OptionText,
 ): Plan | RelayFault {
-  const { provider, key, other } = channel;
+  const { provider, key } = channel;
   const { endpoint, isStream, isAbsent } = planKey;
-  const wire = wireOf(provider, { key, baseUrl: channel.baseUrl, other, model: planKey.model });
-  const { model, effort } = splitEffort(wire, modelOn(wire, planKey.model));
+  const { wire, beside } = wireFor(channel, planKey);
+  const { model, effort } = splitEffort(wire.quirks, modelOn(wire, planKey.model));
   const dialect = dialects[wire.dialect];
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
@@ -145,7 +153,7 @@ function makePlan(
   return {
     kind: "plan",
     way,
-    mayBeAbsent: way === "native" && isForeign,
+    beside: way === "native" && isForeign ? endpoint : beside,
     dialect,
     wire,
     target,
@@ -166,6 +174,15 @@ function makePlan(
   };
 }
 
+function wireFor(
+  { provider, key, baseUrl, other }: UpstreamTarget,
+  { model, isBeyondChat }: PlanKey,
+): { readonly wire: Wire; readonly beside: EndpointName | undefined } {
+  const wire = wireOf(provider, { key, baseUrl, other, model });
+  const beyond = isBeyondChat === true ? responsesWire(wire) : undefined;
+  return beyond === undefined ? { wire, beside: undefined } : { wire: beyond, beside: "responses" };
+}
+
 function targetOf(
   { provider, baseUrl, other, key }: UpstreamTarget,
   { isStream, apiVersion }: PlanKey,
@@ -173,7 +190,7 @@ function targetOf(
 ): Target {
   const account = signer.kind === "call" ? signer.account?.(key) : undefined;
   return {
-    baseUrl: (baseUrl || wire.baseUrl).replace(/\/+$/, ""),
+    baseUrl: withoutEndSlashes(baseUrl || wire.baseUrl),
     other: other || (provider.other?.fallback ?? ""),
     model,
     apiVersion,
@@ -186,19 +203,6 @@ function targetOf(
 function modelOn({ quirks }: Wire, model: string): string {
   const names = quirks?.modelNames;
   return names !== undefined && Object.hasOwn(names, model) ? (names[model] ?? model) : model;
-}
-
-const EFFORT_IN_NAME = /-(none|minimal|low|medium|high|xhigh)$/;
-
-/** Takes the effort off a model's name where the row says that names may have one. Source: providers 4.6. */
-function splitEffort(
-  { quirks }: Wire,
-  model: string,
-): { readonly model: string; readonly effort: Effort | undefined } {
-  if (quirks?.effortInName?.some((prefix) => model.startsWith(prefix)) !== true)
-    return { model, effort: undefined };
-  const effort = effortOf(EFFORT_IN_NAME.exec(model)?.[1]);
-  return effort === undefined ? { model, effort } : { model: model.slice(0, -effort.length - 1), effort };
 }
 
 function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect): string {

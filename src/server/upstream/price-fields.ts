@@ -1,6 +1,7 @@
 // Fields by which a caller would choose another price than the one that is billed: they do not go upstream (reliability M02, M18). Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import type { ClientBody } from "./body.ts";
+import { asObject } from "./hub.ts";
 import { Unmappable } from "./hub-request.ts";
 import { type JsonObject, readMember, wholeObject } from "./json.ts";
 import { editObject } from "./json-edit.ts";
@@ -16,8 +17,14 @@ const isListedTier: IsListed = (value) =>
 const isListedSpeed: IsListed = (value) => value === null || value === "standard";
 const isListedPlace: IsListed = (value) => value === null || value === "global";
 
-const TIERS = { service_tier: isListedTier, serviceTier: isListedTier };
-const EVERYWHERE: ReadonlyMap<string, IsListed> = new Map(Object.entries(TIERS));
+/** What OpenAI keeps for longer than half an hour it sells dearer, and its usage does not say how long. */
+const isListedCache: IsListed = (value) => (asObject(value)?.["ttl"] ?? "30m") === "30m";
+
+const EVERYWHERE: ReadonlyMap<string, IsListed> = new Map([
+  ["service_tier", isListedTier],
+  ["serviceTier", isListedTier],
+  ["prompt_cache_options", isListedCache],
+]);
 /** Elsewhere `speed` is how fast a voice talks. */
 const IN_MESSAGES: ReadonlyMap<string, IsListed> = new Map([
   ...EVERYWHERE,

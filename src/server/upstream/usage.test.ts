@@ -159,7 +159,7 @@ describe("readUsage", () => {
           fc.anything(),
         ),
         (usage) => {
-          const read = readUsage(usage, bounds, { cachedTokensIn: "cached_tokens" });
+          const read = readUsage(usage, bounds);
           if (read === undefined) return;
           const { promptTokens, completionTokens, cachedTokens } = read.usage;
           for (const count of [promptTokens, completionTokens, cachedTokens])
@@ -171,14 +171,18 @@ describe("readUsage", () => {
     );
   });
 
+  it.each(["cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"])(
+    "reads the cached tokens by a vendor's name, whoever forwards it: %s",
+    (name) => {
+      const read = readUsage({ prompt_tokens: 9, completion_tokens: 1, [name]: 5 }, bounds);
+      expect(read?.usage.cachedTokens).toBe(5);
+    },
+  );
+
   it("honours the quirks of a row", () => {
     expect(
       readUsage({ prompt_tokens: 1, completion_tokens: 1 }, bounds, { usageUnreliable: true }),
     ).toBeUndefined();
-    const cached = readUsage({ prompt_tokens: 9, completion_tokens: 1, num_cached_tokens: 5 }, bounds, {
-      cachedTokensIn: "num_cached_tokens",
-    });
-    expect(cached?.usage.cachedTokens).toBe(5);
     const nested = { choices: [{ usage: { prompt_tokens: 1 } }], x_groq: { usage: { prompt_tokens: 2 } } };
     expect(findUsage(nested, undefined)).toBeUndefined();
     expect(findUsage(nested, { usageIn: "choices[0].usage" })).toEqual({ prompt_tokens: 1 });

@@ -47,16 +47,16 @@ function detailsOf(usage: JsonRecord, names: readonly string[]): JsonRecord | un
   return undefined;
 }
 
-function cachedOf(
-  usage: JsonRecord,
-  details: JsonRecord | undefined,
-  quirks: Quirks | undefined,
-): number | undefined {
-  const named = countOf(details?.["cached_tokens"]);
-  if (named !== undefined) return named;
-  // DeepSeek's name for it stands beside the others without being a quirk of one row: resellers forward it too.
-  const other = quirks?.cachedTokensIn === undefined ? undefined : usage[quirks.cachedTokensIn];
-  return countOf(other) ?? countOf(usage["prompt_cache_hit_tokens"]);
+/** Moonshot's, DeepSeek's and Mistral's names; no quirks of single rows, because resellers forward them too (providers 13, 23.5). */
+const OWN_CACHED = ["cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"] as const;
+
+/** The cached prompt tokens by a vendor's own name. */
+export function ownCachedOf(usage: JsonRecord): number | undefined {
+  for (const name of OWN_CACHED) {
+    const count = countOf(usage[name]);
+    if (count !== undefined) return count;
+  }
+  return undefined;
 }
 
 /** Hands out the tokens of a total, so that its parts never come to more than it. */
@@ -75,10 +75,10 @@ class Share {
 }
 
 /** The parts of an input; a cached sound or image counts as cached, and realtime tells how many of them there are. */
-function promptParts(usage: JsonRecord, promptTokens: number, quirks: Quirks | undefined) {
+function promptParts(usage: JsonRecord, promptTokens: number) {
   const details = detailsOf(usage, PROMPT_DETAILS);
   const share = new Share(promptTokens);
-  const cachedTokens = share.take(cachedOf(usage, details, quirks));
+  const cachedTokens = share.take(countOf(details?.["cached_tokens"]) ?? ownCachedOf(usage));
   if (details === undefined) return { cachedTokens };
   // DashScope keeps Anthropic's name (providers 10.2).
   const written = countOf(details["cache_write_tokens"]) ?? countOf(details["cache_creation_input_tokens"]);
@@ -144,7 +144,7 @@ export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirk
     usage: {
       promptTokens,
       completionTokens,
-      ...promptParts(usage, promptTokens, quirks),
+      ...promptParts(usage, promptTokens),
       ...completionParts(usage, completionTokens),
     },
     isAnomalous: promptTokens !== prompt || completionTokens !== completion,

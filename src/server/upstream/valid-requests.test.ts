@@ -187,3 +187,27 @@ describe.each(Object.entries(WIRES))("%s", (name, { model, ids, repeats, turns: 
     );
   });
 });
+
+it.each([
+  ["anthropic", "claude-sonnet-4-6"],
+  ["anthropic", "claude-opus-5-5"],
+  ["gemini", "gemini-3.8-flash"],
+  ["gemini", "gemini-3.5-flash-lite"],
+])("%s: %s is never asked to go on with an answer that was begun", (name, model) => {
+  const target = { baseUrl: "https://a.example", other: "", model, apiVersion: "", isStream: false };
+  const dialect = Object.entries(dialects).find(([known]) => known === name)?.[1];
+  fc.assert(
+    fc.property(fc.array(exchange, { maxLength: 2 }), texts, (exchanges, begun) => {
+      const messages: HubMessage[] = [
+        { role: "user", parts: [{ kind: "text", text: "hi" }] },
+        ...messagesOf(exchanges),
+        { role: "assistant", parts: partsOf(begun), thoughts: [], toolCalls: [] },
+      ];
+      const encoded = dialect?.encode({ model, isStream: false, messages, tools: TOOLS }, { wire, target });
+      const turns = WIRES[name]?.turns(asObject(JSON.parse(JSON.stringify(encoded?.body))) ?? {}) ?? [];
+      expect(turns.map(({ isAnswer }) => isAnswer)).toEqual(turns.map((_, at) => at % 2 === 1));
+      expect(turns.at(-1)?.isAnswer).toBe(false);
+    }),
+    { numRuns: 50 },
+  );
+});

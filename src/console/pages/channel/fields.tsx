@@ -1,5 +1,6 @@
 // The fields of a channel in three parts: what it is, how to reach it, what it serves.
 import { Form, type FormInstance } from "antd";
+import { useState } from "react";
 import { useCall } from "#console/base/call.ts";
 import { useModelsByType } from "#console/base/models.ts";
 import { toast } from "#console/base/toast.ts";
@@ -49,7 +50,9 @@ const KEPT = [
   "weight",
 ] as const;
 
-export function ChannelForm({ channel }: { readonly channel?: Channel }) {
+export function ChannelForm({ channel: found }: { readonly channel?: Channel }) {
+  // What was edited is the difference to what the form was opened with, whatever is read later.
+  const [channel] = useState(found);
   const toList = useToList("/channel");
   const invalidates = [channelApi.list, channelApi.search, channelApi.get];
   const create = useCall(channelApi.create, {
@@ -63,7 +66,7 @@ export function ChannelForm({ channel }: { readonly channel?: Channel }) {
   const submit = (values: ChannelValues) =>
     channel === undefined
       ? create.mutateAsync({ body: draftOf(values) })
-      : update.mutateAsync({ body: updateOf(channel.id, values) });
+      : update.mutateAsync({ body: updateOf(channel, values) });
   return (
     <ResourceForm<ChannelValues>
       initial={valuesOf(channel)}

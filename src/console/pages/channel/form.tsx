@@ -1,18 +1,14 @@
 // Creates or edits a channel.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { query } from "#console/base/call.ts";
+import { formQuery } from "#console/base/call.ts";
 import { FormState } from "#console/ui/form-state.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { ChannelForm } from "./fields.tsx";
 
 function EditChannel({ id }: { readonly id: number }) {
-  const channel = useQuery({
-    ...query(channelApi.get, { params: { id } }),
-    gcTime: 0,
-    meta: { silent: true },
-  });
+  const channel = useQuery(formQuery(channelApi.get, { params: { id } }));
   if (channel.data === undefined)
     return <FormState error={channel.error} onRetry={() => void channel.refetch()} />;
   return <ChannelForm key={channel.data.id} channel={channel.data} />;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Channel } from "#contract/channel.ts";
 import {
   afterTypeChange,
   type ChannelValues,
@@ -13,6 +14,11 @@ import {
 const AZURE = 3;
 const SPARK = 18;
 const models = { "1": ["gpt-4o"], "3": ["gpt-4o", "gpt-35"], "18": ["SparkDesk"] };
+const stored: Channel = Channel.parse({
+  ...{ id: 7, type: 1, key: "", status: 1, name: "旧名", weight: 5, priority: 0 },
+  ...{ created_time: 0, test_time: 0, response_time: 0, balance: 0, balance_updated_time: 0 },
+  ...{ base_url: "https://x.example/v1", other: "", models: "a", group: "default", model_mapping: "{}" },
+});
 const fresh: ChannelValues = { ...valuesOf(undefined), name: "n", key: "k", models: ["gpt-4o"] };
 
 describe("a change of type", () => {
@@ -52,8 +58,14 @@ describe("what is sent", () => {
     expect(keysOf('{"broken\n}')).toEqual(['{"broken', "}"]);
   });
 
-  it("keeps the stored key when none is typed", () => {
-    expect(updateOf(7, { ...fresh, key: "" })).toMatchObject({ id: 7, key: "" });
+  it("is only what was edited, so that two forms of one channel take nothing back from each other", () => {
+    const edited = { ...valuesOf(stored), name: "新名", base_url: "https://x.example/v1///", weight: null };
+    expect(updateOf(stored, edited)).toEqual({ id: 7, name: "新名", weight: 0 });
+    expect(updateOf(stored, { ...edited, models: ["a", "b"], key: " sk-new " })).toMatchObject({
+      models: ["a", "b"],
+      key: "sk-new",
+    });
+    expect(updateOf(stored, valuesOf(stored))).toEqual({ id: 7 });
   });
 });
 

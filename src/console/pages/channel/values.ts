@@ -1,7 +1,9 @@
 // Form values of a channel ⇄ what the contract wants, and what a change of type means. Pure.
+import { changesOf } from "#console/base/changes.ts";
 import { type Channel, ChannelDraft, type ChannelUpdate } from "#contract/channel.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
+import { withoutEndSlashes } from "#contract/wire.ts";
 
 export interface ChannelValues {
   readonly type: number;
@@ -57,11 +59,6 @@ export function valuesOf(channel: Channel | undefined): ChannelValues {
   };
 }
 
-/** A trailing slash is removed (spec §5). */
-function cutSlashes(address: string): string {
-  return address.trim().replace(/\/+$/, "");
-}
-
 /** Keys of a batch, one per line; empty lines do not count. A key in the form of JSON may run over many lines. */
 export function keysOf(text: string): string[] {
   const json = jsonObjectOf(text);
@@ -77,7 +74,7 @@ function fieldsOf(values: ChannelValues) {
     type: values.type,
     name: values.name,
     group: [...values.group],
-    base_url: cutSlashes(values.base_url),
+    base_url: withoutEndSlashes(values.base_url.trim()),
     other: values.other.trim(),
     models: [...values.models],
     model_mapping: values.model_mapping,
@@ -91,8 +88,11 @@ export function draftOf(values: ChannelValues): ChannelDraft {
   return { ...fieldsOf(values), key };
 }
 
-export function updateOf(id: number, values: ChannelValues): ChannelUpdate {
-  return { ...fieldsOf(values), id, key: values.key.trim() };
+/** Only what was edited: what somebody else saved since `channel` was read stays (contract 3.6). */
+export function updateOf(channel: Channel, values: ChannelValues): ChannelUpdate {
+  const changes = changesOf(fieldsOf(valuesOf(channel)), fieldsOf(values));
+  const key = values.key.trim();
+  return { ...changes, id: channel.id, ...(key === "" ? {} : { key }) };
 }
 
 /** What changes when another type is chosen: defaults of the old type give way, what the user wrote stays. */

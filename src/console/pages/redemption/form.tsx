@@ -1,18 +1,14 @@
 // Makes a batch of redemption codes, or edits one.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { query } from "#console/base/call.ts";
+import { formQuery } from "#console/base/call.ts";
 import { FormState } from "#console/ui/form-state.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { redemptionApi } from "#contract/redemption.ts";
 import { EditRedemptionForm, NewRedemptionForm } from "./fields.tsx";
 
 function EditRedemption({ id }: { readonly id: number }) {
-  const redemption = useQuery({
-    ...query(redemptionApi.get, { params: { id } }),
-    gcTime: 0,
-    meta: { silent: true },
-  });
+  const redemption = useQuery(formQuery(redemptionApi.get, { params: { id } }));
   if (redemption.data === undefined)
     return <FormState error={redemption.error} onRetry={() => void redemption.refetch()} />;
   return <EditRedemptionForm key={redemption.data.id} redemption={redemption.data} />;

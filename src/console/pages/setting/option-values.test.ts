@@ -38,6 +38,7 @@ describe("a field", () => {
     expect(faultOf("FallbackModelRatio", -1)).toBe("须留空或为不小于 0 的数字");
     expect(faultOf("ModelRatio", "{")).toBe("模型倍率不是合法的 JSON 字符串");
     expect(faultOf("CompletionRatio", "[]")).toBe("补全倍率不是合法的 JSON 字符串");
+    expect(faultOf("CacheRatio", '{"a \\"b":1,"c":2,"a \\"b":1}')).toBe('缓存倍率里“a "b”出现了不止一次');
     expect(faultOf("GroupRatio", "nope")).toBe("分组倍率不是合法的 JSON 字符串");
     for (const twice of [
       ["a.com", "a.com"],

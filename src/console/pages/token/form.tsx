@@ -1,18 +1,14 @@
 // Creates or edits a token.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { query } from "#console/base/call.ts";
+import { formQuery } from "#console/base/call.ts";
 import { FormState } from "#console/ui/form-state.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { type Token, tokenApi } from "#contract/token.ts";
 import { TokenForm } from "./fields.tsx";
 
 function EditToken({ id }: { readonly id: number }) {
-  const token = useQuery<Token>({
-    ...query(tokenApi.get, { params: { id } }),
-    gcTime: 0,
-    meta: { silent: true },
-  });
+  const token = useQuery<Token>(formQuery(tokenApi.get, { params: { id } }));
   if (token.data === undefined) return <FormState error={token.error} onRetry={() => void token.refetch()} />;
   return <TokenForm key={token.data.id} token={token.data} />;
 }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useParams } from "react-router";
-import { query, useCall } from "#console/base/call.ts";
+import { formQuery, useCall } from "#console/base/call.ts";
 import { newActKey } from "#console/base/once.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
@@ -46,11 +46,7 @@ function EditUserForm({ user: found }: { readonly user: User }) {
 
 export function EditUserPage() {
   const id = Number(useParams()["id"]);
-  const user = useQuery({
-    ...query(userAdminApi.get, { params: { id } }),
-    gcTime: 0,
-    meta: { silent: true },
-  });
+  const user = useQuery(formQuery(userAdminApi.get, { params: { id } }));
   return (
     <Page title="编辑用户" width="form">
       {user.data === undefined ? (

@@ -62,14 +62,13 @@ describe("the user list", () => {
 describe("an edit of a user", () => {
   test("sends no amount that was not changed, also a negative one", () => {
     const update = updateOf(user, valuesOf(user));
-    expect(update).toEqual({
-      id: 5,
-      username: "lihua",
-      display_name: "李华",
-      password: "",
-      group: "default",
-    });
+    expect(update).toEqual({ id: 5 });
     expect(UserUpdate.safeParse(update).success).toBe(true);
+  });
+
+  test("sends only what was changed: another administrator may have changed the rest meanwhile", () => {
+    const edited = { ...valuesOf(user), group: "vip", display_name: " 李华 ", password: "a-new-password" };
+    expect(updateOf(user, edited)).toEqual({ id: 5, group: "vip", password: "a-new-password" });
   });
 
   test("sends changed amounts with what they were", () => {

@@ -1,4 +1,5 @@
 // Form values of a user as administrators edit it ⇄ what the contract wants. Pure.
+import { changesOf } from "#console/base/changes.ts";
 import { Withdrawal } from "#contract/partner.ts";
 import { Password, Role, SelfUpdate, type User, Username } from "#contract/user.ts";
 import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
@@ -73,17 +74,19 @@ function amountsOf(user: User, values: UserValues): Partial<UserUpdate> {
   };
 }
 
+function profileOf({ username, display_name, group, role }: UserValues) {
+  return { username: username.trim(), display_name: display_name.trim(), group, role };
+}
+
+/** Only what was edited: what somebody else saved since `user` was read stays (contract 3.5). */
 export function updateOf(user: User, values: UserValues): UserUpdate {
   const cleared = (["email", "github_id", "wechat_id"] as const).filter((name) =>
     values.cleared.includes(name),
   );
   return {
     id: user.id,
-    username: values.username.trim(),
-    display_name: values.display_name.trim(),
-    password: values.password,
-    group: values.group,
-    ...(values.role === user.role ? {} : { role: values.role }),
+    ...changesOf(profileOf(valuesOf(user)), profileOf(values)),
+    ...(values.password === "" ? {} : { password: values.password }),
     ...amountsOf(user, values),
     ...Object.fromEntries(cleared.map((name) => [name, ""])),
     ...(values.remark.trim() === "" ? {} : { remark: values.remark.trim() }),

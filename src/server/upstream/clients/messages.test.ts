@@ -111,6 +111,7 @@ describe("request", () => {
       { effort: undefined, budgetTokens: 2000, isShown: true },
     ],
     [{ type: "disabled" }, "high", { effort: "none", budgetTokens: 0 }],
+    [{ type: "between_tools" }, "high", { effort: "none", budgetTokens: 0 }],
     [{ type: "adaptive", display: "omitted" }, "max", { effort: "max", budgetTokens: -1, isShown: false }],
     [undefined, "low", { effort: "low" }],
     [undefined, undefined, undefined],

@@ -92,6 +92,8 @@ function reasoningOf(thinking: JsonRecord | undefined, word: string | undefined)
   const effort = word !== undefined && EFFORTS.has(word) ? (word as Effort) : undefined;
   switch (thinking?.["type"]) {
     case "disabled":
+    // The least that some models can be told.
+    case "between_tools":
       return { effort: "none", budgetTokens: 0, isShown: undefined };
     case "enabled":
       return {

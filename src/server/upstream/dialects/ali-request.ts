@@ -34,7 +34,7 @@ const NAME_LIMIT = 64;
 /** A name that asks for a search by its end. */
 const SEARCHING = /-internet$/;
 /** Models of the multimodal address. */
-const MULTIMODAL = /^(qwen[\w.]*-(vl|omni|audio)|qvq|qwen(3\.[5-9]|[4-9](\.\d+)?)-plus)/;
+const MULTIMODAL = /^(qwen[\w.]*-(vl|omni|audio)|qvq|qwen(3\.[5-9]|[4-9](\.\d+)?)-plus|qwen3\.8-(max|flash))/;
 /** They answer in streams only. Source: providers 10.2. */
 const STREAMING = /^(qwq|qvq|qwen[\w.]*-omni)/;
 /** Open models that think unless told not to, and can do so in streams only. */

@@ -30,6 +30,26 @@ describe("betas", () => {
     expect([body["anthropic_beta"], dropped]).toEqual([undefined, ["anthropic-beta"]]);
   });
 
+  it("of our own stand with the client's", () => {
+    const thoughtful: HubRequest = {
+      ...request,
+      model: "global.anthropic.claude-opus-5-5",
+      messages: [
+        ...request.messages,
+        {
+          role: "assistant",
+          parts: [{ kind: "text", text: "yes" }],
+          thoughts: [{ text: "", signature: "S" }],
+          toolCalls: [],
+        },
+        ...request.messages,
+      ],
+    };
+    const own = [...KNOWN, "thinking-binding-controls-2026-08-01"];
+    expect(bedrock.encode(thoughtful, asked).body["anthropic_beta"]).toEqual(own);
+    expect(vertexClaude.encode(thoughtful, asked).headers).toEqual(["anthropic-beta", own.join(",")]);
+  });
+
   it("leave no trace where none is asked for", () => {
     expect(bedrock.encode(request, { wire, target })).toMatchObject({ dropped: [] });
     expect(bedrock.encode(request, { wire, target }).body).not.toHaveProperty("anthropic_beta");

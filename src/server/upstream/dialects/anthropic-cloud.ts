@@ -4,7 +4,7 @@ import type { EndpointName, Wire } from "#contract/providers.ts";
 import { asText, readJson } from "#server/upstream/hub.ts";
 import { awsException } from "#server/upstream/hub-aws.ts";
 import type { HubChunk } from "#server/upstream/hub-reply.ts";
-import { anthropic } from "./anthropic.ts";
+import { anthropic, BETA_HEADER } from "./anthropic.ts";
 import { MessageDecoder } from "./anthropic-reply.ts";
 import type {
   Dialect,
@@ -18,7 +18,6 @@ import type {
 
 const BEDROCK_VERSION = "bedrock-2023-05-31";
 const VERTEX_VERSION = "vertex-2023-10-16";
-const BETA_HEADER = "anthropic-beta";
 
 /** Betas that clouds have too and that need nothing in the body; they answer 400 to any they do not know. */
 const BETAS =
@@ -36,9 +35,10 @@ export const bedrock: Dialect = {
   },
 
   encode(request, context) {
-    const { body, ...rest } = inCloud(anthropic.encode(request, context), BEDROCK_VERSION);
+    const encoded = anthropic.encode(request, context);
+    const { body, ...rest } = inCloud(encoded, BEDROCK_VERSION);
     const { stream: _, ...message } = body;
-    const { known, dropped } = betasOf(context);
+    const { known, dropped } = betasOf(context, encoded);
     return {
       ...rest,
       body: { ...message, ...(known.length > 0 && { anthropic_beta: known }) },
@@ -61,10 +61,10 @@ export const vertexClaude: Dialect = {
   },
 
   encode(request, context) {
-    const encoded = inCloud(anthropic.encode(request, context), VERTEX_VERSION);
-    const { known, dropped } = betasOf(context);
+    const encoded = anthropic.encode(request, context);
+    const { known, dropped } = betasOf(context, encoded);
     return {
-      ...encoded,
+      ...inCloud(encoded, VERTEX_VERSION),
       ...(known.length > 0 && { headers: [BETA_HEADER, known.join(",")] }),
       dropped: [...(encoded.dropped ?? []), ...dropped],
     };
@@ -83,15 +83,22 @@ function inCloud({ headers: _, ...encoded }: Encoded, version: string): Encoded 
   return { ...encoded, body: { anthropic_version: version, ...message } };
 }
 
-/** The betas of a client's header, as far as the cloud knows them; the others are told by the header's name. */
-function betasOf({ passHeaders = [] }: EncodeContext): {
-  readonly known: string[];
-  readonly dropped: string[];
-} {
-  const at = passHeaders.indexOf(BETA_HEADER);
-  const asked = at < 0 ? [] : (passHeaders[at + 1] ?? "").split(",").map((beta) => beta.trim());
+/** Our own betas, and those of a client's header as far as the cloud knows them; the others are told by the header's name. */
+function betasOf(
+  { passHeaders = [] }: EncodeContext,
+  { headers = [] }: Encoded,
+): { readonly known: string[]; readonly dropped: string[] } {
+  const asked = betasIn(passHeaders);
   const known = asked.filter((beta) => BETAS.test(beta));
-  return { known, dropped: known.length < asked.length ? [BETA_HEADER] : [] };
+  return {
+    known: [...known, ...betasIn(headers)],
+    dropped: known.length < asked.length ? [BETA_HEADER] : [],
+  };
+}
+
+function betasIn(headers: readonly string[]): string[] {
+  const at = headers.indexOf(BETA_HEADER);
+  return at < 0 ? [] : (headers[at + 1] ?? "").split(",").map((beta) => beta.trim());
 }
 
 /** Each event wraps one of Claude's in base64. */

@@ -10,8 +10,31 @@ describe("models", () => {
     ["anthropic/claude-sonnet-4.5", 64_000, "budget"],
     ["anthropic.claude-opus-4-6-v1", 128_000, "either"],
     ["claude-fable-5", 128_000, "word"],
+    ["claude-sonnet-4-6", 128_000, "either"],
+    ["claude-haiku-5-5", 128_000, "word"],
     ["claude-instant-1.2", 4096, "none"],
   ])("%s may write %i tokens", (model, maxOutput, thinking) => {
     expect(traitsOf(model)).toMatchObject({ maxOutput, thinking });
+  });
+
+  // Source: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting and the pages of the models, 2026-11.
+  it.each([
+    ["claude-opus-4-8", "disabled", false, true],
+    ["claude-fable-5", "never", true, true],
+    ["claude-mythos-5-1", "never", true, false],
+    ["claude-fable-5-2", "never", true, false],
+    ["claude-opus-5", "disabled", true, true],
+    ["global.anthropic.claude-opus-5-5", "never", true, false],
+    ["anthropic/claude-opus-5.5", "never", true, false],
+    ["claude-sonnet-5", "disabled", true, true],
+    ["claude-sonnet-5-5", "between_tools", true, false],
+    ["claude-haiku-5-5", "disabled", true, true],
+    // Not known yet: as the newest of the family.
+    ["claude-opus-6", "never", true, false],
+    ["claude-sonnet-6-20270101", "between_tools", true, false],
+    ["glm-4.7", "disabled", false, true],
+  ])("%s is told not to think by %s; unasked it thinks: %s, and takes demands for a call: %s", (...row) => {
+    const [model, off, thinksUnasked, forcesTools] = row;
+    expect(traitsOf(model)).toMatchObject({ off, thinksUnasked, forcesTools });
   });
 });

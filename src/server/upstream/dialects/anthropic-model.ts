@@ -4,8 +4,20 @@
 /** How a generation is told to think: not at all, by a number of tokens, or by a word. */
 export type ThinkingKind = "none" | "budget" | "either" | "word";
 
+/** What asks for no thinking: a type of `thinking`, or nothing, since the model always thinks. */
+export type ThinkingOff = "disabled" | "between_tools" | "never";
+
 export interface ModelTraits {
   readonly thinking: ThinkingKind;
+  readonly off: ThinkingOff;
+  /** Thinks though the request does not say so. */
+  readonly thinksUnasked: boolean;
+  /** Takes a `tool_choice` that demands a call. */
+  readonly forcesTools: boolean;
+  /** Refuses thoughts of earlier turns when anything that stood before them has changed. */
+  readonly bindsThoughts: boolean;
+  /** Goes on with an answer that the last message begins. */
+  readonly takesPrefill: boolean;
   /** The words of `output_config.effort`, weakest first. */
   readonly efforts: readonly string[];
   /** `none`: temperature, top_p and top_k are refused; `one`: temperature and top_p not together. */
@@ -26,8 +38,11 @@ export interface ModelName {
   readonly suffix: string | undefined;
 }
 
-const WORDS = ["low", "medium", "high"] as const;
-const ALL_WORDS = [...WORDS, "xhigh", "max"] as const;
+const ALL_WORDS = ["low", "medium", "high", "xhigh", "max"] as const;
+/** Since when families always think, and since when they refuse a demand for a tool's call; Haiku does neither. */
+const ALWAYS_THINK: Readonly<Record<string, number>> = { fable: 500, mythos: 500, opus: 505 };
+const NO_DEMANDS: Readonly<Record<string, number>> = { fable: 501, mythos: 501, opus: 505, sonnet: 505 };
+const BIND_THOUGHTS: Readonly<Record<string, number>> = { ...NO_DEMANDS, haiku: 505 };
 /** Source: providers 6.1, "model's max output (table 26) capped to 8192". */
 const DEFAULT_OUTPUT_LIMIT = 8192;
 /** What Claude Code asks for (providers 17.1.1): room for an agent's longest edits. Why not more, and not for all: decision 031. */
@@ -35,6 +50,11 @@ const DEFAULT_STREAM_LIMIT = 32_000;
 
 const FOREIGN: ModelTraits = {
   thinking: "budget",
+  off: "disabled",
+  thinksUnasked: false,
+  forcesTools: true,
+  bindsThoughts: false,
+  takesPrefill: true,
   efforts: [],
   sampling: "any",
   hasSchemas: false,
@@ -43,7 +63,10 @@ const FOREIGN: ModelTraits = {
   defaultStream: DEFAULT_OUTPUT_LIMIT,
 };
 
-/** Bedrock's, Vertex's and OpenRouter's spellings count too. Source of the generations: providers 6.1, 6.4, 26.2. */
+/**
+ * Bedrock's, Vertex's and OpenRouter's spellings count too; a version that is not known yet is like the newest of its family. Source of the
+ * generations: providers 6.1, 6.4, 26.2; from 5 on platform.claude.com/docs (pages of the models, thinking, effort; 2026-11).
+ */
 export function traitsOf(model: string): ModelTraits {
   const version = versionOf(model);
   if (version === undefined) return FOREIGN;
@@ -52,7 +75,12 @@ export function traitsOf(model: string): ModelTraits {
   const streamLimit = version >= 405 ? DEFAULT_STREAM_LIMIT : DEFAULT_OUTPUT_LIMIT;
   return {
     thinking: thinkingOf(version),
-    efforts: effortsOf(model, version),
+    off: offOf(model, version),
+    thinksUnasked: version >= 500,
+    forcesTools: !isSince(NO_DEMANDS, model, version),
+    bindsThoughts: isSince(BIND_THOUGHTS, model, version),
+    takesPrefill: version < 406,
+    efforts: effortsOf(version),
     sampling: version >= 407 ? "none" : version >= 401 ? "one" : "any",
     hasSchemas: version >= 405,
     maxOutput,
@@ -79,15 +107,23 @@ function thinkingOf(version: number): ThinkingKind {
   return version < 407 ? "either" : "word";
 }
 
-function effortsOf(model: string, version: number): readonly string[] {
+function offOf(model: string, version: number): ThinkingOff {
+  if (isSince(ALWAYS_THINK, model, version)) return "never";
+  return model.includes("sonnet") && version >= 505 ? "between_tools" : "disabled";
+}
+
+function isSince(families: Readonly<Record<string, number>>, model: string, version: number): boolean {
+  return Object.entries(families).some(([family, since]) => model.includes(family) && version >= since);
+}
+
+function effortsOf(version: number): readonly string[] {
   if (version < 406) return [];
-  if (version >= 407) return ALL_WORDS;
-  return model.includes("opus") ? [...WORDS, "max"] : WORDS;
+  return version >= 407 ? ALL_WORDS : ALL_WORDS.filter((word) => word !== "xhigh");
 }
 
 function maxOutputOf(model: string, version: number): number {
   if (version < 305) return 4096;
   if (version < 307) return 8192;
   if (model.includes("opus") && version < 405) return 32_000;
-  return version >= 407 || (version === 406 && model.includes("opus")) ? 128_000 : 64_000;
+  return version >= 406 ? 128_000 : 64_000;
 }

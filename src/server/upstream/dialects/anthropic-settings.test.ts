@@ -24,6 +24,9 @@ describe("settings", () => {
     ["claude-sonnet-4-6", true, 32_000],
     ["anthropic.claude-opus-5", true, 32_000],
     ["claude-sonnet-4-6", false, 8192],
+    // These think unasked, and that counts.
+    ["claude-sonnet-5", false, 32_000],
+    ["claude-opus-5-5", false, 32_000],
     ["claude-sonnet-4-20250514", true, 8192],
     ["claude-3-opus-20240229", true, 4096],
     ["glm-4.7", true, 8192],
@@ -45,7 +48,7 @@ describe("settings", () => {
       "claude-sonnet-4-6",
       { effort: "max" },
       9,
-      { max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "high" } },
+      { max_tokens: 9, thinking: { type: "adaptive" }, output_config: { effort: "max" } },
     ],
     ["claude-sonnet-4-6", { budgetTokens: 3000 }, 9000, { max_tokens: 9000, thinking: budget(3000) }],
     [
@@ -65,6 +68,25 @@ describe("settings", () => {
       },
     ],
     ["claude-opus-5", { budgetTokens: -1 }, 9, { max_tokens: 9, thinking: { type: "adaptive" } }],
+    ["claude-opus-5", { effort: "none" }, 9, { max_tokens: 9, thinking: { type: "disabled" } }],
+    ["claude-haiku-5-5", { effort: "minimal" }, 9, { max_tokens: 9, thinking: { type: "disabled" } }],
+    ["claude-sonnet-5-5", { effort: "none" }, 9, { max_tokens: 9, thinking: { type: "between_tools" } }],
+    [
+      "claude-opus-5-5",
+      { budgetTokens: 0 },
+      undefined,
+      { max_tokens: 32_000, thinking: { type: "adaptive" }, output_config: { effort: "low" } },
+    ],
+    [
+      "claude-fable-5-2",
+      { effort: "xhigh", isShown: true },
+      9,
+      {
+        max_tokens: 9,
+        thinking: { type: "adaptive", display: "summarized" },
+        output_config: { effort: "xhigh" },
+      },
+    ],
     ["glm-4.7", { effort: "medium" }, 9000, { max_tokens: 9000, thinking: budget(2048) }],
   ])("%s thinks as its generation can: %j of %s", (model, reasoning, maxTokens, expected) => {
     const { body } = encode({

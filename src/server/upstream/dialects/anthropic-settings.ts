@@ -32,7 +32,7 @@ const THINKING_OUTPUT = 32_000;
 /** Thinking as far as it is decided before the limit is known. */
 type Plan =
   | { readonly kind: "none"; readonly isDropped: boolean }
-  | { readonly kind: "off" }
+  | { readonly kind: "off"; readonly isDropped: boolean }
   | { readonly kind: "budget"; readonly tokens: number }
   | { readonly kind: "word"; readonly word: string | undefined };
 
@@ -42,8 +42,9 @@ export function settingsOf(request: HubRequest): Settings {
   const traits = traitsOf(model);
   const open = request.isStream ? traits.defaultStream : traits.defaultOutput;
   const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? open);
-  const wanted = planOf(reasoning, traits, isForced(request));
-  const room = isThinking(wanted) ? Math.max(THINKING_OUTPUT, open) : open;
+  const wanted = planOf(reasoning, traits, traits.forcesTools && isForced(request));
+  const thinks = isThinking(wanted) || (wanted.kind === "none" && traits.thinksUnasked);
+  const room = thinks ? Math.max(THINKING_OUTPUT, open) : open;
   // The client's limit within the model's. Thinking counts as output: a client that names none gets room for both.
   const maxTokens = Math.min(Math.max(1, request.maxTokens ?? room), traits.maxOutput);
   const plan = lacksProof(request.messages) ? unproven(wanted) : fitted(wanted, maxTokens);
@@ -52,10 +53,14 @@ export function settingsOf(request: HubRequest): Settings {
     model,
     traits,
     maxTokens,
-    thinking: thinkingOf(plan, reasoning?.isShown),
+    thinking: thinkingOf(plan, traits, reasoning?.isShown),
     effort: plan.kind === "word" ? plan.word : undefined,
     sampling: sampling.values,
-    dropped: [...(plan.kind === "none" && plan.isDropped ? ["reasoning_effort"] : []), ...sampling.dropped],
+    dropped: [
+      ...("isDropped" in plan && plan.isDropped ? ["reasoning_effort"] : []),
+      ...(!traits.forcesTools && isForced(request) ? ["tool_choice"] : []),
+      ...sampling.dropped,
+    ],
   };
 }
 
@@ -88,7 +93,7 @@ function withSuffix(
   return { effort: suffix as Effort, budgetTokens: undefined, isShown: undefined };
 }
 
-/** Thinking and a forced tool exclude each other; the tool is what the client asked for. */
+/** Whether the client demands that a tool is called. */
 function isForced({ toolChoice }: HubRequest): boolean {
   if (toolChoice === undefined) return false;
   return (
@@ -100,10 +105,12 @@ function isForced({ toolChoice }: HubRequest): boolean {
 
 function planOf(reasoning: HubReasoning | undefined, traits: ModelTraits, isForcedTool: boolean): Plan {
   const wish = wishOf(reasoning);
-  const canThink = traits.thinking !== "none";
+  if (isForcedTool) return forcedPlan(wish, traits);
   if (wish === undefined) return { kind: "none", isDropped: false };
-  if (wish === "off") return canThink ? { kind: "off" } : { kind: "none", isDropped: false };
-  if (!canThink || isForcedTool) return { kind: "none", isDropped: true };
+  if (traits.thinking === "none") return { kind: "none", isDropped: wish !== "off" };
+  // Who cannot be told to stop thinking is told to think little.
+  if (wish === "off" && traits.off === "never") return { kind: "word", word: traits.efforts[0] };
+  if (wish === "off") return { kind: "off", isDropped: false };
   const { effort, tokens } = wish;
   const isCounted = traits.thinking === "budget" || (traits.thinking === "either" && effort === undefined);
   if (isCounted && (traits.thinking === "budget" || tokens !== undefined))
@@ -114,10 +121,17 @@ function planOf(reasoning: HubReasoning | undefined, traits: ModelTraits, isForc
   };
 }
 
+/** Thinking and a tool that is forced exclude each other (vendor docs); the tool is what the client asked for. */
+function forcedPlan(wish: Wish, { thinking, off, thinksUnasked }: ModelTraits): Plan {
+  const isDropped = wish !== undefined && wish !== "off";
+  const isTold = wish === "off" || thinksUnasked;
+  return { kind: isTold && thinking !== "none" && off !== "never" ? "off" : "none", isDropped };
+}
+
+type Wish = undefined | "off" | { readonly effort: Effort | undefined; readonly tokens: number | undefined };
+
 /** What the client said: nothing, no thinking, or how much; neither word nor number = as the model likes. */
-function wishOf(
-  reasoning: HubReasoning | undefined,
-): undefined | "off" | { readonly effort: Effort | undefined; readonly tokens: number | undefined } {
+function wishOf(reasoning: HubReasoning | undefined): Wish {
   const effort = reasoning?.effort;
   const budget = reasoning?.budgetTokens;
   if (effort === undefined && budget === undefined) return undefined;
@@ -149,12 +163,12 @@ function fitted(plan: Plan, maxTokens: number): Plan {
   return share >= MIN_BUDGET ? { kind: "budget", tokens: share } : { kind: "none", isDropped: true };
 }
 
-function thinkingOf(plan: Plan, isShown: boolean | undefined): JsonRecord | undefined {
+function thinkingOf(plan: Plan, { off }: ModelTraits, isShown: boolean | undefined): JsonRecord | undefined {
   switch (plan.kind) {
     case "none":
       return undefined;
     case "off":
-      return { type: "disabled" };
+      return { type: off };
     case "budget":
       return { type: "enabled", budget_tokens: plan.tokens };
     case "word":

@@ -6,8 +6,8 @@ import { cacheControl } from "./anthropic-turns.ts";
 /** Searches by the size of context wanted. Source: providers 6.1 (New API). */
 const SEARCH_USES: Readonly<Record<string, number>> = { low: 1, medium: 5, high: 10 };
 
-/** The members `tools` and `tool_choice`; none where there are no tools. Throws: Unmappable. */
-export function toolsOf(request: HubRequest, nameOf: (name: string) => string): JsonRecord {
+/** The members `tools` and `tool_choice`; none where there are no tools. `forces`: a call may be demanded. Throws: Unmappable. */
+export function toolsOf(request: HubRequest, nameOf: (name: string) => string, forces: boolean): JsonRecord {
   const choice = request.toolChoice;
   // There is no choice among some: the others are left out.
   const offered = (request.tools ?? []).filter(
@@ -18,7 +18,7 @@ export function toolsOf(request: HubRequest, nameOf: (name: string) => string): 
       throw new Unmappable("tool_choice", "没有可用的工具");
     return {};
   }
-  const toolChoice = choiceOf(request, nameOf);
+  const toolChoice = choiceOf(request, nameOf, forces);
   return {
     tools: offered.map((tool) => toolOf(tool, nameOf)),
     ...(toolChoice !== undefined && { tool_choice: toolChoice }),
@@ -77,21 +77,26 @@ function searchOf(options: JsonRecord): JsonRecord {
   };
 }
 
-function choiceOf(request: HubRequest, nameOf: (name: string) => string): JsonRecord | undefined {
+function choiceOf(
+  request: HubRequest,
+  nameOf: (name: string) => string,
+  forces: boolean,
+): JsonRecord | undefined {
   const { toolChoice, parallelToolCalls } = request;
   const alone = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   switch (toolChoice?.kind) {
     case undefined:
       return parallelToolCalls === false ? { type: "auto", ...alone } : undefined;
-    case "auto":
-    case "any":
-      return { type: toolChoice.kind, ...alone };
     case "none":
       return { type: "none" };
+    case "auto":
+      return { type: "auto", ...alone };
+    case "any":
+      return { type: forces ? "any" : "auto", ...alone };
     case "tool":
-      return { type: "tool", name: nameOf(toolChoice.name), ...alone };
+      return forces ? { type: "tool", name: nameOf(toolChoice.name), ...alone } : { type: "auto", ...alone };
     case "subset":
-      return { type: toolChoice.isRequired ? "any" : "auto", ...alone };
+      return { type: forces && toolChoice.isRequired ? "any" : "auto", ...alone };
     default:
       throw new Error(`unknown choice ${JSON.stringify(toolChoice satisfies never)}`);
   }

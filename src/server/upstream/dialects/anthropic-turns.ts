@@ -7,6 +7,7 @@ import {
   type CacheMark,
   type HubMessage,
   type HubPart,
+  type HubThought,
   type HubToolCall,
   lostThoughts,
   systemText,
@@ -30,13 +31,24 @@ interface Turn {
 
 /** Empty turns are refused; this says nothing. Source: providers 6.1. */
 const PLACEHOLDER = { type: "text", text: "..." } as const;
+/** Stands behind a begun answer that the model would refuse: the user has the last word (vendor docs, Claude 4.6 and newer). */
+const GO_ON = { type: "text", text: "Continue." } as const;
 const PDF = "application/pdf";
 
-/** `nameOf` gives a tool's name on the wire. `hint` is added to the system texts. Throws: Unmappable. */
+/** What depends on the request and its model. */
+interface Manner {
+  /** Added to the system texts. */
+  readonly hint: string | undefined;
+  readonly takesPrefill: boolean;
+  /** Whether thoughts of earlier turns go back. */
+  readonly takesThoughts: boolean;
+}
+
+/** `nameOf` gives a tool's name on the wire. Throws: Unmappable. */
 export function turnsOf(
   messages: readonly HubMessage[],
   nameOf: (name: string) => string,
-  hint: string | undefined,
+  { hint, takesPrefill, takesThoughts }: Manner,
 ): Turns {
   const turns: Turn[] = [];
   const dropped = new Set<string>();
@@ -61,16 +73,20 @@ export function turnsOf(
         turnOf("user").results.push(resultOf(message, ids.ofResult(message.callId)));
         break;
       case "assistant":
+        if (takesThoughts) addThoughts(turnOf("assistant").blocks, message);
         addAssistant(turnOf("assistant").blocks, message, (call) => toolUseOf(call, ids, nameOf));
         break;
       default:
         throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`);
     }
   }
-  for (const name of lostThoughts({ messages }, ({ signature, redacted }) => Boolean(signature || redacted)))
-    dropped.add(name);
+  const isKept = ({ signature, redacted }: HubThought) => takesThoughts && Boolean(signature || redacted);
+  for (const name of lostThoughts({ messages }, isKept)) dropped.add(name);
   trimLast(turns.at(-1));
   for (const turn of turns) dropLastThoughts(turn);
+  const last = turns.at(-1);
+  if (!takesPrefill && last?.role === "assistant" && last.blocks.at(-1)?.["type"] === "text")
+    turnOf("user").blocks.push(GO_ON);
   return { system: systemOf(messages, hint), messages: alternating(turns), dropped: [...dropped] };
 }
 
@@ -118,17 +134,20 @@ function systemOf(messages: readonly HubMessage[], hint: string | undefined): Tu
   return texts.length === 0 ? undefined : texts.join("\n\n");
 }
 
+/** Thinking without a proof of its origin is refused (providers 6.1). */
+function addThoughts(blocks: JsonRecord[], { thoughts }: HubMessage & { role: "assistant" }): void {
+  for (const { text, signature, redacted } of thoughts) {
+    if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });
+    else if (signature !== undefined && signature !== "")
+      blocks.push({ type: "thinking", thinking: text, signature });
+  }
+}
+
 function addAssistant(
   blocks: JsonRecord[],
   message: HubMessage & { role: "assistant" },
   toolUse: (call: HubToolCall) => JsonRecord,
 ): void {
-  // Thinking without a proof of its origin is refused (providers 6.1).
-  for (const { text, signature, redacted } of message.thoughts) {
-    if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });
-    else if (signature !== undefined && signature !== "")
-      blocks.push({ type: "thinking", thinking: text, signature });
-  }
   blocks.push(...message.parts.flatMap(blockOf));
   blocks.push(...message.toolCalls.map(toolUse));
 }

@@ -1,6 +1,6 @@
 // Anthropic Messages, and the vendors with an address that speaks it (providers 6, 17.1). The wire's own reading and writing; what a
 // model's generation accepts is told in anthropic-model.ts.
-import type { JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import {
   type Ability,
   type HubFormat,
@@ -8,13 +8,14 @@ import {
   hintsBeyond,
   ToolNames,
 } from "#server/upstream/hub-request.ts";
-import { splitSuffix } from "./anthropic-model.ts";
+import { splitSuffix, traitsOf } from "./anthropic-model.ts";
 import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
 import { type Settings, settingsOf } from "./anthropic-settings.ts";
 import { toolsOf } from "./anthropic-tools.ts";
 import { turnsOf } from "./anthropic-turns.ts";
 import type { Dialect, Encoded, NativeEdits } from "./dialect.ts";
 
+export const BETA_HEADER = "anthropic-beta";
 /** Source: providers 6. */
 const VERSION = "2023-06-01";
 /** Source: providers 17.1.2; longer ones get a name of their own for the call. */
@@ -36,7 +37,7 @@ export const anthropic: Dialect = {
     return baseUrl + (/\/v\d+$/.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
   },
 
-  encode: encodeMessages,
+  encode: (request) => bound(encodeMessages(request)),
   nativeEdits,
   decode: decodeMessage,
   decoder: () => new MessageDecoder(),
@@ -50,7 +51,12 @@ function encodeMessages(request: HubRequest): Encoded {
   const nameOf = (name: string) => names.wireName(name);
   const settings = settingsOf(request);
   const format = formatOf(request.format, settings);
-  const turns = turnsOf(request.messages, nameOf, format.hint);
+  const turns = turnsOf(request.messages, nameOf, {
+    hint: format.hint,
+    takesPrefill: settings.traits.takesPrefill,
+    // Bound thoughts go back to a model that thinks, or not at all (vendor docs, preserved thinking).
+    takesThoughts: !settings.traits.bindsThoughts || !isOff(settings.thinking),
+  });
   const stops = request.stop?.filter((stop) => stop.trim() !== "") ?? [];
   const areStopsLost = stops.length < (request.stop?.length ?? 0);
   const output = {
@@ -68,7 +74,7 @@ function encodeMessages(request: HubRequest): Encoded {
     ...(turns.system !== undefined && { system: turns.system }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),
     messages: turns.messages,
-    ...toolsOf(request, nameOf),
+    ...toolsOf(request, nameOf, settings.traits.forcesTools),
     ...(settings.thinking !== undefined && { thinking: settings.thinking }),
     ...(Object.keys(output).length > 0 && { output_config: output }),
     ...(tier !== undefined && { service_tier: tier }),
@@ -86,6 +92,37 @@ function encodeMessages(request: HubRequest): Encoded {
     ],
     toolNames: names.changed,
   };
+}
+
+/** Anthropic's page "Fix a thinking block bound to a different conversation" (2026-11). */
+const BINDING_BETA = "thinking-binding-controls-2026-08-01";
+
+/**
+ * Where thoughts go back to a model that binds them, a change of what stood before them costs these thoughts and not the answer: system texts
+ * and tools are gathered anew for every call, so one that a client adds on the way stands before all of them.
+ */
+function bound(encoded: Encoded): Encoded {
+  const { body, headers = [] } = encoded;
+  const hasThoughts = asList(body["messages"]).some((message) =>
+    asList(asObject(message)?.["content"]).some((block) => THOUGHT.test(String(asObject(block)?.["type"]))),
+  );
+  if (!hasThoughts || !traitsOf(String(body["model"])).bindsThoughts) return encoded;
+  const thinking = {
+    type: "adaptive",
+    ...asObject(body["thinking"]),
+    block_binding: { prefix_mismatch_behavior: "drop_block" },
+  };
+  return {
+    ...encoded,
+    body: { ...body, thinking },
+    headers: [...headers, BETA_HEADER, BINDING_BETA],
+  };
+}
+
+const THOUGHT = /thinking$/;
+
+function isOff(thinking: JsonRecord | undefined): boolean {
+  return thinking?.["type"] === "disabled" || thinking?.["type"] === "between_tools";
 }
 
 /** Members by which a name's suffix is obeyed, and which bound each other. */

@@ -288,6 +288,9 @@ describe("DashScope", () => {
     ["qwen3-omni-flash", "multimodal"],
     ["qvq-max", "multimodal"],
     ["qwen3.5-plus", "multimodal"],
+    ["qwen3.8-max", "multimodal"],
+    ["qwen3.8-flash", "multimodal"],
+    ["qwen3.7-max", "text"],
     ["qwen3-max", "text"],
     ["deepseek-v3.2", "text"],
   ])("answers %s from its %s address", (model, kind) => {

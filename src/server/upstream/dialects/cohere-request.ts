@@ -1,7 +1,7 @@
 // The hub → a Cohere v2 chat body (providers 23.4, 29.11): OpenAI's messages and tools, other names for the rest. Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ownExtras, soundMessages, within } from "#server/upstream/hub-plain.ts";
+import { ownExtras, SILENT_RESULT, soundMessages, within } from "#server/upstream/hub-plain.ts";
 import {
   type Ability,
   type HubReasoning,
@@ -17,8 +17,6 @@ const OWN_MEMBERS = ["documents", "citation_options", "safety_mode", "strict_too
 /** Source: providers 23.4. */
 const RANGES = { temperature: [0, 1], p: [0.01, 0.99], k: [0, 500], penalty: [0, 1] } as const;
 const STOP_LIMIT = 5;
-/** A message must be at least one token long; tools often have nothing to say. */
-const NOTHING_SAID = "...";
 /** Models that answer without thinking, and refuse to be told about it. */
 const WITHOUT_THINKING = /^command-(r|light|nightly|a-(03|vision|translate))/;
 
@@ -97,7 +95,7 @@ function toolOf(tool: unknown): JsonRecord {
 /** Nobody has a name; what was said along with calls is their plan. */
 function messageOf(message: unknown): JsonRecord {
   const { name: _, content, ...said } = asObject(message) ?? {};
-  if (said["role"] === "tool" && content === "") return { ...said, content: NOTHING_SAID };
+  if (said["role"] === "tool" && content === "") return { ...said, content: SILENT_RESULT };
   if (said["tool_calls"] === undefined) return { ...said, content };
   return { ...said, ...(content !== null && content !== "" && { tool_plan: content }) };
 }

@@ -10,7 +10,7 @@ import {
   textOf,
   Unmappable,
 } from "#server/upstream/hub-request.ts";
-import { generationOf } from "./gemini-thinking.ts";
+import { generationOf, isSelfWilled } from "./gemini-thinking.ts";
 
 type Assistant = HubMessage & { role: "assistant" };
 type ToolResult = HubMessage & { role: "tool" };
@@ -60,6 +60,7 @@ export function conversation(messages: readonly HubMessage[], speaker: Speaker):
         break;
     }
   }
+  if (isSelfWilled(speaker.model)) turns.handBack();
   return placed(system, turns.list, speaker);
 }
 
@@ -72,6 +73,13 @@ class Turns {
     const last = this.list.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else this.list.push({ role, parts: [...parts] });
+  }
+
+  /** Gives the user the last word: an answer that was begun goes on by it. */
+  handBack(): void {
+    const last = this.list.at(-1);
+    if (last?.role === "model" && last.parts.every((part) => part["functionCall"] === undefined))
+      this.add("user", [{ text: "Continue." }]);
   }
 }
 

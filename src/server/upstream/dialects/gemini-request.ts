@@ -5,7 +5,7 @@ import type { EncodeContext, Encoded } from "./dialect.ts";
 import { conversation } from "./gemini-contents.ts";
 import { extrasOf } from "./gemini-extras.ts";
 import { cleanSchema } from "./gemini-schema.ts";
-import { thinkingConfig } from "./gemini-thinking.ts";
+import { isSelfWilled, thinkingConfig } from "./gemini-thinking.ts";
 import { toolBox } from "./gemini-tools.ts";
 
 /** One API's five categories; the operator of an upstream key answers for what is asked with it. */
@@ -55,20 +55,17 @@ export function encodeRequest(request: HubRequest, { target }: EncodeContext): E
 }
 
 function settingsOf(request: HubRequest, dropped: string[]): JsonRecord {
-  const { temperature, topP, topK, maxTokens, stop = [], seed, n, logprobs } = request;
+  const { maxTokens, stop = [], seed, n, logprobs } = request;
   if (stop.length > MOST_STOPS) throw new Unmappable("stop", `最多支持 ${MOST_STOPS} 个停止序列`);
   if (n !== undefined && n > MOST_ANSWERS) throw new Unmappable("n", `最多支持 ${MOST_ANSWERS} 个回答`);
   // Seeds are 32 bits wide here.
   const isSeed = seed !== undefined && Number.isInteger(seed) && seed >= -INT32 && seed < INT32;
   if (seed !== undefined && !isSeed) dropped.push("seed");
   return {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(topK !== undefined && { topK }),
+    ...samplingOf(request, dropped),
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     ...(stop.length > 0 && { stopSequences: stop }),
     ...(isSeed && { seed }),
-    ...penaltiesOf(request),
     ...(n !== undefined && n > 1 && { candidateCount: n }),
     ...(logprobs !== undefined && { responseLogprobs: true }),
     ...(logprobs?.top !== undefined && { logprobs: logprobs.top }),
@@ -78,11 +75,19 @@ function settingsOf(request: HubRequest, dropped: string[]): JsonRecord {
 }
 
 /** Penalties of 0 are none; some models refuse the very field. */
-function penaltiesOf({ presencePenalty, frequencyPenalty }: HubRequest): JsonRecord {
-  return {
-    ...(presencePenalty !== undefined && presencePenalty !== 0 && { presencePenalty }),
-    ...(frequencyPenalty !== undefined && frequencyPenalty !== 0 && { frequencyPenalty }),
-  };
+function samplingOf(request: HubRequest, dropped: string[]): JsonRecord {
+  const { temperature, topP, topK, presencePenalty, frequencyPenalty } = request;
+  const given = [
+    ["temperature", "temperature", temperature],
+    ["top_p", "topP", topP],
+    ["top_k", "topK", topK],
+    ["presence_penalty", "presencePenalty", presencePenalty === 0 ? undefined : presencePenalty],
+    ["frequency_penalty", "frequencyPenalty", frequencyPenalty === 0 ? undefined : frequencyPenalty],
+  ] as const;
+  const wanted = given.filter(([, , value]) => value !== undefined);
+  if (!isSelfWilled(request.model)) return Object.fromEntries(wanted.map(([, name, value]) => [name, value]));
+  dropped.push(...wanted.map(([name]) => name));
+  return {};
 }
 
 function formatOf(format: HubFormat | undefined): JsonRecord {

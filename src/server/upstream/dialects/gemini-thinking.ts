@@ -10,13 +10,15 @@ interface Family {
   readonly least: number;
   readonly most: number;
   readonly hasMedium: boolean;
+  readonly hasMinimal: boolean;
 }
 
 const NAME = /^gemini-(\d+)(?:\.(\d+))?-(pro|flash-lite|flash)/;
 /** They draw or speak; how long they think about it is theirs. */
 const NOT_TOLD = /-(image|tts|native-audio|live)\b/;
-/** Moving names: read as the oldest model they may still stand for. */
 const LATEST = /^gemini-(pro|flash|flash-lite)-latest$/;
+/** Moving names: what they stood for in November 2026. */
+const LATEST_GENERATION: Readonly<Record<string, number>> = { pro: 3.1, flash: 3.8, "flash-lite": 3.5 };
 
 const BUDGETS: Readonly<Record<string, readonly [least: number, most: number]>> = {
   pro: [128, 32_768],
@@ -26,9 +28,18 @@ const BUDGETS: Readonly<Record<string, readonly [least: number, most: number]>> 
 
 /** The generation of a model: 2.5, 3, 3.1 …; 0 = not a Gemini name that says it. */
 export function generationOf(model: string): number {
-  if (LATEST.test(model)) return 2.5;
+  const latest = LATEST_GENERATION[LATEST.exec(model)?.[1] ?? ""];
+  if (latest !== undefined) return latest;
   const match = /^gemini-(\d+(?:\.\d+)?)/.exec(model);
   return match === null ? 0 : Number(match[1]);
+}
+
+/**
+ * Gemini 3.6, Flash-Lite 3.5 and what is newer choose their sampling themselves, and refuse penalties and an answer that the last turn
+ * begins. Source: ai.google.dev/gemini-api/docs/whats-new-gemini-3.6 and Vertex AI's page of the model (2026-11).
+ */
+export function isSelfWilled(model: string): boolean {
+  return generationOf(model) >= (kindOf(model) === "flash-lite" ? 3.5 : 3.6);
 }
 
 /** Gemini's `thinkingConfig`. undefined = the model cannot be told; the wish is then a hint that was dropped. */
@@ -47,12 +58,18 @@ export function thinkingConfig(model: string, wish: HubReasoning): JsonRecord | 
   }
 }
 
+function kindOf(model: string): string | undefined {
+  return NAME.exec(model)?.[3] ?? LATEST.exec(model)?.[1];
+}
+
 function familyOf(model: string): Family {
-  const kind = NAME.exec(model)?.[3] ?? LATEST.exec(model)?.[1];
+  const kind = kindOf(model);
   const generation = generationOf(model);
   const [least, most] = BUDGETS[kind ?? ""] ?? [0, 0];
   const isPro = kind === "pro";
-  const common = { isPro, least, most, hasMedium: !isPro || generation >= 3.1 };
+  // Source of the words: the table on docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking (2026-11).
+  const hasMinimal = kind === "flash-lite" || (!isPro && generation < 3.7);
+  const common = { isPro, least, most, hasMedium: !isPro || generation >= 3.1, hasMinimal };
   if (kind === undefined || NOT_TOLD.test(model) || generation < 2.5) return { ...common, speaks: "nothing" };
   return { ...common, speaks: generation < 3 ? "budget" : "level" };
 }
@@ -89,7 +106,7 @@ function levelOf(family: Family, { effort, budgetTokens }: HubReasoning): JsonRe
       return {};
     case "none":
     case "minimal":
-      return { thinkingLevel: family.isPro ? "LOW" : "MINIMAL" };
+      return { thinkingLevel: family.hasMinimal ? "MINIMAL" : "LOW" };
     case "low":
       return { thinkingLevel: "LOW" };
     case "medium":

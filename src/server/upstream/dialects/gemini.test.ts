@@ -185,6 +185,37 @@ describe("request", () => {
     expect(body).not.toHaveProperty("generationConfig");
   });
 
+  it.each([
+    ["gemini-3.5-flash", true],
+    ["gemini-3.1-pro-preview", true],
+    ["gemini-3.5-flash-lite", false],
+    ["gemini-3.6-flash", false],
+    ["gemini-3.8-flash", false],
+    ["gemini-flash-latest", false],
+    ["gemini-4-flash", false],
+  ])("leaves %s its sampling, and the last word to the user, unless it takes them: %s", (model, takes) => {
+    const penalties = { presencePenalty: 0.5, frequencyPenalty: 0 };
+    const begun: HubMessage = {
+      role: "assistant",
+      parts: [{ kind: "text", text: "So" }],
+      thoughts: [],
+      toolCalls: [],
+    };
+    const { body, dropped } = encode({
+      ...{ model, temperature: 0.2, topP: 0.9, topK: 5, ...penalties },
+      messages: [user("hi"), begun],
+    });
+    const sampling = { temperature: 0.2, topP: 0.9, topK: 5, presencePenalty: 0.5 };
+    expect(body["generationConfig"]).toEqual(takes ? sampling : undefined);
+    expect(dropped).toEqual(takes ? [] : ["temperature", "top_p", "top_k", "presence_penalty"]);
+    const turns = [
+      { role: "user", parts: [{ text: "hi" }] },
+      { role: "model", parts: [{ text: "So" }] },
+    ];
+    const word = { role: "user", parts: [{ text: "Continue." }] };
+    expect(body["contents"]).toEqual(takes ? turns : [...turns, word]);
+  });
+
   it("gives functions names that Gemini takes, and remembers theirs", () => {
     const names = ["ok_name", "a/b", `long${"x".repeat(80)}`, "天气"];
     const { body, toolNames } = encode({
@@ -291,11 +322,19 @@ describe("thinking", () => {
     ["gemini-2.5-flash", "none", { thinkingBudget: 0 }],
     ["gemini-2.5-flash", "medium", { thinkingBudget: 8_192 }],
     ["gemini-2.5-flash-lite", "minimal", { thinkingBudget: 512 }],
-    ["gemini-flash-latest", "low", { thinkingBudget: 1_024 }],
+    ["gemini-flash-latest", "none", { thinkingLevel: "LOW" }],
+    ["gemini-flash-lite-latest", "none", { thinkingLevel: "MINIMAL" }],
+    ["gemini-pro-latest", "medium", { thinkingLevel: "MEDIUM" }],
     ["gemini-3-pro-preview", "none", { thinkingLevel: "LOW" }],
     ["gemini-3-pro-preview", "medium", { thinkingLevel: "HIGH" }],
     ["gemini-3.1-pro-preview", "medium", { thinkingLevel: "MEDIUM" }],
-    ["gemini-3.7-flash", "none", { thinkingLevel: "MINIMAL" }],
+    ["gemini-3.6-flash", "none", { thinkingLevel: "MINIMAL" }],
+    ["gemini-3.7-flash", "none", { thinkingLevel: "LOW" }],
+    ["gemini-3.8-flash", "minimal", { thinkingLevel: "LOW" }],
+    ["gemini-3.8-flash", "medium", { thinkingLevel: "MEDIUM" }],
+    ["gemini-3.5-flash-lite", "none", { thinkingLevel: "MINIMAL" }],
+    ["gemini-4-flash", "none", { thinkingLevel: "LOW" }],
+    ["gemini-4-pro-preview", "medium", { thinkingLevel: "MEDIUM" }],
     ["gemini-2.0-flash", "none", {}],
     ["gemini-2.0-flash", "high", undefined],
     ["gemini-2.5-flash-image", "high", undefined],

@@ -30,6 +30,8 @@ const ABILITIES: ReadonlySet<Ability> = new Set([
 const LEAST_OUTPUT = 16;
 const TOOL_NAME_LIMIT = 64;
 const CALL_ID_LIMIT = 64;
+/** Source: decision 032. */
+const TAKES_MAX = /^gpt-(5\.6|6)/;
 
 /** Throws: Unmappable for sound and video. */
 export function responsesBody(request: HubRequest): Encoded {
@@ -191,5 +193,6 @@ function formatOf(format: NonNullable<HubRequest["format"]>): JsonRecord {
 }
 
 function reasoningOf(model: string, reasoning: NonNullable<HubRequest["reasoning"]>): JsonRecord {
-  return { effort: effortFor(model, reasoning), ...(reasoning.isShown !== false && { summary: "auto" }) };
+  const effort = reasoning.effort === "max" && TAKES_MAX.test(model) ? "max" : effortFor(model, reasoning);
+  return { effort, ...(reasoning.isShown !== false && { summary: "auto" }) };
 }

@@ -11,8 +11,8 @@ const VERSIONED_BASE = /\/v\d+\w*$|\/\/gateway\.ai\.cloudflare\.com\//;
 export const responses: Dialect = {
   native: "responses",
 
-  address(endpoint, wire, { baseUrl }) {
-    const path = wire.paths[endpoint] ?? "";
+  address(endpoint, wire, { baseUrl, apiVersion, other }) {
+    const path = (wire.paths[endpoint] ?? "").replace("{version}", encodeURIComponent(apiVersion || other));
     return baseUrl + (VERSIONED_BASE.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
   },
 

@@ -137,6 +137,20 @@ describe("a failed exchange", () => {
     expect(JSON.stringify(fault)).not.toContain("my-api-key");
   });
 
+  test("for the sake of our clock blames no key, and is no hammer either", async () => {
+    const words =
+      "Invalid JWT: Token must be a short-lived token (60 minutes). Check your iat and exp values";
+    reply = () => ({ status: 400, json: { error: "invalid_grant", error_description: words } });
+    expect(await baidu()).toMatchObject({
+      kind: "fault",
+      code: "server_clock",
+      blame: "channel",
+      retry: true,
+    });
+    await baidu();
+    expect(provider.heard.length).toBe(1);
+  });
+
   test("is told to all who wait, asks again only after a moment, and then may succeed", async () => {
     reply = () => ({ status: 401, json: { error: "invalid_client" } });
     const results = await Promise.all(Array.from({ length: 100 }, () => baidu()));

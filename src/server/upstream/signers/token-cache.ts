@@ -75,6 +75,8 @@ const MAX_ENTRIES = 1_000;
 /** After a renewal that failed, while the old token still stands. */
 const RENEW_AGAIN_MS = 30_000;
 const REFUSAL_MS = 2_000;
+/** The status that every refusal is given. */
+const REFUSED = 401;
 /** What a provider that tells no lifetime is trusted for. */
 const UNTOLD_LIFETIME_SEC = 600;
 
@@ -149,7 +151,7 @@ class Tokens implements TokenCache {
     const nowMs = now();
     if ("kind" in result) {
       entry.renewAtMs = nowMs + RENEW_AGAIN_MS;
-      const isRefused = result.blame === "credential";
+      const isRefused = result.upstreamStatus === REFUSED;
       entry.refusal = isRefused ? result : undefined;
       entry.refusedUntilMs = isRefused ? nowMs + REFUSAL_MS : 0;
       return result;
@@ -190,7 +192,7 @@ function tokenIn(answer: JsonResult, secrets: readonly string[]): Token | RelayF
     (status >= 400 && status < 500 && status !== 408 && status !== 429) || typeof error === "string";
   if (isRefused || status !== 200) {
     const upstream = {
-      status: isRefused ? 401 : status,
+      status: isRefused ? REFUSED : status,
       body: answer.body,
       text: "",
       retryAfterMs: 0,

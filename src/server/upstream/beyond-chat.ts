@@ -1,0 +1,60 @@
+// OpenAI's newer models refuse in Chat what they take in Responses: tools while they think, and the effort `max`. Tells which
+// requests go there, and by which wire. Pure.
+import { modelEdits, type Wire } from "#contract/provider.ts";
+import { valuesOf } from "./body.ts";
+import type { Call } from "./call.ts";
+import { clients } from "./clients/index.ts";
+import { splitEffort } from "./effort-name.ts";
+import { type Effort, effortOf, effortWord } from "./hub-request.ts";
+import { readMember } from "./json.ts";
+
+interface Wish {
+  readonly hasTools: boolean;
+  readonly effort: Effort | undefined;
+}
+
+type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream">;
+
+/** Whether the model would refuse a request in Chat that it takes in Responses. Source: decision 032. */
+export function isBeyondChat(asked: Asked): boolean {
+  const { quirks } = asked.target.provider;
+  const rules = quirks?.forModels && modelEdits(quirks, asked.model);
+  const wish = rules?.chatToolsAt && wishOf(asked);
+  if (wish === undefined) return false;
+  const effort = splitEffort(quirks, asked.model).effort ?? wish.effort;
+  if (effort === "max" && rules?.noMaxInChat === true) return true;
+  return wish.hasTools && rules?.chatToolsAt?.includes(effort ?? "") === false;
+}
+
+/** undefined = it is no request that Chat could be asked. */
+function wishOf({ endpoint, body, model, isStream }: Asked): Wish | undefined {
+  if (endpoint === "chat") {
+    const said = (name: string) => readMember(body.bytes, body.object, name);
+    const isFilled = (list: unknown) => Array.isArray(list) && list.length > 0;
+    const hasTools = isFilled(said("tools")) || isFilled(said("functions"));
+    return { hasTools, effort: effortOf(said("reasoning_effort")) };
+  }
+  if (endpoint !== "messages" && endpoint !== "generate") return undefined;
+  try {
+    const { tools = [], reasoning } = clients[endpoint].parse(valuesOf(body), { model, isStream });
+    return { hasTools: tools.length > 0, effort: reasoning?.effort ?? (reasoning && effortWord(reasoning)) };
+  } catch {
+    // What cannot be read is refused when the request is written.
+    return undefined;
+  }
+}
+
+/** The wire's path for Responses as a wire of its own; undefined = there is none. */
+export function responsesWire({ paths, quirks, ...wire }: Wire): Wire | undefined {
+  if (paths.responses === undefined) return undefined;
+  const { effortInName } = quirks ?? {};
+  return {
+    ...wire,
+    dialect: "responses",
+    paths: { chat: paths.responses },
+    quirks: {
+      dropFields: ["temperature", "top_p", "top_logprobs"],
+      ...(effortInName !== undefined && { effortInName }),
+    },
+  };
+}
