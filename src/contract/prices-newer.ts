@@ -5,8 +5,17 @@ import { cny, type PriceSheet, usd } from "./price-sheet.ts";
 const bedrock: PriceSheet = {
   unitPrice: usd,
   rows: [
+    ["global.anthropic.claude-fable-5-1", 10, 50, 0.25, 12.5],
     ["global.anthropic.claude-opus-5-5", 4, 20, 0.2, 5],
     ["global.anthropic.claude-sonnet-5-5", 2, 10, 0.1, 2.5],
+    [
+      "global.anthropic.claude-haiku-5-5",
+      0.1,
+      0.5,
+      0.01,
+      0.125,
+      { above: { 100000: [0.5, 2.5, 0.05, 0.625] } },
+    ],
     [
       "global.anthropic.claude-opus-5 global.anthropic.claude-opus-4-8 global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-opus-4-5-20251101-v1:0",
       5,

@@ -47,9 +47,9 @@ const geminiPaths: Paths = {
 const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"] as const;
 const renameFields = { max_tokens: "max_completion_tokens" } as const;
 
-/** Models without the word take it for what they know next to it. */
-const noMinimal = { minimal: "low" } as const;
-const mayThink = { renameFields, dropWhenThinking: sampling, effortAs: noMinimal } as const;
+/** Since 5.4 they do not know `minimal`; some cannot but think. `max` is another matter (`noMaxInChat`). */
+const thinking = ["low", "medium", "high", "xhigh"] as const;
+const mayThink = { renameFields, dropWhenThinking: sampling, efforts: ["none", ...thinking] } as const;
 
 /**
  * Reasoning models refuse `max_tokens` and a temperature; from 5.1 on only while they think, which they do when told to, and from 5.5
@@ -69,7 +69,7 @@ const reasoningModels: Quirks["forModels"] = [
     prefixes: ["gpt-6"],
     renameFields,
     dropFields: sampling,
-    effortAs: { none: "low", ...noMinimal },
+    efforts: thinking,
     chatToolsAt: [],
     noMaxInChat: true,
   },

@@ -115,7 +115,8 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     yi-lightning yi-large yi-large-turbo yi-medium yi-medium-200k yi-spark yi-vision yi-large-rag yi-large-fc`),
   32: names("step-5-preview step-3.7-flash step-3.5-flash step-tts-2 step-asr"),
   33: names(`
-    global.anthropic.claude-opus-5-5 global.anthropic.claude-sonnet-5-5
+    global.anthropic.claude-fable-5-1 global.anthropic.claude-opus-5-5 global.anthropic.claude-sonnet-5-5
+    global.anthropic.claude-haiku-5-5
     global.anthropic.claude-opus-5 global.anthropic.claude-sonnet-5 global.anthropic.claude-opus-4-8
     global.anthropic.claude-opus-4-7 global.anthropic.claude-opus-4-6-v1 global.anthropic.claude-sonnet-4-6
     global.anthropic.claude-opus-4-5-20251101-v1:0 global.anthropic.claude-sonnet-4-5-20250929-v1:0

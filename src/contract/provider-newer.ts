@@ -48,6 +48,8 @@ const claudeOnBedrock = {
   "claude-opus-5": "global.anthropic.claude-opus-5",
   "claude-opus-5-5": "global.anthropic.claude-opus-5-5",
   "claude-sonnet-5-5": "global.anthropic.claude-sonnet-5-5",
+  "claude-haiku-5-5": "global.anthropic.claude-haiku-5-5",
+  "claude-fable-5-1": "global.anthropic.claude-fable-5-1",
 } as const;
 
 /** The same for Vertex AI, which tells versions by an @. Source: providers 23.2. */

@@ -126,8 +126,6 @@ export interface BodyEdits {
   readonly dropWhenThinking?: readonly string[];
   /** The model thinks unless it is told not to: without a `reasoning_effort` it refuses those fields, too. */
   readonly thinksUnasked?: true;
-  /** Words of `reasoning_effort` that the model refuses → the nearest that it takes. */
-  readonly effortAs?: Readonly<Record<string, string>>;
   /** `temperature` is moved to the nearer bound when it lies outside [min, max]. */
   readonly clampTemperature?: readonly [min: number, max: number];
   /** `temperature` and `top_p` equal to 0 become this number. */
@@ -316,7 +314,6 @@ export function modelEdits({ forModels }: Quirks, model: string): ModelEdits | u
 const LAST_WORD_EDITS = [
   "dropWhenThinking",
   "thinksUnasked",
-  "effortAs",
   "clampTemperature",
   "zeroAs",
   "trueWithTools",

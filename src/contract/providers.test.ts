@@ -182,17 +182,14 @@ describe("body edits", () => {
     const sampling = ["temperature", "top_p", "logprobs", "top_logprobs"];
     expect(editsFor(row(1).quirks, "gpt-5-mini")).toEqual({ renameFields, dropFields: sampling });
     expect(editsFor(row(1).quirks, "gpt-5.1")).toEqual({ renameFields, dropWhenThinking: sampling });
-    expect(editsFor(row(1).quirks, "gpt-6.2-astra")).toEqual({
-      renameFields,
-      dropFields: sampling,
-      effortAs: { none: "low", minimal: "low" },
-    });
+    const efforts = ["low", "medium", "high", "xhigh"];
+    expect(editsFor(row(1).quirks, "gpt-6.2-astra")).toEqual({ renameFields, dropFields: sampling, efforts });
     for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra", "gpt-5.6-luna", "gpt-5.5"])
       expect(editsFor(row(3).quirks, model)).toEqual({
         renameFields,
         dropWhenThinking: sampling,
         thinksUnasked: true,
-        effortAs: { minimal: "low" },
+        efforts: ["none", ...efforts],
       });
     expect(editsFor(row(1).quirks, "gpt-5-chat-latest")).toEqual({ renameFields });
     expect(editsFor(row(3).quirks, "o4-mini")).toEqual({ renameFields, dropFields: ["temperature"] });

@@ -120,6 +120,9 @@ describe("users", () => {
     await row.getByText("vip").waitFor();
     await screenshot(page, "users");
     await row.getByRole("button", { name: "删除" }).click();
+    const question = page.getByRole("dialog");
+    await question.getByText(/剩余额度 \$5\.00 随账户作废，全部令牌立即失效/).waitFor();
+    await screenshot(page, "user-deletion");
     const confirm = page.getByRole("button", { name: "确认删除" });
     expect(await confirm.isDisabled()).toBe(true);
     await page.getByRole("textbox", { name: /请输入/ }).fill("zhangwei");

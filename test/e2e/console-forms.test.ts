@@ -139,6 +139,21 @@ describe("channels (spec §5)", () => {
     await expect.poll(() => sent).toMatchObject([{ weight: 5 }, { weight: 0 }]);
     await context.close();
   });
+
+  it("hand no field of the old type on when another is chosen, and bring it back with its type", async () => {
+    const { page, context } = await world.visit("root");
+    const draft = { type: 3, name: "版本", key: "k", base_url: "https://a.example", other: "2024-10-21" };
+    await page.request.post("/api/channel/", { data: { ...draft, models: "gpt-4o", group: "default" } });
+    await page.goto("/channel");
+    await page.locator("tr", { hasText: "版本" }).getByRole("button", { name: "编辑" }).click();
+    const other = page.locator("#other");
+    await expect.poll(() => other.inputValue()).toBe("2024-10-21");
+    await chooseType(page, "讯飞星火认知");
+    await expect.poll(() => other.inputValue()).toBe("v2.1");
+    await chooseType(page, "Azure OpenAI");
+    await expect.poll(() => other.inputValue()).toBe("2024-10-21");
+    await context.close();
+  });
 });
 
 describe("tokens (spec §2, §5)", () => {

@@ -137,7 +137,8 @@ describe("against plain One API", () => {
     expect(server.state.channels[0]).toMatchObject({
       name: "旧渠道",
       models: "gpt-3.5-turbo,gpt-4",
-      priority: 0,
+      // What nobody edited is not sent.
+      priority: null,
     });
     await page.goto("/channel/add");
     await page.locator("#name").fill("新渠道");

@@ -92,6 +92,17 @@ describe("names without end on a phone", () => {
     await context.close();
   });
 
+  it("that the log is filtered by stay within the page, with their button to remove them", async () => {
+    const { page, context } = await world.visit("lihua", PHONE);
+    await page.goto(`/log?model_name=${"accounts-and-models-".repeat(5)}`);
+    const remove = page.getByLabel(/^移除筛选 模型/);
+    await remove.waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(PHONE.width);
+    const { x, width } = (await remove.boundingBox()) ?? { x: Number.NaN, width: 0 };
+    expect(x + width).toBeLessThan(PHONE.width);
+    await context.close();
+  });
+
   it("of the system leave the menu its button to close, and the guest pages their ways in", async () => {
     await world.setOption("SystemName", "某某科技有限公司大模型统一接口服务平台");
     const { page, context } = await world.visit(undefined, PHONE);

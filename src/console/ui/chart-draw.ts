@@ -43,7 +43,8 @@ function seriesOf(kind: Plan["kind"], { name, colour, values }: Plan["series"][n
   };
 }
 
-function optionOf(plan: Plan): EChartsCoreOption {
+/** A plan in ECharts' words. */
+export function optionOf(plan: Plan): EChartsCoreOption {
   const { kind, labels, series, shades, most, format, formatAxis, isCalm, isNarrow } = plan;
   // Narrow days leave the last date no room of its own.
   const right = labels.length > 14 ? 16 : 8;
@@ -96,6 +97,8 @@ function optionOf(plan: Plan): EChartsCoreOption {
       type: "value",
       splitNumber: 4,
       min: 0,
+      // Bars are counts: there is no third of a request.
+      minInterval: kind === "bar" ? 1 : 0,
       ...(most === undefined ? {} : { max: (extent: { max: number }) => (extent.max > 0 ? null : most) }),
       splitLine: { lineStyle: { color: shades.lineSoft } },
       axisLabel: { ...text, formatter: (value: number) => formatAxis(value) },

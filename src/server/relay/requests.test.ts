@@ -163,6 +163,19 @@ describe("what may be asked", () => {
     expect(cut.data.length).toBe(1);
   });
 
+  it("understands a version that stands in the address and in the path", async () => {
+    const headers = { authorization: `Bearer ${world.token.key}` };
+    const list = await fetch(`${world.url}/v1/v1/models`, { headers });
+    expect(await list.json()).toMatchObject({ object: "list" });
+    // Each in the words of its own clients.
+    const messages = await fetch(`${world.url}/v1/v1/messages?beta=true`, { method: "POST", body: "{}" });
+    expect([messages.status, await messages.json()]).toMatchObject([401, { type: "error" }]);
+    const path = "/v1/v1beta/models/gpt-4:generateContent";
+    const gemini = await fetch(world.url + path, { method: "POST", body: "{}" });
+    expect(await gemini.json()).toMatchObject({ error: { code: 401 } });
+    expect((await fetch(`${world.url}/v1/v1/nonsense`, { method: "POST" })).status).toBe(404);
+  });
+
   it("sends the mapped name and prices the requested one", async () => {
     await world.clearChannels();
     await world.addChannel({ models: "alias,gpt-4", mapping: { alias: "gpt-4-turbo", "gpt-4": "gpt-4o" } });

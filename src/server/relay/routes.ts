@@ -160,12 +160,16 @@ export interface Asked {
   readonly wantsEvents: boolean;
 }
 
+/** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
+const VERSION_TWICE = /^\/v1(?=\/v1(alpha|beta)?\/)/;
+
 export function splitUrl(url: string): Asked {
-  const at = url.indexOf("?");
-  if (at < 0) return { path: url, apiVersion: "", key: "", wantsEvents: false };
-  const query = new URLSearchParams(url.slice(at + 1));
+  const asked = url.replace(VERSION_TWICE, "");
+  const at = asked.indexOf("?");
+  if (at < 0) return { path: asked, apiVersion: "", key: "", wantsEvents: false };
+  const query = new URLSearchParams(asked.slice(at + 1));
   return {
-    path: url.slice(0, at),
+    path: asked.slice(0, at),
     apiVersion: query.get("api-version") ?? "",
     key: query.get("key") ?? "",
     wantsEvents: query.get("alt") === "sse",

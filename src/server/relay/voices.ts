@@ -2,6 +2,7 @@
 // that broke.
 import { openAiError } from "#server/errors.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
+import { overflowMessage } from "#server/upstream/overflow.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -78,7 +79,7 @@ const anthropic: Voice = {
     const type =
       ANTHROPIC_TYPES[fault.status] ?? (fault.status < 500 ? "invalid_request_error" : "api_error");
     const details = fault.extra?.["details"];
-    const error = { type, message: fault.publicMessage, ...(details !== undefined && { details }) };
+    const error = { type, message: overflowMessage(fault), ...(details !== undefined && { details }) };
     return { type: "error", error, request_id: requestId };
   },
 

@@ -53,7 +53,7 @@ export function responsesWire({ paths, quirks, ...wire }: Wire): Wire | undefine
     dialect: "responses",
     paths: { chat: paths.responses },
     quirks: {
-      dropFields: ["temperature", "top_p", "top_logprobs"],
+      dropFields: ["temperature", "top_p"],
       ...(effortInName !== undefined && { effortInName }),
     },
   };

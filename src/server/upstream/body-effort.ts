@@ -13,11 +13,15 @@ export function isThinkingSwitch({ bytes, object }: Body, { effortAsThinking }: 
   return effortAsThinking === true || readMember(bytes, object, "reasoning_effort") === effortAsThinking;
 }
 
-/** The fields that say the effort asked for, where they must differ from the client's. */
-export function effortValues(body: Body, edits: BodyEdits): [name: string, value: unknown][] {
+/** The fields that say the effort asked for, where they must differ from the client's. `named`: the one in the model's name, if any. */
+export function effortValues(
+  body: Body,
+  edits: BodyEdits,
+  named: string | undefined,
+): [name: string, value: unknown][] {
   const { bytes, object } = body;
-  if (findMember(object, "reasoning_effort") === undefined) return [];
-  const asked = readMember(bytes, object, "reasoning_effort");
+  const asked = named ?? readMember(bytes, object, "reasoning_effort");
+  if (asked === undefined) return [];
   if (isThinkingSwitch(body, edits)) {
     if (findMember(object, "thinking") !== undefined) return [];
     return [["thinking", { type: asked === "none" ? "disabled" : "enabled" }]];

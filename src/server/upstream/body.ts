@@ -94,8 +94,7 @@ function addQuirks(made: Edits, body: ClientBody, order: BodyOrder): void {
   for (const name of droppedBy(body, edits, effort)) drop(made, name);
   if (effort !== undefined) put(made, "reasoning_effort", JSON.stringify(effort));
   for (const name of switchedOn(body, edits)) put(made, name, "true");
-  addValues(made, effortValues(body, edits, effort));
-  addValues(made, valuesFor(body, edits));
+  addValues(made, valuesFor(body, edits, effort));
   addValues(made, fittedNumbers(body, edits));
   const messages = editedMessages(body, edits, order.toolIdLength);
   if (messages !== undefined) put(made, "messages", messages);
@@ -182,18 +181,10 @@ function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
   });
 }
 
-/** The effort in a word that the model takes. */
-function effortValues(body: ClientBody, { effortAs }: BodyEdits, effort: string | undefined): Values {
-  if (effortAs === undefined) return NO_VALUES;
-  const word = effort ?? effortIn(body);
-  if (typeof word !== "string" || !Object.hasOwn(effortAs, word)) return NO_VALUES;
-  return [["reasoning_effort", effortAs[word]]];
-}
-
 /** Fields that say in the vendor's way what the client said in OpenAI's. */
-function valuesFor(body: ClientBody, edits: BodyEdits): Values {
+function valuesFor(body: ClientBody, edits: BodyEdits, effort: string | undefined): Values {
   const { oneStop, userAs, effortAsThinking, efforts } = edits;
-  const values = effortAsThinking || efforts ? effortValues(body, edits) : [];
+  const values = effortAsThinking || efforts ? effortValues(body, edits, effort) : [];
   const read = (name: string) => readMember(body.bytes, body.object, name);
   if (oneStop === true && has(body, "stop")) {
     const stop = read("stop");

@@ -180,7 +180,7 @@ function parsed({ endpoint, body, model, isStream }: Call): HubRequest {
 }
 
 function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Promise<Prepared | RelayFault> {
-  const request = withEffort(parsed(call), plan.effort);
+  const request = inPlaceOfChat(withEffort(parsed(call), plan.effort), plan);
   const inlines = plan.dialect.inlinesMedia === true || plan.quirks?.inlinesMedia === true;
   const opens = plan.quirks?.inlinesMedia === true ? isNoWebAddress : plan.dialect.opens;
   if (!inlines || !hasAddresses(request, opens)) return encoded(tools, call, plan, request);
@@ -195,6 +195,20 @@ function withEffort(request: HubRequest, effort: Effort | undefined): HubRequest
   return {
     ...request,
     reasoning: { effort, budgetTokens: undefined, isShown: request.reasoning?.isShown },
+  };
+}
+
+/**
+ * What goes over Responses in Chat's place: a model that thinks refuses to tell log probabilities, and a summary of its thoughts, which
+ * Chat does not show either, is refused to organizations that are not verified. Source: decision 032.
+ */
+function inPlaceOfChat(request: HubRequest, { beside }: Plan): HubRequest {
+  if (beside !== "responses") return request;
+  const { reasoning, logprobs, dropped = NOTHING } = request;
+  return {
+    ...request,
+    ...(reasoning !== undefined && { reasoning: { ...reasoning, isShown: false } }),
+    ...(logprobs !== undefined && { logprobs: undefined, dropped: [...dropped, "logprobs"] }),
   };
 }
 

@@ -10,28 +10,37 @@ import { type Channel, channelApi } from "#contract/channel.ts";
 import { AccessFields } from "./access-fields.tsx";
 import { IdentityFields } from "./identity-fields.tsx";
 import { ServiceFields } from "./service-fields.tsx";
-import { afterTypeChange, type ChannelValues, draftOf, updateOf, valuesOf } from "./values.ts";
+import {
+  afterTypeChange,
+  type ChannelValues,
+  draftOf,
+  otherAfterType,
+  updateOf,
+  valuesOf,
+} from "./values.ts";
 import "./fields.css";
 
 interface PartsProps {
   readonly form: FormInstance<ChannelValues>;
   /** undefined = a new channel. */
-  readonly channelId: number | undefined;
+  readonly channel: Channel | undefined;
 }
 
-function Parts({ form, channelId }: PartsProps) {
-  const isNew = channelId === undefined;
+function Parts({ form, channel }: PartsProps) {
   const byType = useModelsByType();
   const type = Form.useWatch("type", form) ?? form.getFieldValue("type");
   const changeType = (next: number) => {
-    // On an existing channel only the type changes: its settings are the operator's.
-    if (isNew) form.setFieldsValue(afterTypeChange({ ...form.getFieldsValue(true), type }, next, byType));
+    const values = { ...form.getFieldsValue(true), type };
+    if (channel === undefined) return form.setFieldsValue(afterTypeChange(values, next, byType));
+    // The settings of an existing channel are the operator's, but for what means something else to another type.
+    const other = next === channel.type ? channel.other : otherAfterType(values, next);
+    form.setFieldsValue({ other });
   };
   return (
     <>
       <IdentityFields onType={changeType} />
-      <AccessFields type={type} isNew={isNew} />
-      <ServiceFields type={type} channelId={channelId} />
+      <AccessFields type={type} isNew={channel === undefined} />
+      <ServiceFields type={type} channelId={channel?.id} />
     </>
   );
 }
@@ -75,7 +84,7 @@ export function ChannelForm({ channel: found }: { readonly channel?: Channel }) 
       onDone={toList}
       onCancel={toList}
     >
-      {(form) => <Parts form={form} channelId={channel?.id} />}
+      {(form) => <Parts form={form} channel={channel} />}
     </ResourceForm>
   );
 }

@@ -6,6 +6,7 @@ import {
   draftOf,
   keysOf,
   mergeModels,
+  otherAfterType,
   typedModels,
   updateOf,
   valuesOf,
@@ -30,10 +31,16 @@ describe("a change of type", () => {
     expect(afterTypeChange({ ...fresh, type: SPARK, other: "v2.1" }, 1, models).other).toBe("");
   });
 
-  it("keeps what the operator wrote", () => {
-    const own = { ...fresh, type: AZURE, other: "2024-10-21", models: ["mine"] };
-    const change = afterTypeChange(own, SPARK, models);
-    expect(change).toEqual({ type: SPARK });
+  it("keeps the models the operator wrote", () => {
+    const own = { ...fresh, type: AZURE, models: ["mine"] };
+    expect(afterTypeChange(own, SPARK, models).models).toBeUndefined();
+  });
+
+  it("does not hand an API version on as the version of a model, nor hide it where there is no such field", () => {
+    const own = { ...fresh, type: AZURE, other: "2024-10-21" };
+    expect(otherAfterType(own, SPARK)).toBe("v2.1");
+    expect(otherAfterType(own, 1)).toBe("");
+    expect(otherAfterType(own, AZURE)).toBe("2024-10-21");
   });
 
   it("replaces the related models of the old type by those of the new one", () => {

@@ -95,6 +95,13 @@ export function updateOf(channel: Channel, values: ChannelValues): ChannelUpdate
   return { ...changes, id: channel.id, ...(key === "" ? {} : { key }) };
 }
 
+/** The extra field after a change of type: what was written stays only where it means the same, an API version is no knowledge base. */
+export function otherAfterType({ type: old, other }: ChannelValues, type: number): string {
+  const meaning = (of: number) => providerOf(of)?.other?.label;
+  const isOwn = other !== "" && other !== fallbackOther(old);
+  return isOwn && meaning(type) === meaning(old) ? other : fallbackOther(type);
+}
+
 /** What changes when another type is chosen: defaults of the old type give way, what the user wrote stays. */
 export function afterTypeChange(
   values: ChannelValues,
@@ -102,14 +109,13 @@ export function afterTypeChange(
   modelsByType: Readonly<Record<string, readonly string[]>>,
 ): Partial<ChannelValues> {
   const related = (of: number) => modelsByType[String(of)] ?? [];
-  const hasOwnOther = values.other !== "" && values.other !== fallbackOther(values.type);
   const old = related(values.type);
   const hasOwnModels =
     values.models.length > 0 &&
     (values.models.length !== old.length || values.models.some((model) => !old.includes(model)));
   return {
     type,
-    ...(hasOwnOther ? {} : { other: fallbackOther(type) }),
+    other: otherAfterType(values, type),
     ...(hasOwnModels ? {} : { models: related(type) }),
   };
 }

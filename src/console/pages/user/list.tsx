@@ -17,10 +17,10 @@ import { Page } from "#console/ui/page.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { ResourceTable } from "#console/ui/resource-table.tsx";
 import type { RowAction } from "#console/ui/row-view.ts";
-import { TypedConfirm } from "#console/ui/typed-confirm.tsx";
 import { Role, type User, UserStatus } from "#contract/user.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
 import { RolePill, UserName, UserState, userColumns } from "./columns.tsx";
+import { DeletionDialog } from "./deletion.tsx";
 import { isProtected, isWithdrawable, mayEdit } from "./values.ts";
 import { WithdrawalDialog } from "./withdrawal.tsx";
 import "./list.css";
@@ -149,16 +149,12 @@ export function UserListPage() {
       />
       {paid === undefined ? null : <WithdrawalDialog user={paid} onClose={() => setPaid(undefined)} />}
       {doomed === undefined ? null : (
-        <TypedConfirm
-          title={`删除用户“${doomed.username}”？`}
-          expected={doomed.username}
-          confirmText="确认删除"
+        <DeletionDialog
+          user={doomed}
           isBusy={isBusy}
           onConfirm={() => remove(doomed, () => setDoomed(undefined))}
           onClose={() => setDoomed(undefined)}
-        >
-          该用户的令牌会立即失效，且无法再登录。此操作无法撤销。
-        </TypedConfirm>
+        />
       )}
     </Page>
   );

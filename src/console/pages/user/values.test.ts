@@ -4,6 +4,7 @@ import { UserUpdate } from "#contract/user-admin.ts";
 import {
   cutName,
   groupsOf,
+  isOwed,
   isProtected,
   isWithdrawable,
   mayEdit,
@@ -24,6 +25,10 @@ const user: User = User.parse({
 });
 
 describe("withdrawals", () => {
+  test("are of what is owed, however little", () => {
+    expect(["0", "0.000001", "25", "?"].map(isOwed)).toEqual([false, true, true, false]);
+  });
+
   test("start at 100 yuan", () => {
     const owed = (invite_commission_balance: string) => isWithdrawable({ invite_commission_balance });
     expect([owed("99.999999"), owed("100"), owed("0"), owed("?")]).toEqual([false, true, false, false]);

@@ -103,6 +103,11 @@ export function mayEdit(actorRole: number, user: Pick<User, "role">): boolean {
   return actorRole >= Role.root || actorRole > user.role;
 }
 
+/** Whether there is anything in a balance of the partner plan. */
+export function isOwed(balance: string): boolean {
+  return (microOf(balance) ?? 0n) > 0n;
+}
+
 /** Whether the balance of the partner plan is enough for a withdrawal (spec §9: at least 100 yuan). */
 export function isWithdrawable({
   invite_commission_balance,

@@ -1,6 +1,6 @@
 // OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (providers 17.3.4).
 import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { usageFromResponses } from "#server/upstream/hub-responses.ts";
+import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub-responses.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 import { textIn } from "./read.ts";
 import { PROOF_PREFIX } from "./responses-input.ts";
@@ -16,7 +16,8 @@ export const responsesNative: NativeFormat = {
 
   news(event: JsonRecord): NativeNews {
     const type = event["type"];
-    if (type === "error") return { error: errorOf(event) };
+    // Documented flat, and sent by OpenAI with the error as an object of its own.
+    if (type === "error") return { error: errorOf(asObject(event["error"]) ?? event) };
     const response = asObject(event["response"]) ?? (event["object"] === "response" ? event : undefined);
     if (response === undefined) {
       const error = asObject(event["error"]);
@@ -34,8 +35,7 @@ export const responsesNative: NativeFormat = {
 function errorOf(error: JsonRecord): NonNullable<NativeNews["error"]> {
   const code = textIn(error, "code") ?? null;
   const message = textIn(error, "message") ?? "";
-  const isLimit = code?.includes("rate_limit") === true;
-  return { status: isLimit ? 429 : 502, message, code, type: "upstream_error" };
+  return { status: statusOfResponsesError(code), message, code, type: "upstream_error" };
 }
 
 /**

@@ -20,6 +20,7 @@ import { LineReader } from "#server/upstream/frames.ts";
 import { AwsReader } from "#server/upstream/frames-aws.ts";
 import { asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
 import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
+import { namedOverflow } from "#server/upstream/overflow.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/sse.ts";
 import { countEvent, parseObject } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
@@ -91,7 +92,9 @@ export class TranslatingCourse implements Course {
   fault(error: UpstreamError): RelayFault {
     const body = asObject(error.body);
     const found = body && this.#translation.dialect.readError?.(error.status, body);
-    return found === undefined ? statusFault(error) : wireFault(found, error.secrets, error.retryAfterMs);
+    return namedOverflow(
+      found === undefined ? statusFault(error) : wireFault(found, error.secrets, error.retryAfterMs),
+    );
   }
 
   #decode(body: Buffer): readonly HubChunk[] | RelayFault {

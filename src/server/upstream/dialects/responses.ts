@@ -1,7 +1,7 @@
 // OpenAI Responses as an upstream's wire: models that answer nowhere else are reached by clients of every format (providers 4.6, 18.5).
 import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
-import { usageFromResponses } from "#server/upstream/hub-responses.ts";
+import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub-responses.ts";
 import type { Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { responsesBody } from "./responses-request.ts";
 
@@ -216,9 +216,14 @@ function failureOf(response: JsonRecord): WireError | undefined {
 
 function errorOf(error: JsonRecord | undefined): WireError {
   const code = textOf(error?.["code"]) ?? null;
-  const status = code?.includes("rate_limit") === true ? 429 : code === "invalid_prompt" ? 400 : 502;
   const message = textOf(error?.["message"]) ?? "the response failed";
-  return { kind: "error", status, message, code, type: textOf(error?.["type"]) ?? "upstream_error" };
+  return {
+    kind: "error",
+    status: statusOfResponsesError(code),
+    message,
+    code,
+    type: textOf(error?.["type"]) ?? "upstream_error",
+  };
 }
 
 function objects(value: unknown): JsonRecord[] {
