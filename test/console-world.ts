@@ -53,6 +53,8 @@ export async function openConsoleWorld(env: Record<string, string> = {}): Promis
         viewport: size,
         locale: "zh-CN",
         baseURL: server.url,
+        // What grows or moves while it is clicked may miss the click.
+        reducedMotion: "reduce",
         bypassCSP: kind.isUnprotected === true,
       });
       await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });

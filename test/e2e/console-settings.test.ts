@@ -25,7 +25,8 @@ interface Visitor {
 }
 
 async function visit(username: string, size = { width: 1440, height: 900 }): Promise<Visitor> {
-  const context = await browser.newContext({ viewport: size, locale: "zh-CN", baseURL: server.url });
+  const look = { viewport: size, locale: "zh-CN", reducedMotion: "reduce" } as const;
+  const context = await browser.newContext({ ...look, baseURL: server.url });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
   const page = await context.newPage();
   const asked: string[] = [];
