@@ -3,6 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
+import { STATE } from "#server/upstream/clients/responses.ts";
 import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import type { FormBody } from "#server/upstream/form.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
@@ -15,6 +16,7 @@ import {
   type Tally,
   wholeObject,
 } from "#server/upstream/json.ts";
+import { chatFrom } from "./borrowed-chat.ts";
 import { Refusal, refusals } from "./refusal.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
@@ -82,6 +84,8 @@ export function readIncoming(
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
+  const chat = outside.endpoint === "chat" ? chatFrom(bytes, object) : undefined;
+  if (chat !== undefined) return readIncoming(outside, chat);
   const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
   const body = { bytes, object, model: readMember(bytes, object, "model") };
   // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
@@ -163,8 +167,7 @@ function refuseState(endpoint: TextEndpoint, { bytes, object }: ClientBody): voi
   };
   if (endpoint === "messages" && isAsked("thread")) throw new Refusal(refusals.threadRefused());
   if (endpoint !== "responses") return;
-  for (const name of ["previous_response_id", "conversation", "background"])
-    if (isAsked(name)) throw new Refusal(refusals.stateRefused(name));
+  for (const name of STATE) if (isAsked(name)) throw new Refusal(refusals.stateRefused(name));
 }
 
 /** What we route or price by. */

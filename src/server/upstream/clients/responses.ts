@@ -15,8 +15,11 @@ import { itemsOf, responseOf } from "./responses-reply.ts";
 import { ResponsesRenderer } from "./responses-stream.ts";
 import { toolBook, toolChoice } from "./responses-tools.ts";
 
+/** What an upstream would have to remember for the next call (providers 17.3.5). */
+export const STATE = ["previous_response_id", "conversation", "background"] as const;
+
 /** Members that are read, or that say nothing about the answer. */
-const KNOWN = new Set([
+const KNOWN = new Set<string>([
   "model",
   "input",
   "instructions",
@@ -41,9 +44,7 @@ const KNOWN = new Set([
   "prompt_cache_key",
   "prompt_cache_retention",
   "client_metadata",
-  "previous_response_id",
-  "conversation",
-  "background",
+  ...STATE,
 ]);
 
 export const responses: ClientDialect = {
