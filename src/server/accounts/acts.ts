@@ -4,6 +4,7 @@ import { Role, UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
 import { randomHex } from "#server/secrets.ts";
+import { isNoChange } from "#server/store/change.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";
 import {
@@ -38,7 +39,7 @@ export async function changeAccount(
 }
 
 async function tryChange(tx: Db, seen: Seen, change: UserChange): Promise<boolean> {
-  if (Object.keys(change).length === 0) return true;
+  if (isNoChange(change)) return true;
   try {
     return await changeSeenUser(tx, seen, change);
   } catch (error) {

@@ -55,6 +55,12 @@ describe.each(databases)("channels on $name", (database) => {
     expect(JSON.stringify(stored)).not.toContain(plain.key);
   });
 
+  test("an edit that names nothing leaves the channel as it is", async () => {
+    await create(plain);
+    const row = await newest();
+    expect((await update({ id: row.id })).data).toEqual(row);
+  });
+
   test("one key per line makes one channel per line, and says how many", async () => {
     const before = (await app.call(admin.who, "GET", "/api/channel/")).total;
     const answer = await create({ ...plain, name: "batch", key: "sk-a1\n  sk-b2  \r\n\n sk-c3 \n" });

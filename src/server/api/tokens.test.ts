@@ -45,6 +45,11 @@ describe.each(databases)("tokens on $name", (database) => {
     expect((await app.call(alice.who, "GET", `/api/token/${data.id}/`)).data).toEqual(data);
   });
 
+  test("an edit that names nothing leaves the token as it is", async () => {
+    const { data } = await create({ name: "left alone" });
+    expect((await update({ id: data.id })).data).toEqual(data);
+  });
+
   test("the database holds no key in clear", async () => {
     const { data } = await create({ name: "sealed" });
     const stored = await app.ctx.db.selectFrom("tokens").selectAll().execute();

@@ -34,6 +34,15 @@ describe.each(databases)("the own account on $name", (database) => {
     expect(data).not.toHaveProperty("access_token_hash");
   });
 
+  test("is as it was after an edit that names nothing, by its owner or by an administrator", async () => {
+    const { id, who } = await seedUser(app.ctx, "still");
+    const read = async () => (await app.call(who, "GET", "/api/user/self")).data;
+    const before = await read();
+    expect((await app.call(who, "PUT", "/api/user/self", {})).success).toBe(true);
+    expect((await app.call(asRoot, "PUT", "/api/user/", { id })).success).toBe(true);
+    expect(await read()).toEqual(before);
+  });
+
   test("changes names; empty ones are skipped, taken ones refused", async () => {
     const bob = await seedUser(app.ctx, "bob");
     expect((await app.call(bob.who, "PUT", "/api/user/self", { display_name: "鲍勃" })).success).toBe(true);

@@ -196,8 +196,9 @@ describe("a chat body with Anthropic's tools", () => {
   it("names a demanded tool in Chat's words", () => {
     const asked = (choice: unknown) => {
       const bytes = Buffer.from(JSON.stringify({ ...AS_MESSAGES, tool_choice: choice }));
-      return JSON.parse(String(chatFrom(bytes, wholeObject(bytes) ?? { start: 0, end: 0, members: [] })))
-        .tool_choice;
+      return JSON.parse(
+        String(chatFrom("chat", bytes, wholeObject(bytes) ?? { start: 0, end: 0, members: [] })),
+      ).tool_choice;
     };
     expect(asked({ type: "any" })).toBe("required");
     expect(asked({ type: "none" })).toBe("none");

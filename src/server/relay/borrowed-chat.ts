@@ -1,5 +1,6 @@
 // Bodies that are sent to Chat though they are written for another API: Cursor asks OpenAI's models in the words of Responses and Claude's
 // with Anthropic's tools, at the one address it knows, and reads Chat's answers. They become chat bodies at the door. Pure.
+import type { EndpointName } from "#contract/providers.ts";
 import { textIn } from "#server/upstream/clients/read.ts";
 import { responses, STATE } from "#server/upstream/clients/responses.ts";
 import { unmappableFault } from "#server/upstream/fault.ts";
@@ -12,7 +13,8 @@ import { Refusal, refusals } from "./refusal.ts";
 const SCHEMA_NAME = Buffer.from('"input_schema"');
 
 /** A chat body that asks the same as a body in another API's words; undefined = the words are Chat's own. Throws: Refusal 400. */
-export function chatFrom(bytes: Buffer, object: JsonObject): Buffer | undefined {
+export function chatFrom(endpoint: EndpointName, bytes: Buffer, object: JsonObject): Buffer | undefined {
+  if (endpoint !== "chat") return undefined;
   const isForResponses =
     findMember(object, "messages") === undefined && findMember(object, "input") !== undefined;
   if (!isForResponses && !hasSchemas(bytes, object)) return undefined;

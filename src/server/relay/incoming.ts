@@ -84,9 +84,9 @@ export function readIncoming(
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
-  const chat = outside.endpoint === "chat" ? chatFrom(bytes, object) : undefined;
-  if (chat !== undefined) return readIncoming(outside, chat);
   const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
+  const chat = chatFrom(endpoint, bytes, object);
+  if (chat !== undefined) return readIncoming(outside, chat);
   const body = { bytes, object, model: readMember(bytes, object, "model") };
   // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
   const options = memberObject(body, "stream_options");

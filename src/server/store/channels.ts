@@ -1,6 +1,7 @@
 // Channels: configured upstream accounts. `used_quota` is written by `money` only. Keys leave by `listLiveChannels` and
 // `findChannelKey` alone. Deleted ones stay as rows.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
 import { bounds, idOf, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { ChannelsTable } from "./tables.ts";
@@ -88,7 +89,7 @@ export function listLiveChannels(db: Db, status?: number): Promise<SealedChannel
 
 /** Changes anything but the used quota. Returns whether the channel exists. */
 export async function updateChannel(db: Db, id: number, change: ChannelChange): Promise<boolean> {
-  if (Object.keys(change).length === 0) return (await findChannel(db, id)) !== undefined;
+  if (isNoChange(change)) return (await findChannel(db, id)) !== undefined;
   const result = await db
     .updateTable("channels")
     .set(change)

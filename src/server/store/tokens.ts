@@ -1,5 +1,6 @@
 // Tokens: the API keys of users. `remain_quota` and `used_quota` are written by `money` only. Deleted ones stay as rows.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
 import { bounds, keywordOf, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { TokensTable } from "./tables.ts";
@@ -90,7 +91,7 @@ export async function updateToken(
   db: Db,
   { id, userId, change }: { id: number; userId: number; change: TokenChange },
 ): Promise<boolean> {
-  if (Object.keys(change).length === 0) return (await findToken(db, id, userId)) !== undefined;
+  if (isNoChange(change)) return (await findToken(db, id, userId)) !== undefined;
   const result = await db
     .updateTable("tokens")
     .set(change)

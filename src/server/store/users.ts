@@ -1,5 +1,6 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { isNoChange } from "./change.ts";
 import { type Db, isPostgres } from "./db.ts";
 import { mailboxOf } from "./mailbox.ts";
 import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
@@ -237,7 +238,7 @@ export async function insertUser(db: Db, user: NewUser): Promise<number> {
 
 /** Changes anything but balances. Returns whether the user exists. */
 export async function updateUserProfile(db: Db, id: number, change: UserChange): Promise<boolean> {
-  if (Object.keys(change).length === 0) return (await findUserById(db, id)) !== undefined;
+  if (isNoChange(change)) return (await findUserById(db, id)) !== undefined;
   const result = await db
     .updateTable("users")
     .set(withMailbox(change))
