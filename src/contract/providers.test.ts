@@ -243,6 +243,10 @@ describe("default models", () => {
     expect(ownedBy("claude-opus-5")).toBe("anthropic");
     expect(ownedBy("kimi-k3")).toBe("moonshot");
     expect(ownedBy("glm-5.1")).toBe("ali");
+    // No longer offered to new channels, and owned as ever.
+    expect(providerModels[1]).not.toContain("gpt-4");
+    expect(ownedBy("gpt-4")).toBe("openai");
+    expect(ownedBy("deepseek-chat")).toBe("deepseek");
     expect(ownedBy("my-own")).toBe("custom");
     expect(ownedBy("constructor")).toBe("custom");
   });
