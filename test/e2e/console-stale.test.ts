@@ -50,6 +50,25 @@ describe("what another tab has changed", () => {
     await context.close();
   });
 
+  it("in a price table stays when other rows of it are saved", async () => {
+    const groups = async () => {
+      const options = (await api("GET", "/api/option/")) as { key: string; value: string }[]; // the contract
+      return JSON.parse(options.find(({ key }) => key === "GroupRatio")?.value ?? "{}");
+    };
+    await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.8}');
+    const { page, context } = await world.visit("root");
+    await page.goto("/setting?tab=operation");
+    const ratio = page.getByLabel("vip 的倍率", { exact: true });
+    await ratio.fill("0.7");
+    await ratio.blur();
+    await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.6,"partner":0.5}');
+    await page.getByRole("button", { name: "保存分组倍率" }).click();
+    await expect.poll(groups).toEqual({ default: 1, vip: 0.7, svip: 0.6, partner: 0.5 });
+    await page.getByLabel("partner 的倍率", { exact: true }).waitFor();
+    expect(await ratio.inputValue()).toBe("0.7");
+    await context.close();
+  });
+
   it("is told once where a form would be", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/redemption/edit/4711");

@@ -18,9 +18,10 @@ import {
   rowOf,
   shownOf,
   textOf,
+  textsOf,
   valuesOf,
 } from "./option-values.ts";
-import { type Bases, type RatioKey, readRatios } from "./ratio-rows.ts";
+import { type Bases, isRatioKey, mergedRatios, type RatioKey, readRatios } from "./ratio-rows.ts";
 import type { Section } from "./sections.ts";
 
 export interface OptionSectionProps {
@@ -32,8 +33,9 @@ export interface OptionSectionProps {
 }
 
 /**
- * The form shows what is stored, also when that changes elsewhere; what was typed and is not stored yet stays as it is. Returns what
- * would have to be sent now, and what to do with an option that the server has taken.
+ * The form shows what is stored, also when that changes elsewhere; what was typed and is not stored yet stays as it is, in price tables row
+ * by row. Returns what would have to be sent now, how it joins what somebody else has stored meanwhile, and what to do with an option
+ * that the server has taken.
  */
 function useStored(
   form: FormInstance<FieldValues>,
@@ -43,30 +45,44 @@ function useStored(
   /** What each field was filled with, by key. */
   const filled = useRef(new Map(stored));
   const changes = () => changesOf(keys, form.getFieldsValue(true), filled.current);
+  const join = ({ key, value: mine }: OptionChange, told: ReadonlyMap<string, string>) => {
+    const [base, theirs] = [filled.current.get(key) ?? "", told.get(key) ?? ""];
+    return isRatioKey(key) && base !== theirs ? mergedRatios(key, { base, mine, theirs }) : mine;
+  };
   const fill = useEffectEvent((told: ReadonlyMap<string, string>) => {
-    const typed = new Set(changes().map(({ key }) => key));
+    const typed = new Map(changes().map((change) => [change.key, join(change, told)]));
     const free = keys.filter((key) => !typed.has(key));
     form.setFieldsValue(valuesOf(free, told));
-    filled.current = new Map(told);
+    const next = new Map(told);
+    for (const [key, text] of typed) {
+      // A table that is still being typed is joined when it is one.
+      if (text === undefined) next.set(key, filled.current.get(key) ?? "");
+      else if (isRatioKey(key)) form.setFieldValue(key, text);
+    }
+    filled.current = next;
   });
   useEffect(() => fill(stored), [stored]);
-  const take = ({ key, value }: OptionChange) => {
+  /** `mine`: what the form held of it when it was sent. */
+  const take = ({ key, value }: OptionChange, mine: string) => {
     filled.current.set(key, value);
     // Not what was typed on while it was sent.
-    if (textOf(key, form.getFieldValue(key)) === value) form.setFieldValue(key, shownOf(key, value));
+    if (textOf(key, form.getFieldValue(key)) === mine) form.setFieldValue(key, shownOf(key, value));
   };
-  return { changes, take };
+  return { changes, join, take };
 }
 
-/** Sends the changes in order; what was stored before a refusal stays stored. */
-function useSave(take: (change: OptionChange) => void) {
+/** Sends the changes in order; what was stored before a refusal stays stored. Price tables are joined with what is stored now. */
+function useSave({ join, take }: Pick<ReturnType<typeof useStored>, "join" | "take">) {
   const client = useQueryClient();
   return useOnce({
     mutationKey: [optionApi.update.path],
     mutationFn: async (changes: readonly OptionChange[]) => {
+      const isTable = changes.some(({ key }) => isRatioKey(key));
+      const told = isTable ? textsOf(await call(optionApi.list, {})) : undefined;
       for (const change of changes) {
-        await call(optionApi.update, { body: change });
-        take(change);
+        const value = (told && join(change, told)) ?? change.value;
+        await call(optionApi.update, { body: { ...change, value } });
+        take({ ...change, value }, change.value);
       }
     },
     onSuccess: () => toast.success(),
@@ -92,13 +108,13 @@ function SectionForm({ section, stored }: OptionSectionProps) {
   const keys = section.fields.map(({ key }) => key);
   const isTop = isRoot(useUser());
   const [form] = Form.useForm<FieldValues>();
-  const { changes, take } = useStored(form, keys, stored);
+  const { changes, join, take } = useStored(form, keys, stored);
   const draft = useDraft<FieldValues>(
     keys.filter((key) => kindOf(key) !== "secret"),
     () => Object.fromEntries(changes().map(({ key }) => [key, form.getFieldValue(key)])),
   );
   const [isDirty, setDirty] = useState(draft !== undefined);
-  const save = useSave(take);
+  const save = useSave({ join, take });
   const bases = basesOf(stored);
   const isAllLocked = keys.every((key) => rowOf(key).root === true && !isTop);
   const submit = () => {

@@ -1,5 +1,5 @@
 // Options as a form shows them ⇄ as they are stored, and the order in which changes are sent. Pure.
-import { type OptionKey, type OptionRow, optionTable } from "#contract/option.ts";
+import { type Option, type OptionKey, type OptionRow, optionTable } from "#contract/option.ts";
 
 /** How an option is edited. */
 export type FieldKind =
@@ -57,6 +57,11 @@ export function kindOf(key: OptionKey): FieldKind {
   const value = decoded(key, row.fallback);
   if (typeof value === "boolean") return "switch";
   return typeof value === "number" ? "number" : "text";
+}
+
+/** The options as the server lists them, by key. */
+export function textsOf(options: readonly Option[]): ReadonlyMap<string, string> {
+  return new Map(options.map(({ key, value }) => [key, value]));
 }
 
 /** Stored text → what the field shows. A secret is never shown. */

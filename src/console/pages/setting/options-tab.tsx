@@ -6,6 +6,7 @@ import { FormState } from "#console/ui/form-state.tsx";
 import { type OptionTab, optionApi } from "#contract/option.ts";
 import { LogClearing } from "./log-clearing.tsx";
 import { OptionSection } from "./option-section.tsx";
+import { textsOf } from "./option-values.ts";
 import { SectionJump } from "./section-jump.tsx";
 import { sections } from "./sections.ts";
 import { UpdateCheck } from "./update-check.tsx";
@@ -14,10 +15,7 @@ const optionsQuery = { ...query(optionApi.list, {}), staleTime: 30_000 };
 
 export function OptionsTab({ tab }: { readonly tab: OptionTab }) {
   const options = useQuery(optionsQuery);
-  const stored = useMemo(
-    () => options.data && new Map(options.data.map(({ key, value }) => [key, value])),
-    [options.data],
-  );
+  const stored = useMemo(() => options.data && textsOf(options.data), [options.data]);
   if (stored === undefined) return <FormState error={options.error} onRetry={() => void options.refetch()} />;
   return (
     <div className="tg-setting-column">

@@ -4,6 +4,7 @@ import {
   type Bases,
   dollarText,
   isChanged,
+  mergedRatios,
   ratioOfDollars,
   ratioRows,
   readRatios,
@@ -29,6 +30,28 @@ describe("ratio tables", () => {
     expect(back).toEqual({ "gpt-4o-mini": defaultModelRatio["gpt-4o-mini"] });
     expect(withRatio("ModelRatio", { mine: 1 }, "mine", undefined)).toEqual({});
     expect(withRatio("GroupRatio", { default: 1 }, "vip", 0.8)).toEqual({ default: 1, vip: 0.8 });
+  });
+
+  it("of two administrators become one, row by row", () => {
+    const merged = (base: object, mine: object, theirs: object) => {
+      const texts = [base, mine, theirs].map((table) => JSON.stringify(table)) as [string, string, string];
+      const text = mergedRatios("GroupRatio", { base: texts[0], mine: texts[1], theirs: texts[2] });
+      return JSON.parse(text ?? "null");
+    };
+    const base = { default: 1, vip: 0.8, old: 2 };
+    expect(merged(base, { ...base, vip: 0.7 }, { ...base, partner: 0.5 })).toEqual({
+      ...base,
+      vip: 0.7,
+      partner: 0.5,
+    });
+    expect(merged(base, { default: 1, vip: 0.8 }, { ...base, old: 3 })).toEqual({ default: 1, vip: 0.8 });
+    expect(merged(base, { ...base, vip: 0.7 }, { default: 1, old: 2 })).toEqual({
+      default: 1,
+      old: 2,
+      vip: 0.7,
+    });
+    expect(merged(base, { ...base, vip: 0.7 }, { ...base, vip: 0.6 })).toEqual({ ...base, vip: 0.7 });
+    expect(mergedRatios("GroupRatio", { base: "{}", mine: '{"vip":', theirs: "{}" })).toBeUndefined();
   });
 
   it("tell money per million tokens beside the ratio", () => {

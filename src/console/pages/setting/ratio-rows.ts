@@ -42,6 +42,22 @@ export function writeRatios(ratios: Ratios): string {
   return JSON.stringify(ratios, null, 2);
 }
 
+/** The texts of a table: as it was when the edit began, as it was edited, and as somebody else has stored it meanwhile. */
+export interface RatioVersions {
+  readonly base: string;
+  readonly mine: string;
+  readonly theirs: string;
+}
+
+/** Both edits in one table, row by row; of a row that both changed mine counts. undefined = one of the texts is no table. */
+export function mergedRatios(key: RatioKey, { base, mine, theirs }: RatioVersions): string | undefined {
+  const [from, to, now] = [base, mine, theirs].map((text) => readRatios(key, text));
+  if (from === undefined || to === undefined || now === undefined) return undefined;
+  const kept = Object.entries(now).filter(([name]) => to[name] === from[name]);
+  const edited = Object.entries(to).filter(([name, ratio]) => ratio !== from[name]);
+  return writeRatios(Object.fromEntries([...kept, ...edited]));
+}
+
 const BUILT_IN: Partial<Record<RatioKey, Ratios>> = {
   ModelRatio: defaultModelRatio,
   CompletionRatio: defaultCompletionRatio,
