@@ -2,13 +2,14 @@
 // with Anthropic's tools, at the one address it knows, and reads Chat's answers. They become chat bodies at the door. Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import { textIn } from "#server/upstream/clients/read.ts";
-import { responses, STATE } from "#server/upstream/clients/responses.ts";
+import { responses } from "#server/upstream/clients/responses.ts";
 import { unmappableFault } from "#server/upstream/fault.ts";
 import { asList, asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { chatBody } from "#server/upstream/hub-chat-body.ts";
 import { Unmappable } from "#server/upstream/hub-request.ts";
 import { findMember, type JsonObject } from "#server/upstream/json.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import { refuseState } from "./state.ts";
 
 const SCHEMA_NAME = Buffer.from('"input_schema"');
 
@@ -53,8 +54,7 @@ const CHAT_WORDS = [
 ] as const;
 
 function fromResponses(body: JsonRecord): JsonRecord {
-  const state = STATE.find((name) => body[name] !== undefined && body[name] !== null && body[name] !== false);
-  if (state !== undefined) throw new Refusal(refusals.stateRefused(state));
+  refuseState("responses", (name) => body[name]);
   const request = responses.parse(body, { model: textIn(body, "model") ?? "", isStream: false });
   const { body: chat, toolNames } = chatBody(request, { keepsThoughts: false });
   if (toolNames.size > 0) throw new Unmappable("tools[].name", "工具名称过长");

@@ -3,7 +3,6 @@
 import { isUtf8 } from "node:buffer";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
-import { STATE } from "#server/upstream/clients/responses.ts";
 import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import type { FormBody } from "#server/upstream/form.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
@@ -18,6 +17,7 @@ import {
 } from "#server/upstream/json.ts";
 import { chatFrom } from "./borrowed-chat.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import { refuseState } from "./state.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
 export type TextEndpoint = GenerationEndpoint | Extract<EndpointName, "embeddings" | "moderation" | "rerank">;
@@ -96,7 +96,7 @@ export function readIncoming(
   const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
-  refuseState(endpoint, body);
+  refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
   const { maxTokens, choices } = limitsOf(endpoint, body);
   const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
   return {
@@ -157,17 +157,6 @@ function memberObject({ bytes, object }: ClientBody, name: string): ClientBody |
   return value === undefined || inner === undefined
     ? undefined
     : { bytes: value, object: inner, model: undefined };
-}
-
-/** What an upstream would have to remember: the next call may go to another channel (providers 17.3.5). Throws: Refusal. */
-function refuseState(endpoint: TextEndpoint, { bytes, object }: ClientBody): void {
-  const isAsked = (name: string) => {
-    const value = readMember(bytes, object, name);
-    return value !== undefined && value !== null && value !== false;
-  };
-  if (endpoint === "messages" && isAsked("thread")) throw new Refusal(refusals.threadRefused());
-  if (endpoint !== "responses") return;
-  for (const name of STATE) if (isAsked(name)) throw new Refusal(refusals.stateRefused(name));
 }
 
 /** What we route or price by. */
