@@ -11,11 +11,9 @@ import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.
 export async function importChannels(source: Source, target: Target, family: Family): Promise<void> {
   if (!source.tables.has("channels")) return;
   for await (const rows of batches(source.rows("channels"), BATCH)) {
-    await writeRows(
-      target,
-      "channels",
-      rows.map((row) => channelOf(row, target, family)),
-    );
+    const incoming = rows.map((row) => channelOf(row, target, family));
+    target.tally.tellMisread("channels", rows);
+    await writeRows(target, "channels", incoming);
   }
 }
 

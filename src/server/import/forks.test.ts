@@ -141,10 +141,36 @@ test("something else is refused", async () => {
   );
 });
 
-test("quotas that overflowed in the source are kept as they are", async () => {
-  const { report, isExact } = await imported(`
-    UPDATE logs SET quota = -2147483648 WHERE id = 1;
-    UPDATE users SET used_quota = 9007199254740999 WHERE id = 1;`);
+test("quotas that overflowed in the source are kept as they are, and told where they are larger than can be kept", async () => {
+  const kept = await imported("UPDATE logs SET quota = -2147483648 WHERE id = 1");
+  expect(kept.isExact).toBe(true);
+  const cut = await imported("UPDATE users SET used_quota = 9007199254740999 WHERE id = 1");
+  expect(cut.isExact).toBe(false);
+  expect(cut.report).toContain('- users 1 used_quota: "9007199254740999" → 9007199254740991');
+});
+
+test("New API: codes that had expired stay so, what has no place here is told", async () => {
+  const { store, report, isExact } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE redemptions ADD COLUMN expired_time integer DEFAULT 0;
+    INSERT INTO redemptions SELECT 3, user_id, 'expired-code', 1, name, quota, created_time, 0, 1700000000 FROM redemptions WHERE id = 1;
+    INSERT INTO redemptions SELECT 4, user_id, 'later-code', 1, name, quota, created_time, 0, 32503680000 FROM redemptions WHERE id = 1;
+    UPDATE redemptions SET expired_time = 1700000000 WHERE id = 2;
+    CREATE TABLE two_fas (id integer PRIMARY KEY, user_id integer);
+    CREATE TABLE midjourneys (id integer PRIMARY KEY);
+    INSERT INTO two_fas (user_id) VALUES (1), (2);`);
   expect(isExact).toBe(true);
-  expect(report).toContain("used_quota");
+  const codes = await store.db.selectFrom("redemptions").select(["id", "status"]).orderBy("id").execute();
+  expect(codes.map(({ id, status }) => [id, status])).toEqual([
+    [1, 1],
+    [2, 3],
+    [3, 2],
+    [4, 1],
+  ]);
+  expect(report).toContain("redemption codes that had expired were disabled: 3 (2023-11-14)");
+  expect(report).toContain(
+    "redemption codes that were to expire do not expire here: disable them on their day: 4 (3000-01-01)",
+  );
+  expect(report).toContain("tables that hold rows and have no place here were left out: two_fas (2)");
+  expect(report).not.toContain("midjourneys");
 });

@@ -29,6 +29,7 @@ export async function importTokens(source: Source, target: Target, people: Peopl
       tally.remark("tokens without a key, or with that of another, were left out", textOf(row, "id"));
       return [];
     });
+    tally.tellMisread("tokens", rows);
     await writeRows(target, "tokens", incoming);
   }
 }

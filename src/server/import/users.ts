@@ -40,6 +40,7 @@ export async function importUsers(source: Source, target: Target): Promise<Peopl
       people.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
       return userOf(row, target, taken);
     });
+    target.tally.tellMisread("users", rows);
     await writeRows(target, "users", incoming);
   }
   if (![...people.values()].some(({ isRoot }) => isRoot))
