@@ -119,7 +119,10 @@ async function backUp({ db, backupFile }: MigrateOptions, next = "unknown"): Pro
     flushNames(dirname(file));
   } catch (error) {
     rmSync(partial, { force: true });
-    throw error;
+    if (!(error instanceof StoreError)) throw error;
+    // What is full has space again by now: it must be told what wanted it.
+    const what = `the database cannot be copied to ${file}, and is not changed without a copy`;
+    throw new StoreError(error.kind, `${what}: ${error.message}`, error);
   }
 }
 
