@@ -141,6 +141,10 @@ test("something else is refused", async () => {
   );
 });
 
+test("a source without users is refused: it was dumped without its rows", async () => {
+  await expect(imported("DELETE FROM users")).rejects.toThrow("no users");
+});
+
 test("quotas that overflowed in the source are kept as they are, and told where they are larger than can be kept", async () => {
   const kept = await imported("UPDATE logs SET quota = -2147483648 WHERE id = 1");
   expect(kept.isExact).toBe(true);

@@ -4,7 +4,7 @@ import { newAffCode } from "#server/secrets.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
 import { importedGithubId } from "#server/store/users.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
-import type { Source } from "./source.ts";
+import { ImportError, type Source } from "./source.ts";
 import { BATCH, batches, type Incoming, type Opening, type Target, writeRows } from "./target.ts";
 
 /** User id → what others need to know of the account. */
@@ -22,12 +22,15 @@ interface Taken {
   readonly github: ReadonlyMap<string, number>;
 }
 
-/** Imports all users. Returns who there is. */
+/** Imports all users. Returns who there is. Throws: ImportError when there is nobody. */
 export async function importUsers(source: Source, target: Target): Promise<People> {
   const people: People = new Map();
+  const codes = await affCodes(source);
+  // Else an empty database would be "filled", all sums equal, and could not be filled any more.
+  if (codes.size === 0) throw new ImportError("the source has no users: was it dumped without its rows?");
   const taken: Taken = {
     names: new Set(),
-    codes: await affCodes(source),
+    codes,
     accessTokens: new Set(),
     emails: await keepers(source, emailOf),
     mailboxes: await keepers(source, (row) => mailboxOf(emailOf(row))),
