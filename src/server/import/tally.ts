@@ -70,6 +70,12 @@ export class Tally {
     if (example !== "" && known.examples.length < EXAMPLES) known.examples.push(example);
   }
 
+  /** Notes which of these columns of a row hold something that has no place here. */
+  tellLeftOut(text: string, row: SourceRow, name: string, columns: readonly string[]): void {
+    for (const column of columns)
+      if (!/^(?:|null|\{\}|\[\])$/.test(textOf(row, column))) this.remark(text, `${name} (${column})`);
+  }
+
   /**
    * Tells of the numbers of rows that were read and could not be taken as they stand: who loses a balance by that must not learn it from its
    * owner. Throws: ImportError for an id, by which the other tables know the row.

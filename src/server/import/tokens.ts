@@ -70,6 +70,10 @@ function statusOf(row: SourceRow, id: number, { tally }: Target, people: People)
     tally.remark("tokens of deleted users were disabled", String(id));
     return TokenStatus.disabled;
   }
+  if (flagOf(row, "model_limits_enabled") && modelsOf(row) === "") {
+    tally.remark("tokens whose list of models is on and empty were disabled: it allows none", String(id));
+    return TokenStatus.disabled;
+  }
   const status = intOf(row, "status", TokenStatus.enabled);
   return status >= TokenStatus.enabled && status <= TokenStatus.exhausted ? status : TokenStatus.disabled;
 }
