@@ -5,7 +5,8 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readMasterKey, writeKeyFile } from "./master-key.ts";
+import { createTestDatabase, engines, seedUser } from "#test/stores.ts";
+import { openDataKey, readMasterKey, unlockSecrets, writeKeyFile } from "./master-key.ts";
 
 const KEY = "a master key of the test, 32 characters or more";
 
@@ -68,3 +69,24 @@ test("a key that others could read is taken from them, with a word", async () =>
   expect(words).toHaveLength(3);
   expect(words[0]).toContain(`${file} was not for its owner alone`);
 });
+
+test.each(engines)(
+  "users without the data key are refused on %s: a new one would open nothing of theirs",
+  async (engine) => {
+    const database = await createTestDatabase(engine);
+    try {
+      const { db, close } = await database.open();
+      const key = { bytes: Buffer.from(KEY), file: undefined, isNew: false };
+      await unlockSecrets(db, key);
+      await seedUser(db, {});
+      await unlockSecrets(db, key);
+      await db.deleteFrom("options").where("key", "=", "DataKey").execute();
+      for (const look of [unlockSecrets, openDataKey])
+        await expect(look(db, key)).rejects.toThrow("no data key");
+      expect(await db.selectFrom("options").selectAll().execute()).toEqual([]);
+      await close();
+    } finally {
+      await database.drop();
+    }
+  },
+);

@@ -17,6 +17,7 @@ import {
 import type { Db } from "#server/store/db.ts";
 import { flushNames, makeFolder, tighten } from "#server/store/files.ts";
 import { findOptions, insertOptionOnce, replaceOption } from "#server/store/options.ts";
+import { countUsers } from "#server/store/users.ts";
 
 export interface MasterKey {
   readonly bytes: Uint8Array;
@@ -97,17 +98,23 @@ export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear)
   }
 }
 
-/** The data key, or undefined when the database has none yet. Throws: MasterKeyError when the master key is another one. */
+/** The data key, or undefined when the database is new. Throws: MasterKeyError when the master key is another one, or the data key is lost. */
 export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | undefined> {
   return (await openSeals(db, key))?.dataKey;
 }
 
-/** Both seals as they are at one moment, and what is in the one that the master key opens. */
+/** Both seals as they are at one moment, and what is in the one that the master key opens; undefined when the database is new. */
 async function openSeals(db: Db, key: MasterKey, overhear?: Overhear) {
   const wrapping = createSecrets(key.bytes, overhear);
+  // Asked for first: whoever else starts for the first time writes the data key before any user.
+  const isUsed = (await countUsers(db, {})) > 0;
   const stored = await findOptions(db, [DATA_KEY.current, DATA_KEY.next]);
   const current = stored.get(DATA_KEY.current);
-  if (current === undefined) return undefined;
+  if (current === undefined) {
+    // A new one would open nothing that is sealed, and no token would be known any more.
+    if (isUsed) throw new MasterKeyError(NO_DATA_KEY);
+    return undefined;
+  }
   const next = stored.get(DATA_KEY.next) ?? "";
   for (const sealed of [current, next]) {
     try {
@@ -124,6 +131,9 @@ async function openSeals(db: Db, key: MasterKey, overhear?: Overhear) {
 export function sealDataKey(dataKey: Uint8Array, key: Pick<MasterKey, "bytes">): string {
   return createSecrets(key.bytes).seal(Buffer.from(dataKey).toString("base64url"), SEAL_CONTEXT);
 }
+
+const NO_DATA_KEY =
+  "this database has users but no data key: a part of it is missing, and nothing sealed in it could be opened; restore a whole copy";
 
 function wrongKey({ file, isNew }: MasterKey): string {
   if (file === undefined) return "MASTER_KEY is not the key this database was made with";

@@ -152,6 +152,28 @@ describe("after a rest", () => {
   });
 });
 
+describe("a step back of the clock", () => {
+  it("keeps a channel at rest no longer than the longest rest", () => {
+    const { wait, isCooling } = resting();
+    wait(-7_200_000);
+    expect(isCooling()).toBe(true);
+    wait(299_999);
+    expect(isCooling()).toBe(true);
+    wait(1);
+    expect(isCooling()).toBe(false);
+  });
+
+  it("keeps others out for a probe no longer than a probe may take", () => {
+    const { wait, call, isCooling } = resting();
+    wait(10_000);
+    call();
+    wait(-7_200_000);
+    expect(isCooling()).toBe(true);
+    wait(300_000);
+    expect(isCooling()).toBe(false);
+  });
+});
+
 describe("calls that began before the rest", () => {
   it("neither end it nor make it longer", () => {
     const { call, fail, answer, isCooling, wait } = world();

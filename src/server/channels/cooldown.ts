@@ -105,6 +105,9 @@ class Line {
   #lastFailedMs = 0;
 
   isCooling(now: number): boolean {
+    // Further ahead than they are ever set, they are older than a step back of the clock (reliability F08).
+    this.#restUntil = Math.min(this.#restUntil, now + MAX_REST_MS);
+    this.#probeUntil = Math.min(this.#probeUntil, now + PROBE_MS);
     return now < this.#restUntil || now < this.#probeUntil;
   }
 

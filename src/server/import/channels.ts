@@ -11,13 +11,22 @@ import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.
 export async function importChannels(source: Source, target: Target, family: Family): Promise<void> {
   if (!source.tables.has("channels")) return;
   for await (const rows of batches(source.rows("channels"), BATCH)) {
-    await writeRows(
-      target,
-      "channels",
-      rows.map((row) => channelOf(row, target, family)),
-    );
+    const incoming = rows.map((row) => channelOf(row, target, family));
+    target.tally.tellMisread("channels", rows);
+    await writeRows(target, "channels", incoming);
   }
 }
+
+/** What later releases and New API do to a channel's requests and answers. */
+const LEFT_OUT = [
+  "openai_organization",
+  "param_override",
+  "header_override",
+  "status_code_mapping",
+  "setting",
+  "settings",
+  "system_prompt",
+];
 
 function channelOf(row: SourceRow, target: Target, family: Family): Incoming<"channels"> {
   const { secrets, tally, nowSec } = target;
@@ -30,6 +39,7 @@ function channelOf(row: SourceRow, target: Target, family: Family): Incoming<"ch
   if (kind.isUnknown) tally.remark("channels of a type that is not served here were disabled", name);
   if (kind.isMoved) tally.remark("channels of later types became custom channels", name);
   const key = keyOf(row, name, target);
+  tally.tellLeftOut("settings of channels that have no place here were left out", row, name, LEFT_OUT);
   const status = kind.isUnknown ? ChannelStatus.disabled : statusOf(row);
   return {
     row: {
@@ -67,13 +77,29 @@ function statusOf(row: SourceRow): number {
     : ChannelStatus.disabled;
 }
 
-/** One key per channel; New API keeps several in one, a line each. */
+/** One key per channel; New API keeps several in one, of which it may have disabled some: the first that is enabled stays. */
 function keyOf(row: SourceRow, name: string, { tally }: Target): string {
-  const lines = textOf(row, "key").split(/\r?\n/);
-  const isMulti = objectOf(row, "channel_info")["is_multi_key"] === true;
-  if (!isMulti || lines.length < 2) return textOf(row, "key");
-  tally.remark("channels with several keys keep the first one", name);
-  return (lines[0] ?? "").trim();
+  const text = textOf(row, "key");
+  const info = objectOf(row, "channel_info");
+  const keys = info["is_multi_key"] === true ? keysOf(text) : [];
+  if (keys.length < 2) return keys[0] ?? text;
+  tally.remark("channels with several keys keep one", name);
+  // Index → status of the keys that were ever disabled.
+  const statuses = new Map(Object.entries(info["multi_key_status_list"] ?? {}));
+  const isEnabled = (index: number) =>
+    (statuses.get(String(index)) ?? ChannelStatus.enabled) === ChannelStatus.enabled;
+  return keys.find((_, index) => isEnabled(index)) ?? keys[0] ?? "";
+}
+
+/** A line each, or a list in JSON, as for Vertex AI. */
+function keysOf(text: string): string[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    if (Array.isArray(list)) return list.map((key) => (typeof key === "string" ? key : JSON.stringify(key)));
+  } catch {
+    // Lines.
+  }
+  return text.split(/\r?\n/).map((line) => line.trim());
 }
 
 /** Version, library, plugin or account: in `other`, or since 2024 in `config` (contract 13.1, providers 2.7). */

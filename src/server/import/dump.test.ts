@@ -115,6 +115,24 @@ describe("files", () => {
     await expect(read(body.slice(0, inside + 5), "t")).rejects.toThrow("is cut off");
   });
 
+  test.each([
+    ["PGDMP\u0001\u0010", "a dump of PostgreSQL"],
+    [
+      "--\n-- PostgreSQL database dump\n--\n\nCREATE TABLE public.users (\n  id bigint\n);\n",
+      "a dump of PostgreSQL",
+    ],
+    [
+      "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE users (id integer);\nCOMMIT;\n",
+      "a dump of SQLite",
+    ],
+    ["BEGIN TRANSACTION;\nCREATE TABLE users (id integer);\nCOMMIT;\n", "a dump of SQLite"],
+    ["\u00ff\u00fe-\u0000-\u0000", "UTF-16"],
+  ])("%j is told for what it is", async (text, told) => {
+    const file = join(dir.path, "other.sql");
+    writeFileSync(file, text, "latin1");
+    await expect(openSource(file)).rejects.toThrow(told);
+  });
+
   test("what is no database is told", async () => {
     await expect(read("hello", "t")).rejects.toThrow("neither a SQLite database nor a dump");
     await expect(openSource(join(dir.path, "missing"))).rejects.toThrow("cannot read");

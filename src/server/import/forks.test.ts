@@ -2,13 +2,15 @@
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
 import { audit } from "#server/money/audit.ts";
 import { openStore, type SqliteStore } from "#server/store/db.ts";
 import { testDirectory } from "#test/directory.ts";
 import { oneApi } from "#test/one-api.ts";
-import { writeSqlite } from "#test/one-api-files.ts";
+import { writePostgres, writeSqlite } from "#test/one-api-files.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
 import { importOneApi } from "./one-api.ts";
 
 /** A database of One API, changed by SQL, imported; the result and the report. */
@@ -113,13 +115,75 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
     // New API's 36 is a music service, where One API has DeepSeek.
     { id: 6, type: 36, status: 2, base_url: "" },
   ]);
-  expect(report).toContain("channels with several keys keep the first one: ark");
+  expect(report).toContain("channels with several keys keep one: ark");
   const log = await store.db.selectFrom("logs").selectAll().where("id", "=", 1).executeTakeFirst();
   expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4, trail: "" });
   expect(await store.db.selectFrom("logs").select("type").distinct().orderBy("type").execute()).toEqual([
     { type: 2 },
     { type: 4 },
   ]);
+});
+
+const MULTI_KEY = `{"is_multi_key":true,"multi_key_status_list":{"0":2}}`;
+
+test("New API: of several keys the first that is enabled stays, also of a list in JSON", async () => {
+  const { store, report } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE channels ADD COLUMN channel_info text DEFAULT '';
+    UPDATE channels SET "key" = 'k-one' || char(10) || 'k-two', channel_info = '${MULTI_KEY}' WHERE id = 1;
+    UPDATE channels SET "key" = '[{"a":1},{"b":2}]', channel_info = '${MULTI_KEY}' WHERE id = 2;
+    UPDATE channels SET "key" = '["k-1","k-2"]', channel_info = '{"is_multi_key":true}' WHERE id = 3;
+    UPDATE channels SET "key" = '{"b":2}' WHERE id = 6;
+    UPDATE channels SET "key" = 'k-two' WHERE id = 7;
+    UPDATE channels SET "key" = 'k-1' WHERE id = 8;`);
+  const rows = await store.db.selectFrom("channels").select(["id", "key_hash"]).orderBy("id").execute();
+  const hashes = rows.map(({ key_hash }) => key_hash);
+  expect(hashes.slice(0, 3)).toEqual([hashes[4], hashes[3], hashes[5]]);
+  expect(report).toContain("channels with several keys keep one (3): main, azure, spark");
+});
+
+test("New API on PostgreSQL: columns of JSON are read as their text", async () => {
+  const database = await createPostgresDatabase();
+  onTestFinished(database.drop);
+  await writePostgres(database.url, oneApi("0.6"));
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`ALTER TABLE channels ADD COLUMN channel_info json;
+    UPDATE channels SET key = E'k-one\nk-two', channel_info = '${MULTI_KEY}' WHERE id = 7`);
+  await client.end();
+  const { report } = await importOneApi(
+    { address: database.url, isDryRun: true },
+    { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined },
+  );
+  expect(report).toContain("channels with several keys keep one: ark");
+});
+
+test("New API: a list of models that is on and empty allows none, and what has no place here is told", async () => {
+  const { store, report } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE users ADD COLUMN linux_do_id text DEFAULT '';
+    UPDATE users SET linux_do_id = '4711' WHERE id = 3;
+    ALTER TABLE tokens ADD COLUMN model_limits_enabled numeric DEFAULT 0;
+    ALTER TABLE tokens ADD COLUMN model_limits text DEFAULT '';
+    UPDATE tokens SET model_limits_enabled = 1 WHERE id = 4;
+    ALTER TABLE channels ADD COLUMN param_override text DEFAULT '{}';
+    ALTER TABLE channels ADD COLUMN system_prompt text;
+    UPDATE channels SET param_override = '{"temperature":0}', system_prompt = 'Be brief.' WHERE id = 1;`);
+  const tokens = await store.db
+    .selectFrom("tokens")
+    .select(["id", "status"])
+    .where("id", "<", 5)
+    .orderBy("id")
+    .execute();
+  expect(tokens).toEqual([
+    { id: 1, status: 1 },
+    { id: 4, status: 2 },
+  ]);
+  expect(report).toContain("tokens whose list of models is on and empty were disabled: it allows none: 4");
+  expect(report).toContain("ways to log in that are not here were left out: bob (linux_do_id)");
+  expect(report).toContain(
+    "settings of channels that have no place here were left out (2): main (param_override), main (system_prompt)",
+  );
 });
 
 test("a database of 2023 lacks columns, and they take their defaults", async () => {
@@ -141,10 +205,40 @@ test("something else is refused", async () => {
   );
 });
 
-test("quotas that overflowed in the source are kept as they are", async () => {
-  const { report, isExact } = await imported(`
-    UPDATE logs SET quota = -2147483648 WHERE id = 1;
-    UPDATE users SET used_quota = 9007199254740999 WHERE id = 1;`);
+test("a source without users is refused: it was dumped without its rows", async () => {
+  await expect(imported("DELETE FROM users")).rejects.toThrow("no users");
+});
+
+test("quotas that overflowed in the source are kept as they are, and told where they are larger than can be kept", async () => {
+  const kept = await imported("UPDATE logs SET quota = -2147483648 WHERE id = 1");
+  expect(kept.isExact).toBe(true);
+  const cut = await imported("UPDATE users SET used_quota = 9007199254740999 WHERE id = 1");
+  expect(cut.isExact).toBe(false);
+  expect(cut.report).toContain('- users 1 used_quota: "9007199254740999" → 9007199254740991');
+});
+
+test("New API: codes that had expired stay so, what has no place here is told", async () => {
+  const { store, report, isExact } = await imported(`
+    ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
+    ALTER TABLE redemptions ADD COLUMN expired_time integer DEFAULT 0;
+    INSERT INTO redemptions SELECT 3, user_id, 'expired-code', 1, name, quota, created_time, 0, 1700000000 FROM redemptions WHERE id = 1;
+    INSERT INTO redemptions SELECT 4, user_id, 'later-code', 1, name, quota, created_time, 0, 32503680000 FROM redemptions WHERE id = 1;
+    UPDATE redemptions SET expired_time = 1700000000 WHERE id = 2;
+    CREATE TABLE two_fas (id integer PRIMARY KEY, user_id integer);
+    CREATE TABLE midjourneys (id integer PRIMARY KEY);
+    INSERT INTO two_fas (user_id) VALUES (1), (2);`);
   expect(isExact).toBe(true);
-  expect(report).toContain("used_quota");
+  const codes = await store.db.selectFrom("redemptions").select(["id", "status"]).orderBy("id").execute();
+  expect(codes.map(({ id, status }) => [id, status])).toEqual([
+    [1, 1],
+    [2, 3],
+    [3, 2],
+    [4, 1],
+  ]);
+  expect(report).toContain("redemption codes that had expired were disabled: 3 (2023-11-14)");
+  expect(report).toContain(
+    "redemption codes that were to expire do not expire here: disable them on their day: 4 (3000-01-01)",
+  );
+  expect(report).toContain("tables that hold rows and have no place here were left out: two_fas (2)");
+  expect(report).not.toContain("midjourneys");
 });

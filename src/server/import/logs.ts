@@ -26,6 +26,7 @@ export async function importLogs(
   const count = target.tally.of("logs");
   for await (const rows of batches(source.rows("logs"), LOG_BATCH)) {
     const logs = rows.map((row) => logOf(row, family));
+    target.tally.tellMisread("logs", rows);
     count.found += logs.length;
     for (const log of logs) target.tally.add("log quota", log.quota);
     await writeLogs(target, logs);

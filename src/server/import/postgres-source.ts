@@ -1,6 +1,6 @@
 // A foreign PostgreSQL database. Read inside one read-only transaction that sees one moment, through a cursor.
 import pg from "pg";
-import type { SourceRow } from "./row.ts";
+import type { SourceRow, SourceValue } from "./row.ts";
 import { ImportError, type Source } from "./source.ts";
 
 /** Rows of one round trip. */
@@ -47,9 +47,7 @@ export async function openPostgresSource(address: string): Promise<Source> {
       const order = tables.get(table)?.has("id") ? " ORDER BY id" : "";
       await client.query(`DECLARE source NO SCROLL CURSOR FOR SELECT * FROM ${quoted(table)}${order}`);
       for (;;) {
-        const page = await client.query<Record<string, string | number | boolean | Date | null>>(
-          `FETCH ${FETCH_ROWS} FROM source`,
-        );
+        const page = await client.query<Record<string, Cell>>(`FETCH ${FETCH_ROWS} FROM source`);
         for (const row of page.rows) yield plain(row);
         if (page.rows.length < FETCH_ROWS) break;
       }
@@ -61,9 +59,15 @@ export async function openPostgresSource(address: string): Promise<Source> {
   };
 }
 
-/** Times come as dates of the driver. */
-function plain(row: Record<string, string | number | boolean | Date | null>): SourceRow {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
-  );
+type Cell = string | number | boolean | Date | Buffer | object | null;
+
+/** Times come as dates of the driver, JSON and lists as what they say. */
+function plain(row: Readonly<Record<string, Cell>>): SourceRow {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plainCell(value)]));
+}
+
+function plainCell(value: Cell): SourceValue {
+  if (value instanceof Date) return value.toISOString();
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return JSON.stringify(value);
 }

@@ -21,15 +21,18 @@ export async function importRedemptions(source: Source, target: Target): Promise
       target.tally.remark("redemption codes that are empty or repeated were left out", textOf(row, "id"));
       return [];
     });
+    target.tally.tellMisread("redemptions", rows);
     await writeRows(target, "redemptions", incoming);
   }
 }
 
-function codeOf(row: SourceRow, { secrets, tally, nowSec }: Target): Incoming<"redemptions"> | undefined {
+function codeOf(row: SourceRow, target: Target): Incoming<"redemptions"> | undefined {
+  const { secrets, tally, nowSec } = target;
   const key = textOf(row, "key");
   const quota = intOf(row, "quota", 100);
   if (key === "") return undefined;
   if (quota < 0) tally.remark("redemption codes worth less than nothing were disabled", textOf(row, "name"));
+  const isExpired = hasExpired(row, target);
   const isDeleted = textOf(row, "deleted_at") !== "";
   return {
     row: {
@@ -37,7 +40,7 @@ function codeOf(row: SourceRow, { secrets, tally, nowSec }: Target): Incoming<"r
       user_id: intOf(row, "user_id"),
       key_hash: secrets.hash(key),
       key_sealed: isDeleted ? "" : secrets.seal(key, "redemptions.key"),
-      status: quota < 0 ? STATUS.disabled : statusOf(row),
+      status: quota < 0 || isExpired ? STATUS.disabled : statusOf(row),
       name: textOf(row, "name"),
       quota: Math.max(0, quota),
       created_time: secondsOf(row, "created_time"),
@@ -47,6 +50,18 @@ function codeOf(row: SourceRow, { secrets, tally, nowSec }: Target): Incoming<"r
       deleted_at: isDeleted ? secondsOf(row, "deleted_at") || nowSec : 0,
     },
   };
+}
+
+/** New API's codes may end on a day, ours do not: what could not be redeemed there any more cannot be here. */
+function hasExpired(row: SourceRow, { tally, nowSec }: Target): boolean {
+  const endSec = secondsOf(row, "expired_time");
+  if (endSec === 0 || statusOf(row) !== STATUS.unused) return false;
+  const isOver = endSec < nowSec;
+  const what = isOver
+    ? "redemption codes that had expired were disabled"
+    : "redemption codes that were to expire do not expire here: disable them on their day";
+  tally.remark(what, `${textOf(row, "id")} (${new Date(endSec * 1000).toISOString().slice(0, 10)})`);
+  return isOver;
 }
 
 function statusOf(row: SourceRow): number {

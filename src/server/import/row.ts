@@ -1,5 +1,5 @@
 // Reading one row of a foreign database, whose columns and types depend on its age and engine: absent and null are the
-// default, char columns are trimmed, numbers come as numbers, bigints or text.
+// default, char columns are trimmed, numbers come as numbers, bigints or text. What cannot be read as it stands is noted.
 
 export type SourceValue = null | string | number | bigint | boolean | Uint8Array;
 export type SourceRow = Readonly<Record<string, SourceValue | undefined>>;
@@ -15,14 +15,37 @@ export function textOf(row: SourceRow, column: string, fallback = ""): string {
   return text.replaceAll("\u0000", "").trim();
 }
 
-/** Whole number; sums that overflowed in the source stay within what a number holds exactly (contract 7.5 #8). */
+/**
+ * Whole number; sums that overflowed in the source stay within what a number holds exactly (contract 7.5 #8). Absent, null and empty are
+ * the default; what is no number is 0, which never allows more than was meant, and is noted.
+ */
 export function intOf(row: SourceRow, column: string, fallback = 0): number {
   const value = row[column];
-  if (typeof value === "number") return Number.isFinite(value) ? clamp(BigInt(Math.trunc(value))) : fallback;
-  if (typeof value === "bigint") return clamp(value);
-  if (typeof value === "boolean") return Number(value);
-  const digits = /^\s*([+-]?\d+)(?:\.\d*)?\s*$/.exec(typeof value === "string" ? value : "")?.[1];
-  return digits === undefined ? fallback : clamp(BigInt(digits));
+  if (isAbsent(value)) return fallback;
+  const number = wholeOf(value);
+  const taken = clamp(number?.whole ?? 0n);
+  if (number?.isExact !== true || BigInt(taken) !== number.whole) note(row, column, taken);
+  return taken;
+}
+
+function isAbsent(value: SourceValue | undefined): value is null | undefined | string {
+  return value === null || value === undefined || (typeof value === "string" && value.trim() === "");
+}
+
+const DECIMAL = /^([+-]?\d+)(?:\.(\d*))?$/;
+const POWER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** What a value is without its fraction, and whether that was all of it; undefined = no number. */
+function wholeOf(value: SourceValue): { whole: bigint; isExact: boolean } | undefined {
+  if (typeof value === "bigint" || typeof value === "boolean") return { whole: BigInt(value), isExact: true };
+  if (typeof value === "number")
+    return Number.isFinite(value)
+      ? { whole: BigInt(Math.trunc(value)), isExact: Number.isInteger(value) }
+      : undefined;
+  const text = typeof value === "string" ? value.trim() : "";
+  const [, digits, fraction = ""] = DECIMAL.exec(text) ?? [];
+  if (digits !== undefined) return { whole: BigInt(digits), isExact: !/[1-9]/.test(fraction) };
+  return POWER.test(text) ? wholeOf(Number(text)) : undefined;
 }
 
 function clamp(value: bigint): number {
@@ -30,10 +53,24 @@ function clamp(value: bigint): number {
   return value < -MAX ? -Number.MAX_SAFE_INTEGER : Number(value);
 }
 
-/** Number with a fraction, such as a balance in dollars. */
+/** Number with a fraction, such as a balance in dollars; what is none is 0, and noted. */
 export function realOf(row: SourceRow, column: string): number {
   const value = Number(row[column] ?? 0);
-  return Number.isFinite(value) ? value : 0;
+  if (Number.isFinite(value)) return value;
+  note(row, column, 0);
+  return 0;
+}
+
+/** By column what was taken for a number that is none, has a fraction, or is larger than can be held. */
+const notes = new WeakMap<SourceRow, Map<string, number>>();
+
+function note(row: SourceRow, column: string, taken: number): void {
+  notes.set(row, (notes.get(row) ?? new Map()).set(column, taken));
+}
+
+/** What was read of a row otherwise than it stands there: column → the number that was taken. */
+export function misreadOf(row: SourceRow): ReadonlyMap<string, number> {
+  return notes.get(row) ?? new Map();
 }
 
 /** A flag: 1, true, "1", "t", "true". */
@@ -47,7 +84,10 @@ export function secondsOf(row: SourceRow, column: string): number {
   const value = row[column];
   if (typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value)) {
     const ms = Date.parse(value.includes("T") || /[Z+]/.test(value) ? value : `${value.replace(" ", "T")}Z`);
-    return Number.isFinite(ms) ? Math.max(0, Math.floor(ms / 1000)) : 0;
+    if (Number.isFinite(ms)) return Math.max(0, Math.floor(ms / 1000));
+    // MySQL's word for none.
+    if (!value.startsWith("0000-00-00")) note(row, column, 0);
+    return 0;
   }
   return Math.max(0, intOf(row, column));
 }

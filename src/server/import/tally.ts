@@ -1,4 +1,7 @@
-// What an import found and did: counts, the sums that must be the same on both sides, and remarks. Renders them as text.
+// What an import found and did: counts, the sums that must be the same on both sides, remarks, and every number that could not be
+// taken as it stands. Renders them as text.
+import { misreadOf, type SourceRow, textOf } from "./row.ts";
+import { ImportError } from "./source.ts";
 
 /** Sums that people check an import by (contract 7.5 #13). */
 export const SUM_NAMES = [
@@ -36,12 +39,17 @@ export interface TableCount {
 
 /** Examples that one remark carries. */
 const EXAMPLES = 5;
+/** Numbers that are told one by one, and as much of what stood there. */
+const MISREAD_LINES = 1_000;
+const MISREAD_LENGTH = 40;
 
 export class Tally {
   readonly counts = new Map<string, TableCount>();
   readonly before = noSums();
   after = noSums();
   readonly #remarks = new Map<string, { count: number; examples: string[] }>();
+  readonly #misread: string[] = [];
+  #misreadCount = 0;
 
   of(table: string): TableCount {
     const known = this.counts.get(table) ?? { found: 0, written: 0, present: 0, skipped: 0 };
@@ -62,8 +70,31 @@ export class Tally {
     if (example !== "" && known.examples.length < EXAMPLES) known.examples.push(example);
   }
 
-  get isEqual(): boolean {
-    return SUM_NAMES.every((name) => this.before[name] === this.after[name]);
+  /** Notes which of these columns of a row hold something that has no place here. */
+  tellLeftOut(text: string, row: SourceRow, name: string, columns: readonly string[]): void {
+    for (const column of columns)
+      if (!/^(?:|null|\{\}|\[\])$/.test(textOf(row, column))) this.remark(text, `${name} (${column})`);
+  }
+
+  /**
+   * Tells of the numbers of rows that were read and could not be taken as they stand: who loses a balance by that must not learn it from its
+   * owner. Throws: ImportError for an id, by which the other tables know the row.
+   */
+  tellMisread(table: string, rows: readonly SourceRow[]): void {
+    for (const row of rows) {
+      for (const [column, taken] of misreadOf(row)) {
+        const text = JSON.stringify(textOf(row, column).slice(0, MISREAD_LENGTH));
+        if (column === "id") throw new ImportError(`a row of ${table} has no number for an id, but ${text}`);
+        this.#misreadCount += 1;
+        if (this.#misread.length < MISREAD_LINES)
+          this.#misread.push(`- ${table} ${textOf(row, "id")} ${column}: ${text} → ${taken}`);
+      }
+    }
+  }
+
+  /** Sums are the same on both sides, and every number was taken as it stood. */
+  get isExact(): boolean {
+    return this.#misreadCount === 0 && SUM_NAMES.every((name) => this.before[name] === this.after[name]);
   }
 
   render(): string {
@@ -75,7 +106,20 @@ export class Tally {
       const [before, after] = [this.before[name], this.after[name]];
       sums.push([name, String(before), String(after), before === after ? "equal" : "DIFFERS"]);
     }
-    return [...columns(lines), "", ...columns(sums), ...this.#renderRemarks()].join("\n");
+    return [...columns(lines), "", ...columns(sums), ...this.#renderRemarks(), ...this.#renderMisread()].join(
+      "\n",
+    );
+  }
+
+  #renderMisread(): string[] {
+    if (this.#misreadCount === 0) return [];
+    const more = this.#misreadCount - this.#misread.length;
+    return [
+      "",
+      `numbers that could not be taken as they stand (${this.#misreadCount}), and what was taken`,
+      ...this.#misread,
+      ...(more > 0 ? [`- and ${more} more`] : []),
+    ];
   }
 
   #renderRemarks(): string[] {

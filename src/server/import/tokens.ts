@@ -29,6 +29,7 @@ export async function importTokens(source: Source, target: Target, people: Peopl
       tally.remark("tokens without a key, or with that of another, were left out", textOf(row, "id"));
       return [];
     });
+    tally.tellMisread("tokens", rows);
     await writeRows(target, "tokens", incoming);
   }
 }
@@ -67,6 +68,10 @@ function tokenOf(row: SourceRow, target: Target, people: People): Incoming<"toke
 function statusOf(row: SourceRow, id: number, { tally }: Target, people: People): number {
   if (people.get(intOf(row, "user_id"))?.isDeleted !== false) {
     tally.remark("tokens of deleted users were disabled", String(id));
+    return TokenStatus.disabled;
+  }
+  if (flagOf(row, "model_limits_enabled") && modelsOf(row) === "") {
+    tally.remark("tokens whose list of models is on and empty were disabled: it allows none", String(id));
     return TokenStatus.disabled;
   }
   const status = intOf(row, "status", TokenStatus.enabled);

@@ -4,7 +4,7 @@ import { newAffCode } from "#server/secrets.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
 import { importedGithubId } from "#server/store/users.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
-import type { Source } from "./source.ts";
+import { ImportError, type Source } from "./source.ts";
 import { BATCH, batches, type Incoming, type Opening, type Target, writeRows } from "./target.ts";
 
 /** User id → what others need to know of the account. */
@@ -22,12 +22,15 @@ interface Taken {
   readonly github: ReadonlyMap<string, number>;
 }
 
-/** Imports all users. Returns who there is. */
+/** Imports all users. Returns who there is. Throws: ImportError when there is nobody. */
 export async function importUsers(source: Source, target: Target): Promise<People> {
   const people: People = new Map();
+  const codes = await affCodes(source);
+  // Else an empty database would be "filled", all sums equal, and could not be filled any more.
+  if (codes.size === 0) throw new ImportError("the source has no users: was it dumped without its rows?");
   const taken: Taken = {
     names: new Set(),
-    codes: await affCodes(source),
+    codes,
     accessTokens: new Set(),
     emails: await keepers(source, emailOf),
     mailboxes: await keepers(source, (row) => mailboxOf(emailOf(row))),
@@ -40,6 +43,7 @@ export async function importUsers(source: Source, target: Target): Promise<Peopl
       people.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
       return userOf(row, target, taken);
     });
+    target.tally.tellMisread("users", rows);
     await writeRows(target, "users", incoming);
   }
   if (![...people.values()].some(({ isRoot }) => isRoot))
@@ -86,6 +90,9 @@ function roleOf(row: SourceRow): number {
   return role >= Role.admin ? Role.admin : Role.user;
 }
 
+/** Of later releases and New API: accounts that know no password get one by a letter, or from an administrator. */
+const OTHER_LOGINS = ["lark_id", "oidc_id", "discord_id", "telegram_id", "linux_do_id"];
+
 function userOf(row: SourceRow, target: Target, taken: Taken): Incoming<"users"> {
   const { tally, nowSec } = target;
   const id = intOf(row, "id");
@@ -107,6 +114,7 @@ function userOf(row: SourceRow, target: Target, taken: Taken): Incoming<"users">
     yuanMicro: commission,
   };
   if (quota < 0) tally.remark("balances below zero were kept", username);
+  tally.tellLeftOut("ways to log in that are not here were left out", row, username, OTHER_LOGINS);
   if (githubOf(row) !== "")
     tally.remark(
       "GitHub accounts are known by name only: they open with the same proven e-mail address, or must be bound once more",

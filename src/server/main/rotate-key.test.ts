@@ -112,3 +112,30 @@ test("a new key file is on the disk before the old one is gone, and that before 
     `flush ${dataDir}`,
   ]);
 });
+
+test("one that was killed when the new file was in its place is ended by running it again", async () => {
+  database = await createTestDatabase("sqlite");
+  const { dataDir } = database.options;
+  const store = await database.open();
+  await unlockSecrets(store.db, await readMasterKey(configOf()));
+  await store.close();
+  const { renameSync } = fs;
+  const killed = vi.spyOn(fs, "renameSync").mockImplementation((from, to) => {
+    renameSync(from, to);
+    if (String(to).endsWith("master.key")) throw new Error("killed");
+  });
+  syncBuiltinESMExports();
+  await expect(rotateMasterKey(configOf())).rejects.toThrow("killed");
+  killed.mockRestore();
+  syncBuiltinESMExports();
+  expect(await rotateMasterKey(configOf())).toContain("is new");
+  const after = await database.open();
+  const old = await readMasterKey({
+    masterKey: fs.readFileSync(join(dataDir, "master.key.old"), "utf8").trim(),
+    dataDir,
+  });
+  await expect(openDataKey(after.db, old)).rejects.toThrow("is not the key");
+  await after.close();
+  // There is nothing left to end.
+  await expect(rotateMasterKey(configOf())).rejects.toThrow("put it away");
+});

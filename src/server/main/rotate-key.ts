@@ -16,7 +16,7 @@ import type { Config } from "#server/config.ts";
 import { randomHex } from "#server/secrets.ts";
 import { type Db, openStore } from "#server/store/db.ts";
 import { flush, flushNames } from "#server/store/files.ts";
-import { saveOption } from "#server/store/options.ts";
+import { findOption, saveOption } from "#server/store/options.ts";
 import { CommandError } from "./command-error.ts";
 
 /** Exchanges the master key and says what to do with the old one. Throws: CommandError, MasterKeyError, StoreError. */
@@ -65,8 +65,10 @@ async function rotateInFile(
   const [old, next] = [`${file}.old`, `${file}.next`];
   // Left by an exchange that was interrupted: the database may know this key already, so it is the one to go on with.
   const begun = await readKeyFile(next);
-  if (begun === undefined && existsSync(old))
+  if (begun === undefined && existsSync(old)) {
+    if (await endExchange(db, current)) return doneWith(file, old);
     throw new CommandError(`${old} is of an earlier exchange: put it away with the backups it belongs to`);
+  }
   const bytes = begun ?? Buffer.from(randomHex(64));
   if (begun === undefined) {
     rmSync(next, { force: true });
@@ -79,9 +81,20 @@ async function rotateInFile(
   flushNames(dirname(file));
   renameSync(next, file);
   flushNames(dirname(file));
-  // A start with the new key does the same.
-  await unlockSecrets(db, { bytes, file, isNew: false });
+  await endExchange(db, { ...current, bytes });
+  return doneWith(file, old);
+}
+
+function doneWith(file: string, old: string): string {
   return `${file} is new. ${old} opens backups made before now: put it away with them, then remove it`;
+}
+
+/** Ends the key that was exchanged for this one, as a start with this one does. Returns whether there was one to end. */
+async function endExchange(db: Db, key: MasterKey): Promise<boolean> {
+  const hasNext = async () => ((await findOption(db, DATA_KEY.next)) ?? "") !== "";
+  if (!(await hasNext())) return false;
+  await unlockSecrets(db, key);
+  return !(await hasNext());
 }
 
 /** undefined = there is none, or one that was not written to its end. */

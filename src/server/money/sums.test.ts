@@ -72,6 +72,19 @@ describe.each(engines)("the sums of the ledger on %s", (engine) => {
     expect(sums).toEqual({ spent: 21, calls: 3 });
   });
 
+  test("a step back of the clock does not stop the adding up until it is what it was", async () => {
+    const head = () => store.db.selectFrom("ledger_sums_head").select("last_id").executeTakeFirstOrThrow();
+    await advance();
+    await seedAccount(store.db, ledger, { quota: 10_000n, remain: 5_000n });
+    const { last_id: before } = await head();
+    clock.advance(-7_200_000);
+    await advance();
+    await advance();
+    clock.advance(7_200_000);
+    expect((await head()).last_id).toBeGreaterThan(before);
+    expect(await audit(store.db, "sums")).toEqual([]);
+  });
+
   test("a row that was changed by hand is named", async () => {
     const account = await seedAccount(store.db, ledger, { quota: 10_000n, remain: 5_000n });
     await advance();

@@ -30,9 +30,10 @@ export async function advanceSums({ db, store, clock }: SumsParts): Promise<void
 
 function settledBefore(db: object, newest: number, nowMs: number): number {
   const before = seen.get(db);
-  if (before && nowMs - before.atMs < SETTLED_MS) return 0;
+  if (before && nowMs >= before.atMs && nowMs - before.atMs < SETTLED_MS) return 0;
   seen.set(db, { id: newest, atMs: nowMs });
-  return before?.id ?? 0;
+  // What was seen later than now was seen before a step back of the clock; how long ago, nobody knows (reliability F08).
+  return before && nowMs >= before.atMs ? before.id : 0;
 }
 
 /** Adds up one slice. Returns whether there is more. */

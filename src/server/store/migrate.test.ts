@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
@@ -161,6 +161,30 @@ test("a SQLite database is copied before its schema changes, but not when it is 
   // The copy is a database to go back to.
   rmSync(join(dataDir, "tollgate.db"));
   expect(readFileSync(join(dataDir, "tollgate.db.before-0002-test")).length).toBeGreaterThan(0);
+  await database.drop();
+});
+
+test("a copy before a migration that cannot be made whole leaves nothing that looks like one, and no change", async () => {
+  const database = await createTestDatabase("sqlite");
+  const { dataDir } = database.options;
+  const file = join(dataDir, "tollgate.db");
+  const store = await database.open();
+  for (let id = 1; id <= 50; id += 1) await seedUser(store.db, { display_name: "x".repeat(4_000) });
+  await store.close();
+  const whole = readFileSync(file);
+  const PAGE = 4_096;
+  writeFileSync(file, Buffer.from(whole).fill(0xa5, whole.length - 20 * PAGE, whole.length - 2 * PAGE));
+  await expect(database.open({ migrations: NEWER })).rejects.toThrow(
+    /cannot be copied to .*before-0002-test, and is not changed without a copy: .*malformed/,
+  );
+  expect(readdirSync(dataDir).filter((name) => name.includes("before"))).toEqual([]);
+  writeFileSync(file, whole);
+  // One that a killed start left half made is in nobody's way.
+  writeFileSync(`${file}.before-0002-test.partial`, "half");
+  await (await database.open({ migrations: NEWER })).close();
+  expect(readdirSync(dataDir).filter((name) => name.includes("before"))).toEqual([
+    "tollgate.db.before-0002-test",
+  ]);
   await database.drop();
 });
 

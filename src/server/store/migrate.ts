@@ -1,10 +1,11 @@
 // Brings a database to the newest schema: numbered list, one transaction each, under a lock, never backwards.
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { sha256Hex } from "#server/secrets.ts";
 import { faultKind, StoreError } from "./fault.ts";
-import { makePrivate } from "./files.ts";
+import { flush, flushNames, makePrivate } from "./files.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 import type { Migration } from "./migrations/migration.ts";
 import type { Tables } from "./tables.ts";
@@ -103,14 +104,26 @@ function assertKnown(
   }
 }
 
-/** Copies a SQLite database before its first change of schema, for its owner alone. */
+/** Copies a SQLite database before its first change of schema, for its owner alone; it gets its name when it is whole. */
 async function backUp({ db, backupFile }: MigrateOptions, next = "unknown"): Promise<void> {
   if (backupFile === undefined) return;
   const file = `${backupFile}.before-${next}`;
-  // One left by a start that failed later holds the same data as this one.
-  rmSync(file, { force: true });
-  makePrivate(file);
-  await sql`VACUUM INTO ${file}`.execute(db);
+  const partial = `${file}.partial`;
+  rmSync(partial, { force: true });
+  try {
+    makePrivate(partial);
+    await sql`VACUUM INTO ${partial}`.execute(db);
+    flush(partial);
+    // One left by a start that failed later holds the same data as this one.
+    renameSync(partial, file);
+    flushNames(dirname(file));
+  } catch (error) {
+    rmSync(partial, { force: true });
+    if (!(error instanceof StoreError)) throw error;
+    // What is full has space again by now: it must be told what wanted it.
+    const what = `the database cannot be copied to ${file}, and is not changed without a copy`;
+    throw new StoreError(error.kind, `${what}: ${error.message}`, error);
+  }
 }
 
 /** Applies one migration inside the caller's transaction. Returns whether there may be more. */

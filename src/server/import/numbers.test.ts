@@ -1,0 +1,151 @@
+// Numbers that are none, whatever the source is kept in: each is told with its row and what was taken, and nothing else is lost.
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { readConfig } from "#server/config.ts";
+import { audit } from "#server/money/audit.ts";
+import { openStore } from "#server/store/db.ts";
+import { testDirectory } from "#test/directory.ts";
+import { oneApi } from "#test/one-api.ts";
+import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/one-api-files.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
+import { importOneApi } from "./one-api.ts";
+import { intOf, misreadOf, realOf, secondsOf } from "./row.ts";
+
+/** A database of One API with a column of texts, and these in the first rows. */
+function withTexts(table: string, column: string, texts: readonly Cell[]): OneApi {
+  const data = oneApi("0.6");
+  const { columns, rows } = data[table] ?? { columns: {}, rows: [] };
+  return {
+    ...data,
+    [table]: {
+      columns: { ...columns, [column]: "text" },
+      rows: rows.map((row, index) => ({ ...row, [column]: texts[index] ?? "1" })),
+    },
+  };
+}
+
+const writers = {
+  "SQLite file": async (data: OneApi) => {
+    const file = join(testDirectory(), "one-api.db");
+    writeSqlite(file, data);
+    return file;
+  },
+  "MySQL dump": async (data: OneApi) => {
+    const file = join(testDirectory(), "one-api.sql");
+    writeDump(file, data);
+    return file;
+  },
+  PostgreSQL: async (data: OneApi) => {
+    const database = await createPostgresDatabase();
+    onTestFinished(database.drop);
+    await writePostgres(database.url, data);
+    return database.url;
+  },
+};
+const sources = Object.entries(writers).map(([name, write]) => ({ name, write }));
+
+async function imported(address: string) {
+  const dataDir = testDirectory();
+  const config = readConfig({ DATA_DIR: dataDir });
+  const tools = { config, say: () => undefined };
+  const rehearsed = await importOneApi({ address, isDryRun: true }, tools);
+  const result = await importOneApi({ address, isDryRun: false }, tools);
+  expect(rehearsed.isExact).toBe(result.isExact);
+  const store = await openStore({ dataDir });
+  onTestFinished(() => store.close());
+  expect(await audit(store.db)).toEqual([]);
+  return { ...result, rehearsed: rehearsed.report, store };
+}
+
+test.each(sources)(
+  "balances of a $name that are no numbers are told one by one, dry or not",
+  async ({ write }) => {
+    const texts = ["abc", "12abc", " 5 ", "1e3", "-1.5"];
+    const { report, rehearsed, isExact, store } = await imported(
+      await write(withTexts("users", "quota", texts)),
+    );
+    expect(isExact).toBe(false);
+    for (const told of [report, rehearsed]) {
+      expect(told).toContain("numbers that could not be taken as they stand (3)");
+      expect(told).toContain('- users 1 quota: "abc" → 0');
+      expect(told).toContain('- users 2 quota: "12abc" → 0');
+      expect(told).toContain('- users 9 quota: "-1.5" → -1');
+    }
+    const users = await store.db.selectFrom("users").select(["id", "quota"]).orderBy("id").execute();
+    expect(users.map(({ id, quota }) => [id, quota])).toEqual([
+      [1, 0],
+      [2, 0],
+      [3, 5],
+      [5, 1_000],
+      [9, -1],
+      [77, 0],
+    ]);
+  },
+);
+
+test.each(sources)("absent and empty numbers of a $name are none, and no remark", async ({ write }) => {
+  const { report, isExact } = await imported(
+    await write(withTexts("tokens", "remain_quota", [null, "", "  "])),
+  );
+  expect(isExact).toBe(true);
+  expect(report).not.toContain("could not be taken");
+});
+
+test.each([
+  ["tokens", "remain_quota", '- tokens 1 remain_quota: "x" → 0'],
+  ["tokens", "expired_time", '- tokens 1 expired_time: "x" → 0'],
+  ["channels", "used_quota", '- channels 1 used_quota: "x" → 0'],
+  ["channels", "balance", '- channels 1 balance: "x" → 0'],
+  ["redemptions", "quota", '- redemptions 1 quota: "x" → 0'],
+  ["logs", "quota", '- logs 1 quota: "x" → 0'],
+] as const)("%s with a text for %s are told", async (table, column, line) => {
+  const { report, isExact } = await imported(await writers["SQLite file"](withTexts(table, column, ["x"])));
+  expect(isExact).toBe(false);
+  expect(report).toContain(line);
+});
+
+test("a row without a number for an id ends the import", async () => {
+  const data = withTexts("tokens", "id", ["first", "4", "7", "8", "9"]);
+  await expect(imported(await writers["MySQL dump"](data))).rejects.toThrow(
+    'a row of tokens has no number for an id, but "first"',
+  );
+});
+
+test.each([
+  ["1000", 1000],
+  [" 5 ", 5],
+  ["-7.00", -7],
+  ["1e3", 1000],
+  [1e3, 1000],
+  [12n, 12],
+  [true, 1],
+  ["9007199254740991", Number.MAX_SAFE_INTEGER],
+])("%s is read as %d", (value, expected) => {
+  const row = { n: value };
+  expect(intOf(row, "n", 3)).toBe(expected);
+  expect(misreadOf(row).size).toBe(0);
+});
+
+test.each([
+  ["abc", 0],
+  ["12abc", 0],
+  ["0x10", 0],
+  ["NaN", 0],
+  ["1,000", 0],
+  [Number.POSITIVE_INFINITY, 0],
+  [Buffer.from("5"), 0],
+  [1.5, 1],
+  ["1.5e0", 1],
+  ["9007199254740993", Number.MAX_SAFE_INTEGER],
+  [-9_007_199_254_740_993n, -Number.MAX_SAFE_INTEGER],
+])("%s is taken as %d, and noted", (value, taken) => {
+  const row = { n: value };
+  expect(intOf(row, "n", 3)).toBe(taken);
+  expect([...misreadOf(row)]).toEqual([["n", taken]]);
+});
+
+test("dates and amounts that are none are noted", () => {
+  const row = { at: "2024-13-45 10:00:00", none: "0000-00-00 00:00:00", price: "free" };
+  expect([secondsOf(row, "at"), secondsOf(row, "none"), realOf(row, "price")]).toEqual([0, 0, 0]);
+  expect([...misreadOf(row).keys()]).toEqual(["at", "price"]);
+});
