@@ -10,14 +10,12 @@ function names(text: string): readonly string[] {
 const openai = names(`
   gpt-6.2-astra gpt-6.2-sol gpt-6.1-sol gpt-6.1-terra gpt-6-astra gpt-6-sol gpt-6-luna gpt-5.6 gpt-5.6-sol
   gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro gpt-5.3-codex
-  gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max gpt-5.1-codex-mini
-  gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4o gpt-4o-mini o3 o3-pro gpt-image-2.6-sunburst
-  gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare gpt-image-2 gpt-image-1.5 gpt-image-1-mini
-  gpt-realtime gpt-realtime-2.1 gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini gpt-4o-mini-tts gpt-transcribe
-  gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize omni-moderation-latest text-embedding-3-small
-  text-embedding-3-large gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct gpt-4o-2024-08-06 gpt-4o-2024-11-20
-  chatgpt-4o-latest gpt-4o-mini-2024-07-18 text-embedding-ada-002 davinci-002 babbage-002 dall-e-3 dall-e-2
-  whisper-1 tts-1 tts-1-1106 tts-1-hd tts-1-hd-1106`);
+  gpt-5.2 gpt-5.2-pro gpt-5.1 gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4o gpt-4o-mini o3 o3-pro
+  gpt-image-2.6-sunburst gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare gpt-image-2 gpt-image-1.5
+  gpt-image-1-mini gpt-realtime gpt-realtime-2.1 gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini gpt-4o-mini-tts
+  gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize omni-moderation-latest
+  text-embedding-3-small text-embedding-3-large gpt-4o-2024-08-06 gpt-4o-2024-11-20 gpt-4o-mini-2024-07-18
+  text-embedding-ada-002 whisper-1 tts-1 tts-1-1106 tts-1-hd tts-1-hd-1106`);
 
 /** Channel type → model names. */
 export const providerModels: Readonly<Record<number, readonly string[]>> = {
@@ -172,7 +170,8 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
 const retired: Readonly<Record<number, readonly string[]>> = {
   1: names(`
     gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-4 gpt-4-0613 gpt-4-turbo gpt-4-turbo-2024-04-09 gpt-4o-2024-05-13 o1 o1-2024-12-17
-    o3-mini o4-mini gpt-4.1-nano gpt-image-1`),
+    o3-mini o4-mini gpt-4.1-nano gpt-image-1 gpt-5.3-chat-latest gpt-5.2-codex gpt-5.1-codex gpt-5.1-codex-max
+    gpt-5.1-codex-mini chatgpt-4o-latest gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct davinci-002 babbage-002 dall-e-3 dall-e-2`),
   14: names(
     "claude-opus-4-1-20250805 claude-opus-4-20250514 claude-sonnet-4-20250514 claude-3-haiku-20240307",
   ),
