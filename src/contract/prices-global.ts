@@ -35,12 +35,14 @@ const anthropic: PriceSheet = {
 const gemini: PriceSheet = {
   unitPrice: usd,
   rows: [
+    // Introductory until 2026-11-30, then 4 / 20 and 0.2.
+    ["gemini-4-argon", 2, 10, 0.1],
     // Introductory until 2026-12-31, then 1.5 / 7.5 and 0.15. The moving name means the newest Flash.
     ["gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-flash-latest", 0.75, 3.75, 0.075],
     ["gemini-3.5-flash", 1.5, 9, 0.15],
     ["gemini-3.5-flash-lite gemini-flash-lite-latest", 0.3, 2.5, 0.03],
     [
-      "gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3-pro-preview",
+      "gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3-pro-preview gemini-pro-latest",
       2,
       12,
       0.2,

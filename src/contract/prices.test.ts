@@ -140,6 +140,7 @@ describe("the default tables", () => {
     ["global.anthropic.claude-opus-5-5", 2, "5"],
     ["claude-sonnet-5@default", 1, "5"],
     ["gemini-2.5-flash", 0.15, "8.333333"],
+    ["gemini-4-argon", 1, "5"],
     ["gemini-3.8-flash", 0.375, "5"],
     ["gemini-flash-latest", 0.375, "5"],
     ["gemini-flash-lite-latest", 0.15, "8.333333"],

@@ -82,7 +82,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     hunyuan-embedding
     hunyuan-standard hunyuan-standard-256K hunyuan-vision`),
   24: names(`
-    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3.1-flash-lite gemini-flash-latest gemini-flash-lite-latest gemini-3.5-flash gemini-3-flash-preview
     gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3-pro-image gemini-3.1-flash-image
     gemini-3.1-flash-lite-image gemini-2.5-flash-image gemini-2.5-flash-preview-tts gemini-embedding-001
@@ -136,7 +136,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     deepseek/deepseek-v4-pro deepseek/deepseek-v3.2 moonshotai/kimi-k2.6 zai-org/glm-5.1 minimax/minimax-m2.7
     qwen/qwen3-coder-480b-a35b-instruct meta-llama/llama-3.3-70b-instruct`),
   42: names(`
-    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-5-5 claude-sonnet-5-5
     claude-haiku-5-5 claude-opus-4-8@default claude-sonnet-5@default
@@ -160,7 +160,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank`),
   50: openai,
   51: names(`
-    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-flash-latest gemini-flash-lite-latest gemini-embedding-001 gemini-embedding-2`),
   101: [],
