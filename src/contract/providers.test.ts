@@ -251,6 +251,13 @@ describe("default models", () => {
       expect(ownedBy(model), model).toBe("openai");
     }
     expect(ownedBy("deepseek-chat")).toBe("deepseek");
+    expect(providerModels[17]).not.toContain("qwen-max");
+    expect(providerModels[49]).not.toContain("qwen-max");
+    expect(ownedBy("qwen-max")).toBe("ali");
+    expect(providerModels[29]).not.toContain("llama-3.3-70b-versatile");
+    expect(ownedBy("llama-3.3-70b-versatile")).toBe("groq");
+    expect(providerModels[39]).not.toContain("moonshotai/Kimi-K2.6");
+    expect(ownedBy("moonshotai/Kimi-K2.6")).toBe("together");
     expect(ownedBy("my-own")).toBe("custom");
     expect(ownedBy("constructor")).toBe("custom");
   });
