@@ -334,7 +334,7 @@ describe("thinking", () => {
     ["gemini-3.8-flash", "medium", { thinkingLevel: "MEDIUM" }],
     ["gemini-4-argon", "none", { thinkingLevel: "LOW" }],
     ["gemini-4-argon", "medium", { thinkingLevel: "MEDIUM" }],
-    ["gemini-4-argon", "max", { thinkingLevel: "HIGH" }],
+    ["gemini-4-argon", "high", { thinkingLevel: "HIGH" }],
     ["gemini-3.5-flash-lite", "none", { thinkingLevel: "MINIMAL" }],
     ["gemini-4-flash", "none", { thinkingLevel: "LOW" }],
     ["gemini-4-pro-preview", "medium", { thinkingLevel: "MEDIUM" }],
