@@ -6,7 +6,7 @@ import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 const anthropic: PriceSheet = {
   unitPrice: usd,
   rows: [
-    ["claude-fable-5-2", 8, 40, 0.2, 10],
+    ["claude-fable-5-2 claude-mythos-5-2", 8, 40, 0.2, 10],
     ["claude-fable-5-1 claude-mythos-5-1", 10, 50, 0.25, 12.5],
     ["claude-fable-5 claude-mythos-5", 10, 50, 1, 12.5],
     ["claude-opus-5-5", 4, 20, 0.2, 5],

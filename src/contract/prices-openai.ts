@@ -126,7 +126,15 @@ export const openaiPrices: readonly PriceSheet[] = [
       ["gpt-4o-mini-tts gpt-4o-mini-tts-2025-12-15", 15],
     ],
   },
-  { unitPrice: asRatio, unit: "spoken", rows: [["whisper-1", 15, 0]] },
+  {
+    unitPrice: asRatio,
+    unit: "spoken",
+    rows: [
+      ["whisper-1", 15, 0],
+      // $0.0045 per minute.
+      ["gpt-transcribe", 11.25, 0],
+    ],
+  },
   {
     // Retired before 2024; kept so that tables and logs of an imported database keep their meaning.
     unitPrice: asRatio,

@@ -132,12 +132,14 @@ describe("the default tables", () => {
     ["tts-1", 7.5, "1"],
     ["tts-1-hd-1106", 15, "1"],
     ["whisper-1", 15, "0"],
+    ["gpt-transcribe", 11.25, "0"],
     ["claude-instant-1.2", 0.4, "3"],
     ["claude-2.1", 4, "3"],
     ["claude-3-haiku-20240307", 0.125, "5"],
     ["claude-3-opus-20240229", 7.5, "5"],
     ["claude-sonnet-4-6", 1.5, "5"],
     ["claude-fable-5-2", 4, "5"],
+    ["claude-mythos-5-2", 4, "5"],
     ["claude-fable-5-1", 5, "5"],
     ["claude-opus-5-5", 2, "5"],
     ["claude-sonnet-5-5", 1, "5"],
@@ -268,6 +270,7 @@ describe("the default tables", () => {
     expect(chargeUnit["dall-e-3"]).toBe("image");
     expect(chargeUnit["tts-1"]).toBe("character");
     expect(chargeUnit["whisper-1"]).toBe("spoken");
+    expect(chargeUnit["gpt-transcribe"]).toBe("spoken");
     expect(chargeUnit["gpt-image-1"]).toBeUndefined();
   });
 });

@@ -39,7 +39,7 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ["按检索次数计价", "rerank-v4.0-pro rerank-v3.5"],
   [
     "语音模型，未见可靠的公开价格",
-    "gpt-transcribe glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest step-tts-2 step-asr FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B",
+    "glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest step-tts-2 step-asr FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B",
   ],
   [
     "未见可靠的公开价格",
