@@ -43,6 +43,9 @@ const LOSSES = `## 转换时的取舍
   同样逐一列出；Claude 的 \`inference_geo\`（\`global\` 除外）返回 400。
 - 思考签名只对签发它的厂商有效，跨厂商时最多保留思考的文字（对方不收时列为 \`messages[].reasoning_content\`）；Anthropic 的服务器工具、MCP 连接器与容器，Responses 的托管工具与服务端会话状态，
   Gemini 的安全评级不转换；引用只保留网页引用（url_citation）。
+- Responses 客户端自行运行的工具若不是函数（文本工具、终端、命名空间、工具搜索，Codex 都会用到），OpenRouter（\`openai/\` 开头的模型除外）、
+  Groq 与 xAI 自有的 Responses 接口并不都接受：这类请求改为转换成对话发出，其余仍直通。DeepSeek（文本工具只接受 apply_patch）、Mistral（公开预览）、
+  Together（测试版）与 MiniMax（不写 \`reasoning\` 便不思考）自有的 Responses 接口支持不全，一律转换。
 - 服务端会话状态（\`previous_response_id\`、\`conversation\`、\`background\`，Messages 的 \`thread\`）一律明确拒绝：下一次请求可能由另一个渠道应答。
 `;
 

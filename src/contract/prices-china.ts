@@ -37,9 +37,8 @@ const inDollars: PriceSheet = {
   unitPrice: usd,
   rows: [
     ["kimi-k3.1-pro", 2, 10, 0.2],
-    ["kimi-k3.1-pro-highspeed", 4, 20],
-    ["zai-org/GLM-5.3", 1.4, 4.4, 0.26],
-    ["hy4-preview", 0.834, 2.501],
+    ["kimi-k3.1-pro-highspeed", 4, 20, 0.2],
+    ["zai-org/GLM-5.3 zai-org/GLM-5.2 zai-org/GLM-5.1", 1.4, 4.4, 0.26],
   ],
 };
 
@@ -48,6 +47,7 @@ const zhipu: PriceSheet = {
   rows: [
     ["glm-5.3 glm-5.2", 8, 28, 2],
     ["glm-5.3-flash", 0.8, 2.8, 0.23],
+    ["glm-5.3-flashx", 2, 7, 0.57],
     ["glm-5.1", 6, 24, 1.3, undefined, { above: { 32000: [8, 28] } }],
     ["glm-5-turbo", 5, 22, 1.2, undefined, { above: { 32000: [7, 26] } }],
     ["glm-5v-turbo", 5, 22, 1.2],
@@ -119,6 +119,7 @@ const xunfei: PriceSheet = {
 const tencent: PriceSheet = {
   unitPrice: cny,
   rows: [
+    ["hy4 hy4-preview", 6, 18, 0.3],
     ["hy3 hy3-preview", 1.2, 4, 0.4],
     ["hunyuan-2.0-thinking", 3.975, 15.9],
     ["hunyuan-2.0-instruct", 3.18, 7.95],
@@ -206,12 +207,48 @@ const others: PriceSheet = {
     ["step-1-256k", 95, 300],
     ["step-2-16k", 38, 120],
     ["step-2-mini", 1, 2],
-    ["doubao-seed-2-1-pro", 6, 30],
-    ["doubao-seed-2-0-pro", 3.2, 16, 0.64],
-    ["doubao-seed-2-0-lite", 0.6, 3.6],
-    ["doubao-seed-2-0-mini", 0.2, 2],
-    ["doubao-seed-1-8 doubao-seed-1-6", 0.8, 8, 0.16, undefined, { above: { 32000: [1.2, 16] } }],
-    ["doubao-seed-1-6-flash", 0.15, 1.5, 0.03],
+    ["doubao-seed-2-1-pro", 6, 30, 1.2],
+    ["doubao-seed-2-1-turbo", 3, 15, 0.6],
+    [
+      "doubao-seed-2-0-pro",
+      3.2,
+      16,
+      0.64,
+      undefined,
+      { above: { 32000: [4.8, 24, 0.96], 128000: [9.6, 48, 1.92] } },
+    ],
+    [
+      "doubao-seed-2-0-lite",
+      0.6,
+      3.6,
+      0.12,
+      undefined,
+      { above: { 32000: [0.9, 5.4, 0.18], 128000: [1.8, 10.8, 0.36] } },
+    ],
+    [
+      "doubao-seed-2-0-mini",
+      0.2,
+      2,
+      0.04,
+      undefined,
+      { above: { 32000: [0.4, 4, 0.08], 128000: [0.8, 8, 0.16] } },
+    ],
+    [
+      "doubao-seed-1-8 doubao-seed-1-6",
+      0.8,
+      8,
+      0.16,
+      undefined,
+      { above: { 32000: [1.2, 16, 0.16], 128000: [2.4, 24, 0.16] } },
+    ],
+    [
+      "doubao-seed-1-6-flash",
+      0.15,
+      1.5,
+      0.03,
+      undefined,
+      { above: { 32000: [0.3, 3, 0.03], 128000: [0.6, 6, 0.03] } },
+    ],
     ["doubao-1-5-pro-32k Doubao-pro-32k Doubao-pro-4k", 0.8, 2],
     ["doubao-1-5-pro-256k Doubao-pro-128k", 5, 9],
     ["doubao-1-5-lite-32k Doubao-lite-32k Doubao-lite-4k", 0.3, 0.6],
@@ -225,18 +262,18 @@ const others: PriceSheet = {
   ],
 };
 
-/** Beijing prices converted to dollars, July 2026; 3.8 has the international list of autumn. */
+/** Beijing prices converted to dollars, July 2026; 3.8, 3.7 Plus and 3.5 Plus have the international list of autumn. */
 const ali: PriceSheet = {
   unitPrice: usd,
   rows: [
-    ["qwen3.8-max", 2, 6],
-    ["qwen3.8-flash", 0.15, 0.47],
+    ["qwen3.8-max", 2, 6, 0.25, 2.5],
+    ["qwen3.8-flash", 0.15, 0.47, 0.016, 0.2],
     ["qwen3.7-max", 2.5, 7.5, 0.5, 3.125],
-    ["qwen3.7-plus", 0.5, 3, 0.05, 0.625, { above: { 128000: [2, 6] } }],
+    ["qwen3.7-plus", 0.32, 1.28, 0.064, 0.4, { above: { 256000: [0.96, 3.84] } }],
     ["qwen3.6-plus", 0.5, 3, 0.05, 0.625, { above: { 256000: [2, 6] } }],
     ["qwen3.6-max-preview", 1.32, 7.9, 0.132],
     ["qwen3.6-flash", 0.1875, 1.125, undefined, 0.234375],
-    ["qwen3.5-plus", 0.573, 3.44],
+    ["qwen3.5-plus", 0.4, 2.4, 0.04, 0.5, { above: { 256000: [0.5, 3] } }],
     ["qwen3.5-flash", 0.172, 1.72],
     ["qwen3.5-397b-a17b", 0.43, 2.58],
     ["qwen3-max qwen3-coder-480b-a35b-instruct", 0.861, 3.441],

@@ -51,10 +51,41 @@ const vertex: PriceSheet = {
 const ark: PriceSheet = {
   unitPrice: cny,
   rows: [
-    ["doubao-seed-2-1-pro-260915 doubao-seed-2-1-pro-260628", 6, 30],
-    ["doubao-seed-2-0-lite-260428", 0.6, 3.6],
-    ["doubao-seed-1-6-251015", 0.8, 8, 0.16, undefined, { above: { 32000: [1.2, 16] } }],
-    ["doubao-seed-1-6-flash-250828", 0.15, 1.5, 0.03],
+    ["doubao-seed-2-1-pro-260915 doubao-seed-2-1-pro-260628", 6, 30, 1.2],
+    ["doubao-seed-2-1-turbo-260628", 3, 15, 0.6],
+    [
+      "doubao-seed-2-0-lite-260428",
+      0.6,
+      3.6,
+      0.12,
+      undefined,
+      { above: { 32000: [0.9, 5.4, 0.18], 128000: [1.8, 10.8, 0.36] } },
+    ],
+    [
+      "doubao-seed-2-0-mini-260428",
+      0.2,
+      2,
+      0.04,
+      undefined,
+      { above: { 32000: [0.4, 4, 0.08], 128000: [0.8, 8, 0.16] } },
+    ],
+    [
+      "doubao-seed-1-6-251015",
+      0.8,
+      8,
+      0.16,
+      undefined,
+      { above: { 32000: [1.2, 16, 0.16], 128000: [2.4, 24, 0.16] } },
+    ],
+    [
+      "doubao-seed-1-6-flash-250828",
+      0.15,
+      1.5,
+      0.03,
+      undefined,
+      { above: { 32000: [0.3, 3, 0.03], 128000: [0.6, 6, 0.03] } },
+    ],
+    ["glm-5-2-260617", 8, 28, 2],
   ],
 };
 

@@ -20,7 +20,7 @@ export const openaiPrices: readonly PriceSheet[] = [
       ["gpt-5.5 gpt-5.5-2026-04-23", 5, 30, 0.5, undefined, { above: { 272000: [10, 45] } }],
       ["gpt-chat-latest", 5, 30, 0.5],
       ["gpt-5.5-pro", 30, 180, undefined, undefined, { above: { 272000: [60, 270] } }],
-      ["gpt-5.4-pro", 30, 180],
+      ["gpt-5.4-pro", 30, 180, undefined, undefined, { above: { 272000: [60, 270] } }],
       ["gpt-5.4", 2.5, 15, 0.25, undefined, { above: { 272000: [5, 22.5] } }],
       ["gpt-5.4-mini", 0.75, 4.5, 0.075],
       ["gpt-5.4-nano", 0.2, 1.25, 0.02],
@@ -126,7 +126,15 @@ export const openaiPrices: readonly PriceSheet[] = [
       ["gpt-4o-mini-tts gpt-4o-mini-tts-2025-12-15", 15],
     ],
   },
-  { unitPrice: asRatio, unit: "spoken", rows: [["whisper-1", 15, 0]] },
+  {
+    unitPrice: asRatio,
+    unit: "spoken",
+    rows: [
+      ["whisper-1", 15, 0],
+      // $0.0045 per minute.
+      ["gpt-transcribe", 11.25, 0],
+    ],
+  },
   {
     // Retired before 2024; kept so that tables and logs of an imported database keep their meaning.
     unitPrice: asRatio,

@@ -28,6 +28,13 @@ function completionOf(model: string): string {
   return String(defaultCompletionRatio[model] ?? completionRatioRule(model));
 }
 
+/** Prices per million of input, output and cached input as a vendor prints them; `unit` is the price that makes a ratio of 1. */
+function pricesOf(model: string, unit: number): readonly number[] {
+  const input = (defaultModelRatio[model] ?? Number.NaN) * unit;
+  const cache = defaultCacheRatio[model] ?? defaultCacheRatio[model.replace(/>.*/, "")] ?? 1;
+  return [input, input * (defaultCompletionRatio[model] ?? Number.NaN), input * cache];
+}
+
 const multiples = [
   defaultCompletionRatio,
   defaultCacheRatio,
@@ -125,12 +132,14 @@ describe("the default tables", () => {
     ["tts-1", 7.5, "1"],
     ["tts-1-hd-1106", 15, "1"],
     ["whisper-1", 15, "0"],
+    ["gpt-transcribe", 11.25, "0"],
     ["claude-instant-1.2", 0.4, "3"],
     ["claude-2.1", 4, "3"],
     ["claude-3-haiku-20240307", 0.125, "5"],
     ["claude-3-opus-20240229", 7.5, "5"],
     ["claude-sonnet-4-6", 1.5, "5"],
     ["claude-fable-5-2", 4, "5"],
+    ["claude-mythos-5-2", 4, "5"],
     ["claude-fable-5-1", 5, "5"],
     ["claude-opus-5-5", 2, "5"],
     ["claude-sonnet-5-5", 1, "5"],
@@ -140,6 +149,7 @@ describe("the default tables", () => {
     ["global.anthropic.claude-opus-5-5", 2, "5"],
     ["claude-sonnet-5@default", 1, "5"],
     ["gemini-2.5-flash", 0.15, "8.333333"],
+    ["gemini-4-argon", 1, "5"],
     ["gemini-3.8-flash", 0.375, "5"],
     ["gemini-flash-latest", 0.375, "5"],
     ["gemini-flash-lite-latest", 0.15, "8.333333"],
@@ -154,7 +164,7 @@ describe("the default tables", () => {
     ["qwen3.8-max", 1, "3"],
     ["qwen3.8-flash", 0.075, "3.133333"],
     ["grok-4.7", 1, "3"],
-    ["mistral-large-4-0", 0.68, "3.073529"],
+    ["mistral-large-4-0", 0.35, "3"],
     ["mistral-medium-latest", 0.75, "5"],
     ["llama2-70b-4096", 0.35, "8/7"],
     ["mistral-embed", 0.05, "0"],
@@ -163,6 +173,56 @@ describe("the default tables", () => {
   ])("%s has ratio %d and completion ratio %s", (model, ratio, completion) => {
     expect(defaultModelRatio[model]).toBe(ratio);
     expect(completionOf(model)).toBe(completion);
+  });
+
+  it.each([
+    ["mistral-large-4-0", 0.7, 2.1, 0.07],
+    ["mistral-medium-latest", 1.5, 7.5, 0.15],
+    ["ministral-8b-latest", 0.15, 0.15, 0.015],
+    ["ministral-3b-latest", 0.1, 0.1, 0.01],
+    ["voxtral-small-latest", 0.1, 0.4, 0.01],
+    ["codestral-embed", 0.15, 0, 0.015],
+    ["grok-4.5", 2, 6, 0.3],
+    ["grok-4.5>200000", 4, 12, 0.6],
+    ["grok-build-0.1>200000", 2, 4, 0.4],
+    ["gpt-5.4-pro>272000", 60, 270, 60],
+    ["kimi-k3.1-pro-highspeed", 4, 20, 0.2],
+    ["qwen3.8-max", 2, 6, 0.25],
+    ["qwen3.8-flash", 0.15, 0.47, 0.016],
+    ["qwen3.7-plus", 0.32, 1.28, 0.064],
+    ["qwen3.7-plus>256000", 0.96, 3.84, 0.192],
+    ["qwen3.5-plus", 0.4, 2.4, 0.04],
+    ["qwen3.5-plus>256000", 0.5, 3, 0.05],
+    ["qwen/qwen3.8-27b", 0.8, 4, 0.8],
+    ["openai/gpt-4o", 2.5, 10, 1.25],
+    ["openai/gpt-6.1-sol>272000", 4, 15, 0.2],
+    ["moonshotai/kimi-k2.6", 0.95, 4, 0.16],
+    ["z-ai/glm-5.3", 1.4, 4.4, 0.26],
+    ["google/gemini-3.1-pro-preview>200000", 4, 18, 0.4],
+    ["x-ai/grok-4.3>200000", 2.5, 5, 0.4],
+    ["@cf/moonshotai/kimi-k2.6", 0.95, 4, 0.16],
+    ["deepseek-ai/DeepSeek-V4-Pro-0813", 1.32, 3.96, 0.13],
+    ["moonshotai/Kimi-K3", 3, 15, 0.3],
+    ["zai-org/glm-5.1", 1.38, 4.4, 0.26],
+    ["tencent/hy4", 0.417, 1.2505, 0.021],
+  ])("sell %s by its vendor's list in dollars", (model, ...prices) => {
+    for (const [index, price] of pricesOf(model, 2).entries())
+      expect(price).toBeCloseTo(prices[index] ?? Number.NaN, 3);
+  });
+
+  it.each([
+    ["doubao-seed-2-1-pro-260915", 6, 30, 1.2],
+    ["doubao-seed-2-1-turbo-260628", 3, 15, 0.6],
+    ["doubao-seed-2-0-lite-260428", 0.6, 3.6, 0.12],
+    ["doubao-seed-2-0-lite-260428>32000", 0.9, 5.4, 0.18],
+    ["doubao-seed-2-0-lite-260428>128000", 1.8, 10.8, 0.36],
+    ["doubao-seed-1-6-251015>128000", 2.4, 24, 0.16],
+    ["hy4", 6, 18, 0.3],
+    ["hy4-preview", 6, 18, 0.3],
+    ["glm-5.3-flashx", 2, 7, 0.57],
+  ])("sell %s by its vendor's list in yuan", (model, ...prices) => {
+    for (const [index, price] of pricesOf(model, 14).entries())
+      expect(price).toBeCloseTo(prices[index] ?? Number.NaN, 3);
   });
 
   it("give cache ratios by family", () => {
@@ -210,6 +270,7 @@ describe("the default tables", () => {
     expect(chargeUnit["dall-e-3"]).toBe("image");
     expect(chargeUnit["tts-1"]).toBe("character");
     expect(chargeUnit["whisper-1"]).toBe("spoken");
+    expect(chargeUnit["gpt-transcribe"]).toBe("spoken");
     expect(chargeUnit["gpt-image-1"]).toBeUndefined();
   });
 });

@@ -39,15 +39,12 @@ const unpricedGroups: readonly (readonly [reason: string, models: string])[] = [
   ["按检索次数计价", "rerank-v4.0-pro rerank-v3.5"],
   [
     "语音模型，未见可靠的公开价格",
-    "gpt-transcribe glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest canopylabs/orpheus-v1-english step-tts-2 step-asr FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B",
+    "glm-asr glm-tts qwen3-tts-flash voxtral-mini-latest step-tts-2 step-asr FunAudioLLM/SenseVoiceSmall FunAudioLLM/CosyVoice2-0.5B",
   ],
   [
     "未见可靠的公开价格",
-    `rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct codestral-embed mistral-moderation-latest
-    @cf/openai/gpt-oss-20b @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/moonshotai/kimi-k2.6
-    @cf/baai/bge-m3 moonshotai/Kimi-K2.6 zai-org/GLM-5.1 zai-org/glm-5.1 zai-org/GLM-5.2
-    deepseek-v3-2-251201 qwen/qwen3-coder-480b-a35b-instruct Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B
-    Qwen/Qwen3-Embedding-8B`,
+    `rerank qwen3-rerank hy-mt2-plus hy-vision-2.0-instruct mistral-moderation-latest deepseek-v3-2-251201
+    qwen/qwen3-coder-480b-a35b-instruct Qwen/Qwen3.6-35B-A3B Qwen/Qwen3-32B Qwen/Qwen3-Embedding-8B`,
   ],
 ];
 

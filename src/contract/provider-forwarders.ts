@@ -79,6 +79,8 @@ export const forwarders: readonly Provider[] = [
       headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" },
       // Other models than the one that is billed, and what is paid by the piece.
       priceFields: ["models", "route", "plugins"],
+      // "No endpoints found that support the native `namespace` tool type." Source: openai/codex issue 32318, 2026-07.
+      functionToolsOnly: { but: ["openai/"] },
     },
     // Source: providers 20.7.
     balance: { probe: "field", url: "/v1/credits", field: "data.total_credits", minus: "data.total_usage" },

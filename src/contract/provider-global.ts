@@ -294,6 +294,7 @@ export const globalVendors: readonly Provider[] = [
     quirks: {
       dropFields: ["logprobs", "logit_bias", "top_logprobs", "messages[].name"],
       usageIn: "x_groq.usage",
+      functionToolsOnly: { but: [] },
     },
   },
   {

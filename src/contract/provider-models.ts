@@ -10,14 +10,12 @@ function names(text: string): readonly string[] {
 const openai = names(`
   gpt-6.2-astra gpt-6.2-sol gpt-6.1-sol gpt-6.1-terra gpt-6-astra gpt-6-sol gpt-6-luna gpt-5.6 gpt-5.6-sol
   gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.5-pro gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.4-pro gpt-5.3-codex
-  gpt-5.3-chat-latest gpt-5.2 gpt-5.2-pro gpt-5.2-codex gpt-5.1 gpt-5.1-codex gpt-5.1-codex-max gpt-5.1-codex-mini
-  gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4o gpt-4o-mini o3 o3-pro gpt-image-2.6-sunburst
-  gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare gpt-image-2 gpt-image-1.5 gpt-image-1-mini
-  gpt-realtime gpt-realtime-2.1 gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini gpt-4o-mini-tts gpt-transcribe
-  gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize omni-moderation-latest text-embedding-3-small
-  text-embedding-3-large gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct gpt-4o-2024-08-06 gpt-4o-2024-11-20
-  chatgpt-4o-latest gpt-4o-mini-2024-07-18 text-embedding-ada-002 davinci-002 babbage-002 dall-e-3 dall-e-2
-  whisper-1 tts-1 tts-1-1106 tts-1-hd tts-1-hd-1106`);
+  gpt-5.2 gpt-5.2-pro gpt-5.1 gpt-5 gpt-5-mini gpt-5-nano gpt-5-pro gpt-4.1 gpt-4.1-mini gpt-4o gpt-4o-mini o3 o3-pro
+  gpt-image-2.6-sunburst gpt-image-2.6-flare gpt-image-2.5-sunburst gpt-image-2.5-flare gpt-image-2 gpt-image-1.5
+  gpt-image-1-mini gpt-realtime gpt-realtime-2.1 gpt-realtime-mini gpt-audio-1.5 gpt-audio-mini gpt-4o-mini-tts
+  gpt-transcribe gpt-4o-transcribe gpt-4o-mini-transcribe gpt-4o-transcribe-diarize omni-moderation-latest
+  text-embedding-3-small text-embedding-3-large gpt-4o-2024-08-06 gpt-4o-2024-11-20 gpt-4o-mini-2024-07-18
+  text-embedding-ada-002 whisper-1 tts-1 tts-1-1106 tts-1-hd tts-1-hd-1106`);
 
 /** Channel type → model names. */
 export const providerModels: Readonly<Record<number, readonly string[]>> = {
@@ -46,19 +44,18 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     ERNIE-4.0-8K ERNIE-3.5-8K ERNIE-Speed-8K ERNIE-Speed-128K ERNIE-Lite-8K-0308 ERNIE-Tiny-8K Embedding-V1
     bge-large-en`),
   16: names(`
-    glm-5.3 glm-5.3-flash glm-5.2 glm-5.1 glm-5 glm-5-turbo glm-5v-turbo glm-4.7 glm-4.7-flashx glm-4.7-flash glm-4.6 glm-4.6v
+    glm-5.3 glm-5.3-flash glm-5.3-flashx glm-5.2 glm-5.1 glm-5 glm-5-turbo glm-5v-turbo glm-4.7 glm-4.7-flashx glm-4.7-flash glm-4.6 glm-4.6v
     glm-4.6v-flash glm-4.5 glm-4.5-air glm-4.5-flash glm-4.5v glm-4-long glm-4-flash-250414 cogview-4 glm-image
     glm-asr glm-tts embedding-3 rerank
     glm-4-plus glm-4-air glm-4-airx glm-4-flashx glm-4-flash glm-4v-plus glm-4v-flash cogview-3-flash charglm-4
     codegeex-4 embedding-2`),
   17: names(`
-    qwen3.8-max qwen3.8-flash qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
-    qwen-flash qwen-turbo qwen-long qwen3-coder-plus qwen3-coder-flash qwen3-vl-plus qwen-vl-max qwen-vl-ocr
-    qwen3-omni-flash qwen3-asr-flash qwen3-tts-flash qwq-plus qvq-max qwen-mt-plus qwen-mt-turbo deepseek-v4-pro
-    deepseek-v4-flash kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank qwen-image-plus wan2.6-t2i
-    qwen-vl-plus qwen-math-plus qwen-math-turbo qwen2.5-72b-instruct qwen2.5-32b-instruct qwen2.5-14b-instruct
-    qwen2.5-7b-instruct qwen2.5-coder-32b-instruct qwen2.5-vl-72b-instruct deepseek-r1 deepseek-v3 text-embedding-v2
-    text-embedding-v1`),
+    qwen3.8-max qwen3.8-flash qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash
+    qwen-plus qwen-flash qwen-long qwen3-coder-flash qwen3-vl-plus qwen-vl-ocr qwen3-omni-flash qwen3-asr-flash
+    qwen3-tts-flash qwen-mt-plus deepseek-v4-pro deepseek-v4-flash kimi-k2.6 glm-5.1 text-embedding-v4
+    text-embedding-v3 qwen3-rerank qwen-image-plus wan2.6-t2i qwen-math-plus qwen-math-turbo qwen2.5-72b-instruct
+    qwen2.5-32b-instruct qwen2.5-14b-instruct qwen2.5-7b-instruct qwen2.5-coder-32b-instruct qwen2.5-vl-72b-instruct
+    deepseek-r1 deepseek-v3 text-embedding-v2 text-embedding-v1`),
   18: names(`
     spark-x 4.0Ultra max-32k pro-128k generalv3 lite
     Spark-4.0-Ultra Spark-Max-32K Spark-Pro-128K Spark-Pro Spark-Lite SparkDesk SparkDesk-v1.1 SparkDesk-v2.1
@@ -67,24 +64,28 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     360gpt2-pro 360gpt-pro 360gpt-turbo 360zhinao2-o1
     360GPT_S2_V9 embedding-bert-512-v1 embedding_s1_v1 semantic_similarity_s1_v1`),
   20: names(`
-    openai/gpt-5.5 openai/gpt-5.4 openai/gpt-5.4-mini openai/gpt-5.2 openai/gpt-5 openai/gpt-5-mini openai/gpt-5-nano
-    openai/gpt-4.1 openai/gpt-4o openai/gpt-4o-mini openai/gpt-oss-120b anthropic/claude-opus-4.8
+    openai/gpt-6-astra openai/gpt-6.1-sol openai/gpt-6.1-terra openai/gpt-6-luna openai/gpt-5.5 openai/gpt-5.4
+    openai/gpt-5.4-mini openai/gpt-5.2 openai/gpt-5 openai/gpt-5-mini openai/gpt-5-nano
+    openai/gpt-4.1 openai/gpt-4o openai/gpt-4o-mini openai/gpt-oss-120b anthropic/claude-opus-5.5
+    anthropic/claude-sonnet-5.5 anthropic/claude-haiku-5.5 anthropic/claude-opus-4.8
     anthropic/claude-opus-4.7 anthropic/claude-opus-4.6 anthropic/claude-sonnet-5 anthropic/claude-sonnet-4.6
-    anthropic/claude-sonnet-4.5 anthropic/claude-haiku-4.5 google/gemini-3.5-flash google/gemini-3.1-pro-preview
+    anthropic/claude-sonnet-4.5 anthropic/claude-haiku-4.5 google/gemini-4-argon google/gemini-3.8-flash
+    google/gemini-3.5-flash google/gemini-3.1-pro-preview
     google/gemini-3-flash-preview google/gemini-2.5-pro google/gemini-2.5-flash google/gemini-2.5-flash-lite
-    deepseek/deepseek-v4-pro deepseek/deepseek-v4-flash deepseek/deepseek-v3.2 moonshotai/kimi-k2.7-code
-    moonshotai/kimi-k2.6 z-ai/glm-5.2 z-ai/glm-5.1 z-ai/glm-4.7 minimax/minimax-m3 minimax/minimax-m2.7
-    qwen/qwen3.7-max qwen/qwen3.6-plus qwen/qwen3-coder-plus qwen/qwen3-max x-ai/grok-4.3 x-ai/grok-4.20
-    mistralai/mistral-large-2512 mistralai/mistral-medium-3-5 meta-llama/llama-3.3-70b-instruct
-    meta-llama/llama-3.3-70b-instruct:free openrouter/auto`),
+    deepseek/deepseek-v4-pro deepseek/deepseek-v4-flash deepseek/deepseek-v3.2 moonshotai/kimi-k3.1-pro
+    moonshotai/kimi-k3 moonshotai/kimi-k2.7-code moonshotai/kimi-k2.6 z-ai/glm-5.3 z-ai/glm-5.3-flash z-ai/glm-5.2
+    z-ai/glm-5.1 z-ai/glm-4.7 minimax/minimax-m3 minimax/minimax-m2.7 qwen/qwen3.8-flash
+    qwen/qwen3.7-max qwen/qwen3.6-plus qwen/qwen3-coder-plus qwen/qwen3-max x-ai/grok-4.7 x-ai/grok-4.3 x-ai/grok-4.20
+    mistralai/mistral-large-4-0 mistralai/mistral-large-2512 mistralai/mistral-medium-3-5 tencent/hy4
+    meta-llama/llama-3.3-70b-instruct meta-llama/llama-3.3-70b-instruct:free openrouter/auto`),
   21: openai,
   22: openai,
   23: names(`
-    hy3 hy3-preview hy4-preview hunyuan-role-latest hy-mt2-plus hy-vision-2.0-instruct hunyuan-large hunyuan-lite
+    hy4 hy4-preview hy3 hy3-preview hunyuan-role-latest hy-mt2-plus hy-vision-2.0-instruct hunyuan-large hunyuan-lite
     hunyuan-embedding
     hunyuan-standard hunyuan-standard-256K hunyuan-vision`),
   24: names(`
-    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3.1-flash-lite gemini-flash-latest gemini-flash-lite-latest gemini-3.5-flash gemini-3-flash-preview
     gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-3-pro-image gemini-3.1-flash-image
     gemini-3.1-flash-lite-image gemini-2.5-flash-image gemini-2.5-flash-preview-tts gemini-embedding-001
@@ -104,8 +105,7 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     ministral-8b-latest ministral-3b-latest voxtral-small-latest voxtral-mini-latest pixtral-large-latest
     mistral-embed codestral-embed mistral-moderation-latest`),
   29: names(`
-    llama-3.3-70b-versatile llama-3.1-8b-instant meta-llama/llama-4-scout-17b-16e-instruct openai/gpt-oss-120b
-    openai/gpt-oss-20b qwen/qwen3-32b groq/compound groq/compound-mini whisper-large-v3 whisper-large-v3-turbo
+    openai/gpt-oss-120b openai/gpt-oss-20b openai/gpt-oss-safeguard-20b qwen/qwen3.8-27b groq/compound groq/compound-mini whisper-large-v3 whisper-large-v3-turbo
     canopylabs/orpheus-v1-english`),
   30: names("llama3.3 qwen3:8b gpt-oss:20b gemma3:12b deepseek-r1:8b nomic-embed-text"),
   31: names(`
@@ -125,20 +125,23 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     command-r-plus-08-2024 command-r-08-2024 command-r7b-12-2024 embed-v4.0 rerank-v4.0-pro rerank-v3.5`),
   36: names("deepseek-flash deepseek-v4-pro deepseek-v4-flash"),
   37: names(`
-    @cf/openai/gpt-oss-120b @cf/openai/gpt-oss-20b @cf/meta/llama-3.3-70b-instruct-fp8-fast
-    @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8 @cf/zai-org/glm-4.7-flash
-    @cf/moonshotai/kimi-k2.6 @cf/baai/bge-m3`),
+    @cf/zai-org/glm-5.3 @cf/zai-org/glm-5.2 @cf/zai-org/glm-4.7-flash @cf/moonshotai/kimi-k2.7-code
+    @cf/moonshotai/kimi-k2.6 @cf/openai/gpt-oss-120b @cf/openai/gpt-oss-20b
+    @cf/meta/llama-3.3-70b-instruct-fp8-fast @cf/meta/llama-4-scout-17b-16e-instruct @cf/qwen/qwen3-30b-a3b-fp8
+    @cf/baai/bge-m3`),
   39: names(`
-    meta-llama/Llama-3.3-70B-Instruct-Turbo deepseek-ai/DeepSeek-V4-Pro moonshotai/Kimi-K2.6 openai/gpt-oss-120b
-    zai-org/GLM-5.1`),
+    moonshotai/Kimi-K3.1-Pro moonshotai/Kimi-K3 deepseek-ai/DeepSeek-V4-Pro-0813 deepseek-ai/DeepSeek-V4.1-Flash
+    zai-org/GLM-5.3 zai-org/GLM-5.3-Flash zai-org/GLM-5.2 MiniMaxAI/MiniMax-M3.1-Flash Qwen/Qwen3.8-Flash
+    openai/gpt-oss-120b`),
   40: names(`
-    doubao-seed-2-1-pro-260915 doubao-seed-2-0-lite-260428 doubao-seed-1-6-251015 doubao-seed-1-6-flash-250828
-    deepseek-v3-2-251201`),
+    doubao-seed-2-1-pro-260915 doubao-seed-2-1-turbo-260628 doubao-seed-2-0-lite-260428 doubao-seed-2-0-mini-260428
+    doubao-seed-1-6-251015 doubao-seed-1-6-flash-250828 glm-5-2-260617 deepseek-v3-2-251201`),
   41: names(`
-    deepseek/deepseek-v4-pro deepseek/deepseek-v3.2 moonshotai/kimi-k2.6 zai-org/glm-5.1 minimax/minimax-m2.7
+    deepseek/deepseek-v4-pro moonshotai/kimi-k3.1-pro moonshotai/kimi-k3 moonshotai/kimi-k2.6 zai-org/glm-5.3
+    zai-org/glm-5.1 minimax/minimax-m3 minimax/minimax-m2.7 qwen/qwen3.8-flash tencent/hy4 deepseek/deepseek-v3.2
     qwen/qwen3-coder-480b-a35b-instruct meta-llama/llama-3.3-70b-instruct`),
   42: names(`
-    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-image claude-opus-5-5 claude-sonnet-5-5
     claude-haiku-5-5 claude-opus-4-8@default claude-sonnet-5@default
@@ -156,13 +159,13 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
     embedding-v1 bge-large-zh tao-8k`),
   48: names("spark-x 4.0Ultra max-32k pro-128k generalv3.5 generalv3 lite"),
   49: names(`
-    qwen3.8-max qwen3.8-flash qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash qwen3-max qwen-max qwen-plus
-    qwen-flash qwen-turbo qwen-long qwen3-coder-plus qwen3-coder-flash qwen3-vl-plus qwen-vl-max qwen-vl-ocr
-    qwen3-omni-flash qwen3-asr-flash qwq-plus qvq-max qwen-mt-plus qwen-mt-turbo deepseek-v4-pro deepseek-v4-flash
-    kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3 qwen3-rerank`),
+    qwen3.8-max qwen3.8-flash qwen3.7-max qwen3.7-plus qwen3.6-plus qwen3.6-flash qwen3.5-plus qwen3.5-flash
+    qwen-plus qwen-flash qwen-long qwen3-coder-flash qwen3-vl-plus qwen-vl-ocr qwen3-omni-flash qwen3-asr-flash
+    qwen-mt-plus deepseek-v4-pro deepseek-v4-flash kimi-k2.6 glm-5.1 text-embedding-v4 text-embedding-v3
+    qwen3-rerank`),
   50: openai,
   51: names(`
-    gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
+    gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.5-flash-lite gemini-3.1-pro-preview
     gemini-3-flash-preview gemini-3.1-flash-lite gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite
     gemini-flash-latest gemini-flash-lite-latest gemini-embedding-001 gemini-embedding-2`),
   101: [],
@@ -172,15 +175,24 @@ export const providerModels: Readonly<Record<number, readonly string[]>> = {
 const retired: Readonly<Record<number, readonly string[]>> = {
   1: names(`
     gpt-3.5-turbo gpt-3.5-turbo-0125 gpt-4 gpt-4-0613 gpt-4-turbo gpt-4-turbo-2024-04-09 gpt-4o-2024-05-13 o1 o1-2024-12-17
-    o3-mini o4-mini gpt-4.1-nano gpt-image-1`),
+    o3-mini o4-mini gpt-4.1-nano gpt-image-1 gpt-5.3-chat-latest gpt-5.2-codex gpt-5.1-codex gpt-5.1-codex-max
+    gpt-5.1-codex-mini chatgpt-4o-latest gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct davinci-002 babbage-002 dall-e-3 dall-e-2`),
   14: names(
     "claude-opus-4-1-20250805 claude-opus-4-20250514 claude-sonnet-4-20250514 claude-3-haiku-20240307",
+  ),
+  17: names(
+    "qwen-max qwen-turbo qwen-vl-max qwen-vl-plus qwq-plus qvq-max qwen-mt-turbo qwen3-max qwen3-coder-plus",
   ),
   24: names("imagen-4.0-generate-001 imagen-4.0-fast-generate-001 gemini-2.0-flash gemini-2.0-flash-lite"),
   25: names(`
     kimi-k2.5 moonshot-v1-8k moonshot-v1-32k moonshot-v1-128k moonshot-v1-8k-vision-preview
     moonshot-v1-32k-vision-preview moonshot-v1-128k-vision-preview`),
+  29: names(
+    "llama-3.3-70b-versatile llama-3.1-8b-instant meta-llama/llama-4-scout-17b-16e-instruct qwen/qwen3-32b",
+  ),
   36: names("deepseek-chat deepseek-reasoner"),
+  39: names(`
+    meta-llama/Llama-3.3-70B-Instruct-Turbo deepseek-ai/DeepSeek-V4-Pro moonshotai/Kimi-K2.6 zai-org/GLM-5.1`),
 };
 
 const owners = new Map<string, string>();

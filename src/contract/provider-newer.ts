@@ -128,7 +128,7 @@ export const newerTypes: readonly Provider[] = [
     baseUrl: "https://api.x.ai",
     paths: { chat, images, responses, realtime, models },
     // Source: providers 23.
-    quirks: { reasoningBeside: true },
+    quirks: { reasoningBeside: true, functionToolsOnly: { but: [] } },
   },
   {
     ...vendor,

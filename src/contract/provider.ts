@@ -192,6 +192,11 @@ export interface Quirks extends BodyEdits {
   /** Thinking of earlier turns is sent back as `reasoning_content` when a request is translated: the vendor demands it. */
   readonly keepsThoughts?: true;
 
+  /**
+   * Its own Responses know the tools that a client runs as functions alone, but for models whose names begin so: a request with others
+   * (tools that take text, shells, namespaces), which Codex sends, is translated to chat.
+   */
+  readonly functionToolsOnly?: { readonly but: readonly string[] };
   /** Pictures must stand in the request: those at addresses are fetched by us, and the request is written anew. */
   readonly inlinesMedia?: true;
 

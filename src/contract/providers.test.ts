@@ -244,9 +244,20 @@ describe("default models", () => {
     expect(ownedBy("kimi-k3")).toBe("moonshot");
     expect(ownedBy("glm-5.1")).toBe("ali");
     // No longer offered to new channels, and owned as ever.
-    expect(providerModels[1]).not.toContain("gpt-4");
-    expect(ownedBy("gpt-4")).toBe("openai");
+    const shutDown =
+      "gpt-4 gpt-3.5-turbo-1106 gpt-3.5-turbo-instruct chatgpt-4o-latest gpt-5.3-chat-latest gpt-5.2-codex gpt-5.1-codex gpt-5.1-codex-max gpt-5.1-codex-mini davinci-002 babbage-002 dall-e-2 dall-e-3";
+    for (const model of shutDown.split(" ")) {
+      expect(providerModels[1], model).not.toContain(model);
+      expect(ownedBy(model), model).toBe("openai");
+    }
     expect(ownedBy("deepseek-chat")).toBe("deepseek");
+    expect(providerModels[17]).not.toContain("qwen-max");
+    expect(providerModels[49]).not.toContain("qwen-max");
+    expect(ownedBy("qwen-max")).toBe("ali");
+    expect(providerModels[29]).not.toContain("llama-3.3-70b-versatile");
+    expect(ownedBy("llama-3.3-70b-versatile")).toBe("groq");
+    expect(providerModels[39]).not.toContain("moonshotai/Kimi-K2.6");
+    expect(ownedBy("moonshotai/Kimi-K2.6")).toBe("together");
     expect(ownedBy("my-own")).toBe("custom");
     expect(ownedBy("constructor")).toBe("custom");
   });

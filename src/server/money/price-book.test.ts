@@ -121,7 +121,7 @@ test.each([
   ["gemini-2.5-pro", 200_000, 2.5, 15],
   ["grok-4.3", 200_000, 2.5, 5],
   ["grok-4.7", 200_000, 4, 12],
-  ["qwen3.7-plus", 128_000, 2, 6],
+  ["qwen3.7-plus", 256_000, 0.96, 3.84],
 ])("charges %s above %d tokens at $%d and $%d", (model, above, input, output) => {
   const price = find(model);
   const short = charge(usage(above, 0), price);

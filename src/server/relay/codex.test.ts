@@ -131,6 +131,40 @@ describe("Codex", () => {
     ]);
   });
 
+  it.each([
+    ["OpenRouter", 20, "moonshotai/kimi-k3", "/v1/chat/completions"],
+    ["OpenRouter", 20, "openai/gpt-5.5", "/v1/responses"],
+    ["Groq", 29, "openai/gpt-oss-120b", "/v1/chat/completions"],
+    ["xAI", 45, "grok-4.7", "/v1/chat/completions"],
+    ["Ark", 40, "doubao-seed-2-1-pro-260915", "/api/v3/responses"],
+  ])(
+    "before %s's own Responses (type %i), with %s: its tools go where they are known, %s",
+    async (...row) => {
+      const [, type, name, path] = row;
+      await world.addChannel({ type, models: name });
+      const response = { id: "resp_1", object: "response", status: "completed", output: [] };
+      const told = path.endsWith("responses")
+        ? event("response.completed", { sequence_number: 0, response })
+        : chunk({ content: "Done." });
+      world.upstream.script(sse(told, chunk({}, "stop"), DONE));
+      const answer = await world.ask(CODEX.replace(model, name), { path: "/v1/responses", headers: HEADERS });
+      expect(answer.status).toBe(200);
+      await answer.text();
+      expect(world.upstream.journal.map((asked) => asked.path)).toEqual([path]);
+    },
+  );
+
+  it("before a vendor's own Responses: what has functions alone passes as it is", async () => {
+    await world.addChannel({ type: 45, models: "grok-4.7" });
+    const tools = [{ type: "function", name: "f", parameters: { type: "object" } }, { type: "web_search" }];
+    const body = { model: "grok-4.7", input: "Hi", tools, store: false };
+    world.upstream.script(json({ id: "resp_1", object: "response", status: "completed", output: [] }));
+    const answer = await world.ask(body, { path: "/v1/responses" });
+    expect(answer.status).toBe(200);
+    const [asked] = world.upstream.journal;
+    expect([asked?.path, asked?.json]).toEqual(["/v1/responses", body]);
+  });
+
   it("gives its tools in the input, as since 0.150, and is answered by the names it knows", async () => {
     await world.addChannel({ type: 31, models: model });
     const args = JSON.stringify({ input: "text(1)" });

@@ -3,7 +3,7 @@
 import type { EndpointName } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { EgressRequest } from "#server/egress/send.ts";
-import { isBeyondChat } from "./beyond-chat.ts";
+import { beyond } from "./beyond-chat.ts";
 import type { Call, Prepared, Result } from "./call.ts";
 import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
 import { canaryOf } from "./mask.ts";
@@ -42,11 +42,8 @@ export interface AttemptTools {
 /** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
 export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   const { target, model, cancellation } = asked;
-  const plan = planCall(
-    target,
-    isBeyondChat(asked) ? { ...asked, isBeyondChat: true } : asked,
-    tools.optionText,
-  );
+  const other = beyond(asked);
+  const plan = planCall(target, other === undefined ? asked : { ...asked, ...other }, tools.optionText);
   if (plan.kind === "fault") return Promise.resolve(plan);
   if (cancellation.isCancelled) return Promise.resolve(aborted());
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };

@@ -1,9 +1,10 @@
-// OpenAI's newer models refuse in Chat what they take in Responses: tools while they think, and the effort `max`. Tells which
-// requests go there, and by which wire. Pure.
+// OpenAI's newer models refuse in Chat what they take in Responses: tools while they think, and the effort `max`. Other vendors refuse in
+// their Responses tools that their chat takes as functions. Tells which requests go the other way, and by which wire. Pure.
 import { modelEdits, type Wire } from "#contract/provider.ts";
 import { valuesOf } from "./body.ts";
 import type { Call } from "./call.ts";
 import { clients } from "./clients/index.ts";
+import { toolBook } from "./clients/responses-tools.ts";
 import { splitEffort } from "./effort-name.ts";
 import { type Effort, effortOf, effortWord } from "./hub-request.ts";
 import { readMember } from "./json.ts";
@@ -15,8 +16,29 @@ interface Wish {
 
 type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream">;
 
+const BEYOND_CHAT = { isBeyondChat: true } as const;
+const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
+
+/** Tells when a request would be refused in the format that its plan begins with, and taken in the other one. */
+export function beyond(asked: Asked): typeof BEYOND_CHAT | typeof BEYOND_RESPONSES | undefined {
+  if (asked.endpoint === "responses") return isBeyondResponses(asked) ? BEYOND_RESPONSES : undefined;
+  return isBeyondChat(asked) ? BEYOND_CHAT : undefined;
+}
+
+/** Whether it has tools in forms that this vendor's own Responses do not know. */
+function isBeyondResponses({ target, body, model }: Asked): boolean {
+  const rule = target.provider.quirks?.functionToolsOnly;
+  if (rule === undefined || rule.but.some((prefix) => model.startsWith(prefix))) return false;
+  try {
+    const { tools, namespaced, builtIns } = toolBook(valuesOf(body));
+    return namespaced.size > 0 || builtIns.size > 0 || tools.some(({ kind }) => kind === "custom");
+  } catch {
+    return false;
+  }
+}
+
 /** Whether the model would refuse a request in Chat that it takes in Responses. Source: decision 032. */
-export function isBeyondChat(asked: Asked): boolean {
+function isBeyondChat(asked: Asked): boolean {
   const { quirks } = asked.target.provider;
   const rules = quirks?.forModels && modelEdits(quirks, asked.model);
   const wish = rules?.chatToolsAt && wishOf(asked);

@@ -40,6 +40,8 @@ export interface PlanKey {
   readonly apiVersion: string;
   /** Chat would be refused, Responses not (`isBeyondChat`). */
   readonly isBeyondChat?: boolean;
+  /** The vendor's own Responses would refuse it, its chat not (`isBeyondResponses`). */
+  readonly isBeyondResponses?: boolean;
 }
 
 /**
@@ -105,7 +107,7 @@ export function planCall(target: UpstreamTarget, key: PlanKey, optionText: Optio
     plans.set(target, known);
   }
   const absent = absences.get(target);
-  const isAbsent = absent?.has(key.endpoint) === true;
+  const isAbsent = key.isBeyondResponses === true || absent?.has(key.endpoint) === true;
   const isBeyondChat = key.isBeyondChat === true && absent?.has("responses") !== true;
   const flags = `${key.isStream ? 1 : 0}${isAbsent ? 1 : 0}${isBeyondChat ? 1 : 0}`;
   const name = `${key.endpoint}\n${key.model}\n${flags}${key.apiVersion}`;

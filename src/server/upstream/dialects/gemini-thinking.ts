@@ -13,7 +13,7 @@ interface Family {
   readonly hasMinimal: boolean;
 }
 
-const NAME = /^gemini-(\d+)(?:\.(\d+))?-(pro|flash-lite|flash)/;
+const NAME = /^gemini-(\d+)(?:\.(\d+))?-(pro|flash-lite|flash|argon)/;
 /** They draw or speak; how long they think about it is theirs. */
 const NOT_TOLD = /-(image|tts|native-audio|live)\b/;
 const LATEST = /^gemini-(pro|flash|flash-lite)-latest$/;
