@@ -40,7 +40,7 @@ import {
 import { Door } from "./stream.ts";
 import { TaskAccount } from "./task-bill.ts";
 import { isTaskIncoming, readTask } from "./tasks.ts";
-import { findCandidates, type Trial, tryChannels } from "./try.ts";
+import { findCandidates, lastWord, type Trial, tryChannels } from "./try.ts";
 import { voiceOf } from "./voices.ts";
 
 export interface Relay {
@@ -185,8 +185,10 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
     const embed = route.kind === "relay" ? route.embed : undefined;
     journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
-    if (reply.kind === "stream")
-      journey.fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
+    if (reply.kind === "stream") {
+      const fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
+      journey.fault = fault && lastWord(fault);
+    }
   } catch (error) {
     journey.fault = faultOf(error);
   } finally {
