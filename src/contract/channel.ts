@@ -10,6 +10,7 @@ import {
   lenient,
   Nothing,
   query,
+  repeatedName,
   rowsOf,
   SearchQuery,
 } from "./wire.ts";
@@ -19,8 +20,15 @@ export const ChannelStatus = { unknown: 0, enabled: 1, disabled: 2, autoDisabled
 const Name = z.string().trim().min(1, "请填写渠道名称和渠道密钥").max(100, "名称最多 100 个字符");
 const Models = Csv.refine((list) => list.length > 0, "请至少选择一个模型");
 const Groups = Csv.refine((list) => list.length > 0, "请至少选择一个分组");
-/** JSON object text, requested name → upstream name; "" = none. */
-const ModelMapping = z.string().max(65_536).refine(isMapping, "模型映射必须是合法的 JSON 格式");
+/** JSON object text, requested name → upstream name, each name once; "" = none. */
+const ModelMapping = z
+  .string()
+  .max(65_536)
+  .superRefine((text, { addIssue }) => {
+    if (!isMapping(text)) return addIssue("模型映射必须是合法的 JSON 格式");
+    const repeated = repeatedName(text);
+    if (repeated !== undefined) addIssue(`模型映射里“${repeated}”出现了不止一次`);
+  });
 /** Trailing slashes are cut off (spec §5). "" = the default of the type. */
 const BaseUrl = z
   .string()

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
-import { Nothing, withoutEndSlashes } from "./wire.ts";
+import { Nothing, repeatedName, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
 
@@ -95,13 +95,6 @@ function readTable(value: string): object | undefined {
 
 function isRatio(value: unknown): boolean {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
-}
-
-/** The first name that stands in a table of numbers twice: all its texts are names. */
-function repeatedName(table: string): string | undefined {
-  const names = [...table.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([name]) => String(JSON.parse(name)));
-  const seen = new Set<string>();
-  return names.find((name) => seen.size === seen.add(name).size);
 }
 
 /** Why a text is no table of ratios; undefined = it is one. */

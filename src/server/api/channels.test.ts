@@ -101,6 +101,7 @@ describe.each(databases)("channels on $name", (database) => {
     [{ group: "" }, "请至少选择一个分组"],
     [{ model_mapping: "{not json" }, "模型映射必须是合法的 JSON 格式"],
     [{ model_mapping: '{"a":1}' }, "模型映射必须是合法的 JSON 格式"],
+    [{ model_mapping: '{"a":"b","c":"a","\\u0061" : "d"}' }, "模型映射里“a”出现了不止一次"],
     [{ config: "{not json" }, "配置必须是合法的 JSON 格式"],
     [{ type: 999 }, "未知的渠道类型"],
     [{ type: 3 }, "请填写 Base URL"],

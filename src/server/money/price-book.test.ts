@@ -140,6 +140,20 @@ test("charges a long prompt of Claude Haiku 5.5 by all of it, in cache or not", 
   expect(dollars(110_000)).toBeCloseTo(0.01 + 0.003 + 0.0125 + 0.01 + 0.25, 5);
 });
 
+// The price lists of Anthropic, OpenAI and Moonshot: what is kept for longer costs twice the input, whatever the short time costs.
+test.each([
+  ["claude-sonnet-4-6", 1.25],
+  ["gpt-5.6", 1.25],
+  ["kimi-k3.1-pro", 1],
+])("charges what %s keeps for long twice the input, and else %d times", (model, times) => {
+  const price = find(model);
+  const tokens = { promptTokens: 100_000, completionTokens: 0, cachedTokens: 0 };
+  const plain = Number(charge(tokens, price));
+  const written = { ...tokens, cacheWriteTokens: 100_000 };
+  expect(Number(charge(written, price)) / plain).toBeCloseTo(times, 3);
+  expect(Number(charge({ ...written, cacheWriteHourTokens: 100_000 }, price)) / plain).toBeCloseTo(2, 3);
+});
+
 test("keeps a built-in tier in proportion to a base that the operator has changed", () => {
   // Built in: 1.25 and 2.5, completion 6 and 4.5, cache 0.1 of either.
   const doubled = find("gpt-5.4", { modelRatio: { "gpt-5.4": 2.5 } });

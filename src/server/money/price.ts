@@ -68,6 +68,8 @@ export interface Tier {
 
 /** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (providers 22.2); at OpenAI it is twelve hours, and half of one. */
 const HOUR_TO_MINUTES = "1.6";
+/** Moonshot's five minutes cost what input costs, and its hour is 2 × the input all the same (platform.kimi.ai, pricing, 2026-11). */
+const HOUR_TO_INPUT = "2";
 
 /** Prepares the whole-number weights of a price, so that a charge is a few products and a division. */
 export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): Price {
@@ -77,7 +79,7 @@ export function createPrice(ratios: PriceRatios, tiers: readonly Tier[] = []): P
     text: [],
     cached: [ratios.cacheRatio],
     cacheWrite: [cacheWriteRatio],
-    cacheWriteHour: [cacheWriteRatio, HOUR_TO_MINUTES],
+    cacheWriteHour: Number(cacheWriteRatio) === 1 ? [HOUR_TO_INPUT] : [cacheWriteRatio, HOUR_TO_MINUTES],
     audio: [audioRatio],
     image: [imageRatio],
     completion: [completionRatio],

@@ -50,7 +50,8 @@ export async function finish(
 }
 
 function shown(reply: WholeReply, { endpoint, booked }: Journey): WholeReply {
-  return endpoint === "embeddings" && booked !== undefined ? withUsage(reply, booked.usage) : reply;
+  const isUnread = endpoint !== "embeddings" && endpoint !== "rerank";
+  return isUnread || booked === undefined ? reply : withUsage(reply, endpoint, booked.usage);
 }
 
 function tell({ events, clock }: Pick<Context, "events" | "clock">, journey: Journey, door: Door): void {

@@ -58,6 +58,33 @@ describe("an overflow before another wire", () => {
     }
   });
 
+  it.each(WORDS)("is an event for Responses clients that stream: type %i %s", async (type, key, error) => {
+    await world.addChannel({ type, ...(key !== "" && { key }) });
+    world.upstream.script(json(error, 400));
+    const ask = { model: MODEL, ...RESPONSES.body, stream: true };
+    const response = await world.ask(ask, { path: RESPONSES.path });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    const text = await response.text();
+    expect(text).toMatch(
+      /event: response\.failed\ndata: .*"status":"failed","error":{"code":"context_length_exceeded"/,
+    );
+  });
+
+  it("is refused by its status where a client streams Chat, and a Responses client for another reason", async () => {
+    await world.addChannel({ type: 14 });
+    for (const [ask, message] of [
+      [CHAT, "prompt is too long: 208310 tokens > 200000 maximum"],
+      [RESPONSES, "no"],
+    ] as const) {
+      const error = { type: "error", error: { type: "invalid_request_error", message } };
+      world.upstream.script(json(error, 400));
+      const response = await world.ask({ model: MODEL, ...ask.body, stream: true }, { path: ask.path });
+      expect(response.status).toBe(400);
+      await response.json();
+    }
+  });
+
   it.each([
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 150011 tokens.",
     "Your request exceeded model token limit: 262144",
@@ -97,6 +124,23 @@ describe("an overflow within a Responses stream", () => {
     event("response.created", { sequence_number: 0, response }),
     event("error", { sequence_number: 1, error: inner }),
   );
+
+  it("is named for them when it is another wire that breaks", async () => {
+    await world.addChannel({ type: 14 });
+    const message = { id: "m", type: "message", role: "assistant", content: [], model: MODEL, usage: {} };
+    const text = { type: "text", text: "" };
+    world.upstream.script(
+      sse(
+        event("message_start", { message }),
+        event("content_block_start", { index: 0, content_block: text }),
+        event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "hello" } }),
+        event("error", { error: { type: "invalid_request_error", message: "prompt is too long: 9 > 8" } }),
+      ),
+    );
+    const ask = { model: MODEL, ...RESPONSES.body, stream: true };
+    const told = await (await world.ask(ask, { path: RESPONSES.path })).text();
+    expect(told).toMatch(/event: response\.failed\ndata: .*"code":"context_length_exceeded"/);
+  });
 
   it("reaches Responses clients with its code and its words, and is no fault of the channel", async () => {
     await world.addChannel({ type: 1 });

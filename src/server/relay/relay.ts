@@ -40,8 +40,8 @@ import {
 import { Door } from "./stream.ts";
 import { TaskAccount } from "./task-bill.ts";
 import { isTaskIncoming, readTask } from "./tasks.ts";
-import { findCandidates, type Trial, tryChannels } from "./try.ts";
-import { voiceOf } from "./voices.ts";
+import { findCandidates, lastWord, type Trial, tryChannels } from "./try.ts";
+import { voiceOf, voices } from "./voices.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
@@ -174,8 +174,7 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     const read = readAsked(req, errand, body instanceof Promise ? await body : body);
     const incoming = servedModel(rooms, caller, read instanceof Promise ? await read : read);
     journey.incoming = incoming;
-    // Claude Code waits long, what stands between often does not.
-    door.mayOpenEarly = incoming.isStream && route.endpoint === "messages";
+    if (incoming.isStream) expectStream(door, incoming.endpoint);
     const found = findCandidates(rooms, caller, incoming);
     const candidates = found instanceof Promise ? await found : found;
     const account = accountOf(rooms, journey, { caller, incoming, candidates });
@@ -185,8 +184,10 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
     const embed = route.kind === "relay" ? route.embed : undefined;
     journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
-    if (reply.kind === "stream")
-      journey.fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
+    if (reply.kind === "stream") {
+      const fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
+      journey.fault = fault && lastWord(fault);
+    }
   } catch (error) {
     journey.fault = faultOf(error);
   } finally {
@@ -198,6 +199,13 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
       journey.leave();
     }
   }
+}
+
+/** What is different for a client that streams, before there is a stream. */
+function expectStream(door: Door, endpoint: Incoming["endpoint"]): void {
+  // Claude Code waits long, what stands between often does not.
+  door.mayOpenEarly = endpoint === "messages";
+  if (endpoint === "responses") door.voice = voices.responsesStream;
 }
 
 /** OpenAI retired the models that the contract's default names in October 2025; this one took their place. */

@@ -126,6 +126,7 @@ export class Door {
       this.#res.destroy();
       return;
     }
+    if (this.status === 0 && this.voice.isEvent?.(fault) === true) this.#openEvents();
     if (this.status !== 0) {
       this.#res.end(this.voice.lastEvent(fault, this.requestId));
       this.#limitRest();
@@ -157,12 +158,14 @@ export class Door {
     const wasQuiet = this.#isQuiet;
     this.#isQuiet = true;
     if (!wasQuiet || this.gone.isCancelled || this.#res.writableEnded || this.#res.writableNeedDrain) return;
-    if (this.status === 0 && this.mayOpenEarly) {
-      this.status = 200;
-      this.#isStreaming = true;
-      this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
-    }
+    if (this.status === 0 && this.mayOpenEarly) this.#openEvents();
     if (this.#isStreaming && !this.#isSound && this.voice.ping !== "") this.#res.write(this.voice.ping);
+  }
+
+  #openEvents(): void {
+    this.status = 200;
+    this.#isStreaming = true;
+    this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
   }
 
   /** Ends a stream that is complete with its last bytes. */

@@ -366,4 +366,23 @@ describe("moderation and rerank", () => {
     expect(told).toMatchObject({ charged: 40 });
     expect(counted).toMatchObject({ charged: 5, log: expect.objectContaining({ estimated: 1 }) });
   });
+
+  it.each([
+    [8, {}, { prompt_tokens: 5, total_tokens: 5 }],
+    [8, { usage: { total_tokens: 0, cost: 1 } }, { prompt_tokens: 5, total_tokens: 5, cost: 1 }],
+    [8, { usage: { total_tokens: 40 } }, { total_tokens: 40 }],
+    // Cohere counts searches, and is translated.
+    [35, { id: "r", meta: { billed_units: { search_units: 1 } } }, { prompt_tokens: 5, total_tokens: 5 }],
+  ])("tells clients of rerank the tokens they are charged for: type %i, %j", async (type, told, usage) => {
+    world.upstream.script(json({ results: [{ index: 0, relevance_score: 0.9 }], ...told }));
+    await world.clearChannels();
+    await world.addChannel({ type, models: "bge-reranker" });
+    const body = { model: "bge-reranker", query: "hello", documents: ["hello world", "hi"] };
+    const { charged, log } = await world.costOf(async () => {
+      const response = await world.ask(body, { path: "/v1/rerank" });
+      expect(await response.json()).toMatchObject({ results: [{ index: 0, relevance_score: 0.9 }], usage });
+    });
+    expect(charged).toBe(usage.total_tokens);
+    expect(log?.prompt_tokens).toBe(usage.total_tokens);
+  });
 });

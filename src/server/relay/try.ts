@@ -3,11 +3,11 @@
 
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Candidates, LiveChannel } from "#server/channels/candidates.ts";
-import type { Health } from "#server/channels/health.ts";
+import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
 import type { Call, StreamReply, WholeReply } from "#server/upstream/call.ts";
-import { isAborted, type RelayFault, saturated } from "#server/upstream/fault.ts";
+import { accountless, isAborted, type RelayFault, saturated } from "#server/upstream/fault.ts";
 import type { Cancellation } from "#server/upstream/hub.ts";
 import type { Caller } from "./admit.ts";
 import { conversationOf } from "./affinity.ts";
@@ -209,8 +209,10 @@ function wasUncalled(fault: RelayFault): boolean {
   return fault.retry && fault.blame === "none" && fault.upstreamStatus === 0;
 }
 
-function lastWord(fault: RelayFault): RelayFault {
-  return fault.upstreamStatus === 429 ? saturated(fault) : fault;
+/** A fault as the client is told of it when nothing else is tried. */
+export function lastWord(fault: RelayFault): RelayFault {
+  if (fault.upstreamStatus !== 429) return fault;
+  return isDisabling(fault) ? accountless(fault) : saturated(fault);
 }
 
 /** Tells the operator. Codes of upstreams are not used as labels: they could be anything. */

@@ -2,7 +2,7 @@
 // that broke.
 import { openAiError } from "#server/errors.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
-import { overflowMessage } from "#server/upstream/overflow.ts";
+import { OVERFLOW, overflowMessage } from "#server/upstream/overflow.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -12,6 +12,8 @@ export interface Voice {
   body(fault: RelayFault, requestId: string): Json;
   /** A broken stream's last bytes; there is no terminator after them (reliability R10). */
   lastEvent(fault: RelayFault, requestId: string): string;
+  /** Whether a fault before the first byte is the only event of a stream that succeeded, as it is where the format comes from. */
+  isEvent?(fault: RelayFault): boolean;
   /** Breaks the silence of a stream between two events; "" = the format has nothing for it. */
   readonly ping: string;
 }
@@ -56,6 +58,12 @@ const responses: Voice = {
       .join("");
   },
 };
+
+/**
+ * For who streams: OpenAI tells of an overflow within the stream, and there alone Codex looks for the code upon which it compacts; any 400
+ * ends its turn. Source: openai/codex, codex-api/src/sse/responses.rs and api_bridge.rs.
+ */
+const responsesStream: Voice = { ...responses, isEvent: ({ code }) => code === OVERFLOW };
 
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
@@ -139,7 +147,7 @@ export function realtimeError(fault: RelayFault, requestId: string): string {
   });
 }
 
-export const voices = { openai, responses, anthropic, gemini, geminiArray } as const;
+export const voices = { openai, responses, responsesStream, anthropic, gemini, geminiArray } as const;
 
 /** The voice of a path, whatever becomes of the request. */
 export function voiceOf(path: string, wantsEvents: boolean): Voice {

@@ -303,10 +303,22 @@ export function unmappableFault(what: string, reason: string): RelayFault {
   };
 }
 
+/** OpenAI's code of an account without money, also of those who speak as it does. */
+export const EMPTY_ACCOUNT = "insufficient_quota";
+
 /** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (contract 8.5). */
 export function saturated(fault: RelayFault): RelayFault {
   const { extra: _, ...rest } = fault;
   return { ...rest, publicMessage: "当前分组上游负载已饱和，请稍后再试" };
+}
+
+/**
+ * The same where it is the operator's account that ran out: by the code clients would believe that it is theirs (Codex and SDKs stop upon it),
+ * and the upstream's words tell whose it is. What is left is a 429 of an unknown shape (contract 8.5).
+ */
+export function accountless(fault: RelayFault): RelayFault {
+  const { verbatim: _, ...rest } = saturated(fault);
+  return { ...rest, type: "upstream_error", code: "bad_response_status_code", param: String(fault.status) };
 }
 
 /** Where an unknown error JSON keeps its message, in this order (providers 21.1). */

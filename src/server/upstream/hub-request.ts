@@ -141,6 +141,8 @@ export interface HubRequest {
   readonly parallelToolCalls?: boolean | undefined;
   readonly format?: HubFormat | undefined;
   readonly reasoning?: HubReasoning | undefined;
+  /** The client's format tells thoughts without being asked, and this client does not mind. */
+  readonly tellsThoughts?: boolean | undefined;
   readonly verbosity?: string | undefined;
   readonly serviceTier?: string | undefined;
   /** Who asks, for the upstream's own abuse control. */

@@ -1,5 +1,6 @@
 // What the Responses format shares between its client side and its upstream side: usage in both directions (providers 17.3.3), and what
 // errors within a stream stand for. Pure.
+import { EMPTY_ACCOUNT } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { OVERFLOW } from "./overflow.ts";
 
@@ -9,7 +10,7 @@ const REFUSED: ReadonlySet<string | null> = new Set(["invalid_prompt", OVERFLOW]
 /** The HTTP status that an error of a Responses stream would have had. */
 export function statusOfResponsesError(code: string | null): number {
   if (REFUSED.has(code)) return 400;
-  return code?.includes("rate_limit") === true ? 429 : 502;
+  return code === EMPTY_ACCOUNT || code?.includes("rate_limit") === true ? 429 : 502;
 }
 
 /** Usage of a Responses object in OpenAI's chat shape. */

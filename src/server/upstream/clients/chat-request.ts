@@ -70,6 +70,7 @@ export function parseChat(body: JsonRecord, { model, isStream }: ParseContext): 
     parallelToolCalls: flagIn(body, "parallel_tool_calls"),
     format: formatOf(asObject(body["response_format"])),
     reasoning: reasoningOf(body),
+    tellsThoughts: asObject(body["reasoning"])?.["exclude"] !== true,
     verbosity: textIn(body, "verbosity"),
     serviceTier: textIn(body, "service_tier"),
     user: textIn(body, "user"),

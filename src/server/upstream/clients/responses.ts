@@ -72,6 +72,7 @@ export const responses: ClientDialect = {
       parallelToolCalls: book.tools.length > 0 ? flagIn(body, "parallel_tool_calls") : undefined,
       format: formatOf(asObject(text?.["format"])),
       reasoning: reasoningOf(asObject(body["reasoning"])),
+      tellsThoughts: textIn(asObject(body["reasoning"]), "summary") !== "none",
       verbosity: textIn(text, "verbosity"),
       serviceTier: tier === "auto" ? undefined : tier,
       user: textIn(body, "safety_identifier") ?? textIn(body, "user"),

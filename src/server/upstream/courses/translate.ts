@@ -102,7 +102,7 @@ export class TranslatingCourse implements Course {
     const reply = parseObject(body);
     if (reply === undefined) return unreadableFault("no JSON object", 200);
     const found = dialect.decode(reply, decode);
-    if (isError(found)) return wireFault(found, secrets);
+    if (isError(found)) return namedOverflow(wireFault(found, secrets));
     if (!found.some(({ kind }) => kind !== "head" && kind !== "end"))
       return unreadableFault("nothing in the answer", 200);
     const named = renamed(found, this.#translation.toolNames);
@@ -208,7 +208,7 @@ class TranslatingMeter implements Meter {
     if (!hasData && fieldOf(event, "event") === "") return "drop";
     if (hasData) this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
-    if (isError(found)) return wireFault(found, this.#translation.secrets);
+    if (isError(found)) return namedOverflow(wireFault(found, this.#translation.secrets));
     if (found.length === 0) return "drop";
     const named = renamed(found, this.#translation.toolNames);
     const text = this.pass(this.#custom?.take(named) ?? named);

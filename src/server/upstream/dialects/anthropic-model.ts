@@ -12,6 +12,8 @@ export interface ModelTraits {
   readonly off: ThinkingOff;
   /** Thinks though the request does not say so. */
   readonly thinksUnasked: boolean;
+  /** Leaves thoughts empty unless `display` says otherwise. */
+  readonly hidesThoughts: boolean;
   /** Takes a `tool_choice` that demands a call. */
   readonly forcesTools: boolean;
   /** Refuses thoughts of earlier turns when anything that stood before them has changed. */
@@ -52,6 +54,7 @@ const FOREIGN: ModelTraits = {
   thinking: "budget",
   off: "disabled",
   thinksUnasked: false,
+  hidesThoughts: false,
   forcesTools: true,
   bindsThoughts: false,
   takesPrefill: true,
@@ -77,6 +80,7 @@ export function traitsOf(model: string): ModelTraits {
     thinking: thinkingOf(version),
     off: offOf(model, version),
     thinksUnasked: version >= 500,
+    hidesThoughts: version >= 407,
     forcesTools: !isSince(NO_DEMANDS, model, version),
     bindsThoughts: isSince(BIND_THOUGHTS, model, version),
     takesPrefill: version < 406,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
+import { clients } from "#server/upstream/clients/index.ts";
+import { asObject } from "#server/upstream/hub.ts";
 import type { HubMessage, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
 import { anthropic } from "./anthropic.ts";
 
@@ -17,6 +19,10 @@ function fail(): never {
 
 function budget(tokens: number) {
   return { type: "enabled", budget_tokens: tokens };
+}
+
+function thought(effort: HubReasoning["effort"]): HubReasoning {
+  return { effort, budgetTokens: undefined, isShown: undefined };
 }
 
 describe("settings", () => {
@@ -96,6 +102,58 @@ describe("settings", () => {
     });
     const { model: _, messages: __, ...rest } = body;
     expect(rest).toEqual(expected);
+  });
+
+  const tool = {
+    kind: "function",
+    name: "t",
+    description: undefined,
+    parameters: undefined,
+    strict: undefined,
+  } as const;
+  const summarized = { type: "adaptive", display: "summarized" };
+
+  it.each<[model: string, request: Partial<HubRequest>, thinking: unknown]>([
+    // 5.5 writes in thoughts what older models write as text between calls of tools.
+    ["claude-opus-5-5", { tellsThoughts: true }, summarized],
+    ["claude-sonnet-5-5", { tellsThoughts: true, reasoning: thought("high") }, summarized],
+    ["claude-opus-4-8", { tellsThoughts: true, reasoning: thought("high") }, summarized],
+    ["claude-fable-5-1", { tellsThoughts: true, tools: [tool], toolChoice: { kind: "any" } }, summarized],
+    // The client said so itself, or its format tells no thoughts.
+    ["claude-opus-5-5", { tellsThoughts: false }, undefined],
+    ["claude-opus-5-5", {}, undefined],
+    ["claude-opus-5-5", { reasoning: thought("high") }, { type: "adaptive" }],
+    [
+      "claude-opus-5-5",
+      { tellsThoughts: true, reasoning: { ...thought("high"), isShown: false } },
+      { type: "adaptive", display: "omitted" },
+    ],
+    // These do not think unasked, tell their thoughts anyway, or would refuse a tool that is demanded.
+    ["claude-opus-4-8", { tellsThoughts: true }, undefined],
+    ["claude-sonnet-4-6", { tellsThoughts: true, reasoning: thought("high") }, { type: "adaptive" }],
+    ["claude-sonnet-5-5", { tellsThoughts: true, reasoning: thought("none") }, { type: "between_tools" }],
+    ["claude-fable-5", { tellsThoughts: true, tools: [tool], toolChoice: { kind: "any" } }, undefined],
+    ["glm-4.7", { tellsThoughts: true }, undefined],
+  ])("%s is asked to tell its thoughts to clients that show them: %j", (model, request, thinking) => {
+    expect(encode({ model, ...request }).body["thinking"]).toEqual(thinking);
+  });
+
+  it.each([
+    ["chat", {}, "summarized"],
+    ["chat", { reasoning: { exclude: true } }, undefined],
+    ["responses", {}, "summarized"],
+    ["responses", { reasoning: { summary: "none" } }, undefined],
+    ["completions", { prompt: "hi" }, undefined],
+    ["generate", {}, undefined],
+    ["generate", { generationConfig: { thinkingConfig: { includeThoughts: true } } }, "summarized"],
+    ["messages", { max_tokens: 9 }, undefined],
+  ] as const)("a client of %s that says %j gets what Claude 5.5 thinks %s", (format, fields, display) => {
+    const model = "claude-opus-5-5";
+    const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+    const body = { model, input: "hi", contents, messages: [{ role: "user", content: "hi" }], ...fields };
+    const request = clients[format].parse(body, { model, isStream: true });
+    const thinking = asObject(encode({ ...request, messages: [question] }).body["thinking"]);
+    expect(thinking?.["display"]).toBe(display);
   });
 
   it("reads an effort off the model's name", () => {

@@ -36,24 +36,31 @@ type Plan =
   | { readonly kind: "budget"; readonly tokens: number }
   | { readonly kind: "word"; readonly word: string | undefined };
 
+const AS_THE_MODEL_LIKES: Plan = { kind: "word", word: undefined };
+
 /** Decides on thinking, limit and sampling together: each bounds the others. */
 export function settingsOf(request: HubRequest): Settings {
   const { model, suffix } = splitSuffix(request.model);
   const traits = traitsOf(model);
   const open = request.isStream ? traits.defaultStream : traits.defaultOutput;
   const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? open);
-  const wanted = planOf(reasoning, traits, traits.forcesTools && isForced(request));
+  const isForcedTool = traits.forcesTools && isForced(request);
+  const wanted = planOf(reasoning, traits, isForcedTool);
   const thinks = isThinking(wanted) || (wanted.kind === "none" && traits.thinksUnasked);
   const room = thinks ? Math.max(THINKING_OUTPUT, open) : open;
   // The client's limit within the model's. Thinking counts as output: a client that names none gets room for both.
   const maxTokens = Math.min(Math.max(1, request.maxTokens ?? room), traits.maxOutput);
   const plan = lacksProof(request.messages) ? unproven(wanted) : fitted(wanted, maxTokens);
   const sampling = samplingOf(request, traits, isThinking(plan));
+  const display = displayOf(request, traits, reasoning?.isShown);
+  // What a model that thinks unasked does anyway; only so can it be told to tell its thoughts.
+  const isToldUnasked =
+    plan.kind === "none" && traits.thinksUnasked && !isForcedTool && display === "summarized";
   return {
     model,
     traits,
     maxTokens,
-    thinking: thinkingOf(plan, traits, reasoning?.isShown),
+    thinking: thinkingOf(isToldUnasked ? AS_THE_MODEL_LIKES : plan, traits, display),
     effort: plan.kind === "word" ? plan.word : undefined,
     sampling: sampling.values,
     dropped: [
@@ -163,7 +170,19 @@ function fitted(plan: Plan, maxTokens: number): Plan {
   return share >= MIN_BUDGET ? { kind: "budget", tokens: share } : { kind: "none", isDropped: true };
 }
 
-function thinkingOf(plan: Plan, { off }: ModelTraits, isShown: boolean | undefined): JsonRecord | undefined {
+/**
+ * Newer models leave their thoughts empty unless asked, and what 5.5 writes between calls of tools is a thought: a client whose format shows
+ * thoughts unasked would be told nothing for minutes. Source: platform.claude.com/docs, "What's new in Claude Sonnet 5.5" (2026-11).
+ */
+function displayOf(
+  { tellsThoughts }: HubRequest,
+  { hidesThoughts }: ModelTraits,
+  isShown = hidesThoughts && tellsThoughts === true ? true : undefined,
+): string | undefined {
+  return isShown === undefined ? undefined : isShown ? "summarized" : "omitted";
+}
+
+function thinkingOf(plan: Plan, { off }: ModelTraits, display: string | undefined): JsonRecord | undefined {
   switch (plan.kind) {
     case "none":
       return undefined;
@@ -172,10 +191,7 @@ function thinkingOf(plan: Plan, { off }: ModelTraits, isShown: boolean | undefin
     case "budget":
       return { type: "enabled", budget_tokens: plan.tokens };
     case "word":
-      return {
-        type: "adaptive",
-        ...(isShown !== undefined && { display: isShown ? "summarized" : "omitted" }),
-      };
+      return { type: "adaptive", ...(display !== undefined && { display }) };
     default:
       throw new Error(`unknown plan ${JSON.stringify(plan satisfies never)}`);
   }

@@ -173,5 +173,9 @@ describe("reply", () => {
       403,
     );
     expect(gemini.readError?.(400, error("Invalid value"))).toBeUndefined();
+    expect(gemini.readError?.(429, error("Your prepayment credits are depleted. Please go to"))?.status).toBe(
+      402,
+    );
+    expect(gemini.readError?.(429, error("You exceeded your current quota"))).toBeUndefined();
   });
 });

@@ -73,6 +73,9 @@ export const gemini: Dialect = {
     // Both are no fault of the request: another channel may do. Source: providers 7.8.
     if (status === 400 && isBadKey(error, message)) return { ...found, status: 401 };
     if (status === 400 && /user location is not supported/i.test(message)) return { ...found, status: 403 };
+    // An account without money has the status and the word of any limit. Source: github.com/dyad-sh/dyad/issues/3626.
+    if (status === 429 && /^your prepayment credits are depleted/i.test(message))
+      return { ...found, status: 402 };
     const retryAfterMs = retryDelayOf(error);
     return retryAfterMs === undefined ? undefined : { ...found, status, retryAfterMs };
   },
