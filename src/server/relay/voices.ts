@@ -112,8 +112,10 @@ const gemini: Voice = {
     return { error: { code, message: `${fault.publicMessage} (request id: ${requestId})`, status } };
   },
 
+  /** In an event, and bare as Google's own servers tell it: many SDKs overlook the one or the other, and take what there is for the answer. */
   lastEvent(fault, requestId) {
-    return `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+    const error = JSON.stringify(this.body(fault, requestId));
+    return `data: ${error}\n\n${error}`;
   },
 };
 
