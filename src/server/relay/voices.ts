@@ -32,8 +32,10 @@ const openai: Voice = {
     return fault.verbatim ?? { error: { ...extra, ...error } };
   },
 
+  /** As OpenAI tells it, then under the name by which alone LangChain4j knows an error: it took the broken answer for a whole one. */
   lastEvent(fault, requestId) {
-    return `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+    const event = `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+    return `${event}event: error\n${event}`;
   },
 };
 
