@@ -1,7 +1,7 @@
 // What Gemini clients ask besides generation: token counts, embeddings, lists of models; with Google's SDK as the client.
 import { GoogleGenAI } from "@google/genai";
 import { beforeEach, describe, expect, it } from "vitest";
-import { json } from "#test/fake-upstream.ts";
+import { json, sse } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
@@ -258,6 +258,52 @@ describe("a Gemini channel in trouble", () => {
     expect([native.status, native.headers.get("retry-after")]).toEqual([429, "17"]);
     const chat = await world.ask({ model: GEMINI, messages: [{ role: "user", content: "hi" }] });
     expect([chat.status, chat.headers.get("retry-after")]).toEqual([429, "17"]);
+  });
+});
+
+describe("a stream that Google breaks off, with a bare error over several lines as its SDKs expect it", () => {
+  const error = { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" };
+  const bare = JSON.stringify({ error }, null, 2);
+  const parts = [{ text: "Hello" }];
+  const path = `/v1beta/models/${GEMINI}:streamGenerateContent?alt=sse`;
+  const start = `data: ${JSON.stringify({ candidates: [{ content: { role: "model", parts } }] })}\r\n\r\n`;
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+
+  it("is told in Google's words to every client", async () => {
+    world.upstream.script(sse(start, bare));
+    const chat = await world.ask({
+      model: GEMINI,
+      stream: true,
+      messages: [{ role: "user", content: "hi" }],
+    });
+    expect(await chat.text()).toContain(error.message);
+    world.upstream.script(sse(start, bare));
+    const stream = await sdk.models.generateContentStream({ model: GEMINI, contents: "hi" });
+    let told = "";
+    const reading = async () => {
+      for await (const { text } of stream) told += text;
+    };
+    await expect(reading()).rejects.toMatchObject({ status: 503 });
+    expect(told).toBe("Hello");
+  });
+
+  it("is not an answer when nothing came before it: the next channel is asked", async () => {
+    await world.setOption("RetryTimes", "1");
+    const reply = { candidates: [{ content: { role: "model", parts }, finishReason: "STOP" }] };
+    world.upstream.script(sse(bare), sse(`data: ${JSON.stringify(reply)}\r\n\r\n`));
+    await world.addChannel({ type: 24, models: GEMINI });
+    const response = await world.ask({ contents }, { path });
+    expect(await response.text()).toContain('"STOP"');
+    expect(world.upstream.journal).toHaveLength(2);
+  });
+
+  it("ends bare after the event too: older SDKs overlook an error in an event and take the answer for whole", async () => {
+    world.upstream.script(sse(start, "cut"));
+    const response = await world.ask({ contents }, { path });
+    const events = (await response.text()).split(/(?:\r?\n){2}/);
+    const [last, told] = [JSON.parse(events.at(-1) ?? ""), events.at(-2)];
+    expect(last).toMatchObject({ error: { code: 502, status: "INTERNAL" } });
+    expect(told).toBe(`data: ${JSON.stringify(last)}`);
   });
 });
 

@@ -141,6 +141,8 @@ describe("the list of models", () => {
       id: model,
       display_name: model,
     });
+    // The newest SDKs want the stage of its life: what the gateway lists can be called.
+    expect(await sdk().models.retrieve(model)).toMatchObject({ lifecycle: "active" });
     await expect(sdk().models.retrieve("nobody-has-it")).rejects.toMatchObject({ status: 404 });
     const response = await fetch(`${world.url}/v1/models`, {
       headers: { authorization: `Bearer sk-${world.token.key}` },

@@ -73,7 +73,9 @@ function listAnthropicModels(candidates: Candidates, caller: Caller) {
 }
 
 function anthropicModel(id: string) {
-  return { type: "model", id, display_name: id, created_at: new Date(CREATED * 1000).toISOString() };
+  const created_at = new Date(CREATED * 1000).toISOString();
+  // What is listed can be called.
+  return { type: "model", id, display_name: id, created_at, lifecycle: "active" };
 }
 
 function servedModels(candidates: Candidates, caller: Caller): string[] {

@@ -34,8 +34,10 @@ const openai: Voice = {
     return fault.verbatim ?? { error: { ...extra, ...error } };
   },
 
+  /** As OpenAI tells it, then under the name by which alone LangChain4j knows an error: it took the broken answer for a whole one. */
   lastEvent(fault, requestId) {
-    return `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+    const event = `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+    return `${event}event: error\n${event}`;
   },
 };
 
@@ -120,8 +122,10 @@ const gemini: Voice = {
     return { error: { code, message: `${fault.publicMessage} (request id: ${requestId})`, status } };
   },
 
+  /** In an event, and bare as Google's own servers tell it: many SDKs overlook the one or the other, and take what there is for the answer. */
   lastEvent(fault, requestId) {
-    return `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
+    const error = JSON.stringify(this.body(fault, requestId));
+    return `data: ${error}\n\n${error}`;
   },
 };
 

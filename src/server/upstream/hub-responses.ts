@@ -35,7 +35,12 @@ export function usageToResponses(usage: JsonRecord): JsonRecord {
   const output = asObject(usage["completion_tokens_details"]);
   return {
     input_tokens: prompt,
-    input_tokens_details: { ...input, cached_tokens: numberOf(input?.["cached_tokens"]) },
+    // All three counts are required of a Responses object; DashScope has Anthropic's name for what was written (providers 10.2).
+    input_tokens_details: {
+      ...input,
+      cached_tokens: numberOf(input?.["cached_tokens"]),
+      cache_write_tokens: numberOf(input?.["cache_write_tokens"] ?? input?.["cache_creation_input_tokens"]),
+    },
     output_tokens: completion,
     output_tokens_details: { ...output, reasoning_tokens: numberOf(output?.["reasoning_tokens"]) },
     total_tokens: prompt + completion,

@@ -11,18 +11,28 @@ const GOLDEN = [
   "data: no blank line at the end",
   "data: one\n\ndata: no blank line\n",
   "datas: no\nxdata: no\n\n",
+  'data: {"a":1}\r\n\r\n{\n  "error": {\n    "code": 503\n  }\n}\n',
+  '\uFEFF{"error":{}}\r\n\r\n{"no end\n\n',
 ];
 
-/** The field rules of WHATWG on text, the slow way. A last event without a blank line counts (providers 1.4). */
+/**
+ * The field rules of WHATWG on text, the slow way. A last event without a blank line counts (providers 1.4), and so does an event that is
+ * one bare JSON object.
+ */
 function oracle(text: string): string[] {
   const payloads: string[] = [];
   let data: string[] = [];
+  let lines: string[] = [];
   const flush = () => {
+    const all = lines.join("\n");
     if (data.length > 0) payloads.push(data.join("\n"));
+    else if (/^\{.*\}$/s.test(all)) payloads.push(all);
     data = [];
+    lines = [];
   };
   for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/)) {
     if (line === "") flush();
+    else lines.push(line);
     const [, value] = /^data(?::[ ]?(.*))?$/s.exec(line) ?? [];
     if (/^data(:|$)/.test(line)) data.push(value ?? "");
   }
@@ -37,7 +47,7 @@ function read(chunks: readonly Uint8Array[]): { payloads: string[]; raw: string 
   const take = (events: ReturnType<SseReader["push"]>) => {
     for (const event of events) {
       raw.push(event.bytes.subarray(event.start, event.end));
-      if (event.dataStart >= 0) payloads.push(dataText(event));
+      if (event.dataStart >= 0) payloads.push(dataText(event).replaceAll(/\r\n?/g, "\n"));
     }
   };
   for (const chunk of chunks) take(reader.push(chunk));
@@ -72,6 +82,7 @@ describe("SseReader", () => {
       fc.constantFrom("", ": c", "data", "data:", "data: ", "event: e", "data: [DONE]"),
       fc.stringMatching(/^[ -~]{0,12}$/),
       fc.stringMatching(/^data: ?[ -~é漢]{0,12}$/),
+      fc.constantFrom("{", "}", '{"error":{}}', '{"error":'),
     );
     const stream = fc.array(fc.tuple(line, fc.constantFrom("\n", "\r\n", "\r")), { maxLength: 20 });
     fc.assert(

@@ -17,6 +17,8 @@ export const EVENT_LIMIT_BYTES = 8 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
 const NOTHING = new Uint8Array(0);
 const BLANK_LINE = Buffer.from("\n\n");
 const DATA = Buffer.from("data");
@@ -151,6 +153,7 @@ function readLines(bytes: Uint8Array, span: { start: number; end: number; isFirs
   const parts: Uint8Array[] = [];
   let at = start;
   if (span.isFirst && bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
+  const bare = bareObject(bytes, at, end);
   while (at < end) {
     let lineEnd = at;
     while (lineEnd < end && bytes[lineEnd] !== LF && bytes[lineEnd] !== CR) lineEnd += 1;
@@ -158,13 +161,22 @@ function readLines(bytes: Uint8Array, span: { start: number; end: number; isFirs
     if (value !== undefined) parts.push(value);
     at = lineEnd + 1;
   }
-  const [only] = parts;
+  const [only = bare] = parts;
   if (only === undefined) return { bytes, start, end, data: NOTHING, dataStart: -1, dataEnd: -1 };
   const data =
-    parts.length === 1
+    parts.length <= 1
       ? only
       : Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [Buffer.of(LF), part])));
   return { bytes, start, end, data, dataStart: 0, dataEnd: data.length };
+}
+
+/** An event that is one JSON object and no field: so Google's servers tell an error amid a stream, over several lines, as their SDKs know. */
+function bareObject(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
+  // The LF of the CRLF before it may have come late.
+  const first = bytes[start] === LF ? start + 1 : start;
+  let last = end;
+  while (last > first && (bytes[last - 1] === LF || bytes[last - 1] === CR)) last -= 1;
+  return bytes[first] === OPEN && bytes[last - 1] === CLOSE ? bytes.subarray(first, last) : undefined;
 }
 
 /** The value of a `data` line: `data`, `data:`, `data:x` and `data: x` all count. */

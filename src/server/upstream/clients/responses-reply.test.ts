@@ -164,3 +164,20 @@ describe("log probabilities of OpenAI's own answers", () => {
     expect(foldReply(found).answers[0]?.logprobs).toEqual([{ token: "a", logprob: -1, bytes: null }]);
   });
 });
+
+describe("what was read from and written to the cache", () => {
+  const input = (prompt_tokens_details?: JsonRecord) => {
+    const usage = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details };
+    const reply = responses.render(foldReply([{ kind: "usage", usage }, FINISH]), context);
+    return asObject(asObject(reply["usage"])?.["input_tokens_details"]);
+  };
+
+  it("is told where it is nothing too: OpenAI's SDK for Java refuses usage without it", () => {
+    expect(input()).toEqual({ cached_tokens: 0, cache_write_tokens: 0 });
+  });
+
+  it("is told under OpenAI's name where the provider has Anthropic's", () => {
+    expect(input({ cache_write_tokens: 4 })).toMatchObject({ cache_write_tokens: 4 });
+    expect(input({ cache_creation_input_tokens: 5 })).toMatchObject({ cache_write_tokens: 5 });
+  });
+});
