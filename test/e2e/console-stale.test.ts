@@ -56,16 +56,21 @@ describe("what another tab has changed", () => {
       return JSON.parse(options.find(({ key }) => key === "GroupRatio")?.value ?? "{}");
     };
     await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.8}');
-    const { page, context } = await world.visit("root");
+    const { page, context, asked } = await world.visit("root");
     await page.goto("/setting?tab=operation");
     const ratio = page.getByLabel("vip 的倍率", { exact: true });
     await ratio.fill("0.7");
     await ratio.blur();
     await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.6,"partner":0.5}');
+    const begun = asked.length;
     await page.getByRole("button", { name: "保存分组倍率" }).click();
     await expect.poll(groups).toEqual({ default: 1, vip: 0.7, svip: 0.6, partner: 0.5 });
     await page.getByLabel("partner 的倍率", { exact: true }).waitFor();
     expect(await ratio.inputValue()).toBe("0.7");
+    await page.getByText("操作成功完成").waitFor();
+    await page.waitForLoadState("networkidle");
+    // The list before the save, with the save in it, is what the page shows after it; the other call is the save.
+    expect(asked.slice(begun).filter((address) => address.endsWith("/api/option/"))).toHaveLength(2);
     await context.close();
   });
 

@@ -2,12 +2,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, Form, type FormInstance } from "antd";
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
-import { call, useOnce } from "#console/base/call.ts";
+import { call, invalidate, query, useOnce } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { refreshStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { useDraft } from "#console/ui/draft.ts";
 import { LeaveGuard } from "#console/ui/resource-form.tsx";
+import { channelApi } from "#contract/channel.ts";
 import { type OptionKey, optionApi } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
 import {
@@ -21,7 +22,14 @@ import {
   textsOf,
   valuesOf,
 } from "./option-values.ts";
-import { type Bases, isRatioKey, mergedRatios, type RatioKey, readRatios } from "./ratio-rows.ts";
+import {
+  type Bases,
+  completeRatios,
+  isRatioKey,
+  mergedRatios,
+  type RatioKey,
+  readRatios,
+} from "./ratio-rows.ts";
 import type { Section } from "./sections.ts";
 
 export interface OptionSectionProps {
@@ -71,23 +79,34 @@ function useStored(
   return { changes, join, take };
 }
 
-/** Sends the changes in order; what was stored before a refusal stays stored. Price tables are joined with what is stored now. */
+/**
+ * Sends the changes in order; what was stored before a refusal stays stored. Price tables are joined with what is stored now: that list,
+ * with what was saved in it, is then the newest there is.
+ */
 function useSave({ join, take }: Pick<ReturnType<typeof useStored>, "join" | "take">) {
   const client = useQueryClient();
+  const { queryKey } = query(optionApi.list, {});
   return useOnce({
     mutationKey: [optionApi.update.path],
     mutationFn: async (changes: readonly OptionChange[]) => {
       const isTable = changes.some(({ key }) => isRatioKey(key));
-      const told = isTable ? textsOf(await call(optionApi.list, {})) : undefined;
+      let list = isTable ? await call(optionApi.list, {}) : undefined;
+      const told = list && textsOf(list);
       for (const change of changes) {
+        const { key } = change;
         const value = (told && join(change, told)) ?? change.value;
-        await call(optionApi.update, { body: { ...change, value } });
-        take({ ...change, value }, change.value);
+        await call(optionApi.update, { body: { key, value } });
+        take({ key, value }, change.value);
+        const text = isRatioKey(key) ? completeRatios(key, value) : value;
+        list = list?.map((option) => (option.key === key ? { key, value: text } : option));
       }
+      return list;
     },
     onSuccess: () => toast.success(),
-    onSettled: async () => {
-      await client.invalidateQueries({ queryKey: [optionApi.list.path] });
+    onSettled: async (list) => {
+      if (list === undefined) await invalidate(client, [optionApi.list]);
+      else client.setQueryData(queryKey, list);
+      await invalidate(client, [channelApi.unpriced]);
       await refreshStatus(client);
     },
   });
