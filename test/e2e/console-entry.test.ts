@@ -214,6 +214,24 @@ describe("GitHub", () => {
     await context.close();
   });
 
+  it("brings whoever's session ran out back to the form, with what they had typed", async () => {
+    const { page, context } = await visit();
+    await logIn(page, "newbie", "river-stone-42");
+    await page.waitForURL("**/token");
+    await page.goto("/token/add");
+    await page.locator("#name").fill("太迟");
+    await context.clearCookies();
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await page.waitForURL("**/login?expired=true");
+    await agreeAt(page, { id: 8, login: "second" });
+    await page.getByRole("button", { name: "GitHub" }).click();
+    await page.waitForURL("**/token/add");
+    await page.getByText("已恢复登录过期前填写的内容").waitFor();
+    expect(await page.locator("#name").inputValue()).toBe("太迟");
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await context.close();
+  });
+
   it("tries again after 2 s and 4 s, tells why, and ends at the settings (spec §4)", async () => {
     const { page, context } = await visit();
     const at: number[] = [];

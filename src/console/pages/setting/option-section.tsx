@@ -40,18 +40,47 @@ export interface OptionSectionProps {
   readonly children?: ReactNode;
 }
 
+/** The name under which a draft keeps what a price table was when its edit began. */
+const baseOf = (key: OptionKey) => `${key} before`;
+
+/** What the fields of a draft were filled with: price tables as they were then, everything else as it is stored now. */
+function filledOf(
+  stored: ReadonlyMap<string, string>,
+  keys: readonly OptionKey[],
+  draft?: Partial<FieldValues>,
+) {
+  const filled = new Map(stored);
+  for (const key of keys) {
+    const base = draft?.[baseOf(key)];
+    if (typeof base === "string") filled.set(key, base);
+  }
+  return filled;
+}
+
 /**
  * The form shows what is stored, also when that changes elsewhere; what was typed and is not stored yet stays as it is, in price tables row
- * by row. Returns what would have to be sent now, how it joins what somebody else has stored meanwhile, and what to do with an option
- * that the server has taken.
+ * by row. Returns what was typed before a session ended, what would have to be sent now, how it joins what somebody else has stored
+ * meanwhile, and what to do with an option that the server has taken.
  */
 function useStored(
   form: FormInstance<FieldValues>,
   keys: readonly OptionKey[],
   stored: ReadonlyMap<string, string>,
 ) {
+  const draft: Partial<FieldValues> | undefined = useDraft<FieldValues>(
+    keys
+      .filter((key) => kindOf(key) !== "secret")
+      .flatMap((key) => (isRatioKey(key) ? [key, baseOf(key)] : [key])),
+    () =>
+      Object.fromEntries(
+        changes().flatMap(({ key }) => [
+          [key, form.getFieldValue(key)],
+          [baseOf(key), filled.current.get(key) ?? ""],
+        ]),
+      ),
+  );
   /** What each field was filled with, by key. */
-  const filled = useRef(new Map(stored));
+  const filled = useRef(filledOf(stored, keys, draft));
   const changes = () => changesOf(keys, form.getFieldsValue(true), filled.current);
   const join = ({ key, value: mine }: OptionChange, told: ReadonlyMap<string, string>) => {
     const [base, theirs] = [filled.current.get(key) ?? "", told.get(key) ?? ""];
@@ -76,7 +105,7 @@ function useStored(
     // Not what was typed on while it was sent.
     if (textOf(key, form.getFieldValue(key)) === mine) form.setFieldValue(key, shownOf(key, value));
   };
-  return { changes, join, take };
+  return { draft, changes, join, take };
 }
 
 /**
@@ -127,11 +156,7 @@ function SectionForm({ section, stored }: OptionSectionProps) {
   const keys = section.fields.map(({ key }) => key);
   const isTop = isRoot(useUser());
   const [form] = Form.useForm<FieldValues>();
-  const { changes, join, take } = useStored(form, keys, stored);
-  const draft = useDraft<FieldValues>(
-    keys.filter((key) => kindOf(key) !== "secret"),
-    () => Object.fromEntries(changes().map(({ key }) => [key, form.getFieldValue(key)])),
-  );
+  const { draft, changes, join, take } = useStored(form, keys, stored);
   const [isDirty, setDirty] = useState(draft !== undefined);
   const save = useSave({ join, take });
   const bases = basesOf(stored);
