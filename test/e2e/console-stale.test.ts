@@ -74,6 +74,29 @@ describe("what another tab has changed", () => {
     await context.close();
   });
 
+  it("of how amounts are shown is followed when the page is come back to, with one question a minute", async () => {
+    const { page, context, asked } = await world.visit("root");
+    await page.clock.install();
+    await page.goto("/topup");
+    await page.getByText("$200.00").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    const comeBack = () =>
+      page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+    const questions = () => asked.filter((address) => address.endsWith("/api/status")).length;
+    const before = questions();
+    await world.setOption("DisplayInCurrencyEnabled", "false");
+    await comeBack();
+    await page.waitForLoadState("networkidle");
+    expect(questions()).toBe(before);
+    await page.clock.fastForward(61_000);
+    for (let time = 0; time < 3; time += 1) await comeBack();
+    await page.getByText("100.0M").first().waitFor();
+    expect(await page.getByText("$200.00").count()).toBe(0);
+    expect(questions()).toBe(before + 1);
+    await world.setOption("DisplayInCurrencyEnabled", "true");
+    await context.close();
+  });
+
   it("is told once where a form would be", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/redemption/edit/4711");
