@@ -291,6 +291,7 @@ describe("WeChat", () => {
     await page.getByRole("button", { name: "微信" }).click();
     const dialog = page.getByRole("dialog", { name: "微信登录" });
     await dialog.getByText("3 分钟内有效").waitFor();
+    await dialog.getByRole("img", { name: "微信公众号二维码" }).waitFor();
     await dialog.getByRole("button", { name: "登录" }).click();
     await dialog.getByText("请输入验证码").waitFor();
     await dialog.getByRole("textbox", { name: "验证码" }).fill("000000");
@@ -299,6 +300,15 @@ describe("WeChat", () => {
     await dialog.getByRole("textbox", { name: "验证码" }).fill(wechat.tell("wx-1"));
     await dialog.getByRole("button", { name: "登录" }).click();
     await page.waitForURL(`${server.url}/`);
+    await context.close();
+  });
+
+  it("says so where the picture with the code does not come", async () => {
+    const { page, context } = await visit();
+    await page.route("**/mark.svg", (route) => route.abort());
+    await page.goto("/login");
+    await page.getByRole("button", { name: "微信" }).click();
+    await page.getByRole("dialog").getByText("二维码加载失败，请检查网络后重新打开").waitFor();
     await context.close();
   });
 });
