@@ -58,6 +58,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/channel
     GET /api/channel/search
     GET /api/channel/models
+    GET /api/channel/unpriced
     GET /api/channel/:id
     POST /api/channel
     POST /api/channel/upstream_models

@@ -6,6 +6,7 @@ import { currentTheme, paintPage } from "#console/base/theme-mode.ts";
 import { guardMarkup } from "#console/base/trusted-types.ts";
 import { ConsoleApp } from "./app.tsx";
 import "./base.css";
+import "./print.css";
 
 guardMarkup();
 paintPage(currentTheme());

@@ -109,6 +109,10 @@ const TestScope = z.codec(z.enum(["", "all", "disabled"]).optional(), z.enum(["a
   encode: (scope) => scope,
 });
 
+/** A model that calls are refused for (contract 10.8), and the names of the channels that have it. */
+export const UnpricedModel = z.object({ model: z.string(), channels: z.array(z.string()) });
+export type UnpricedModel = z.output<typeof UnpricedModel>;
+
 /** A model as OpenAI lists it, with the family's permission block (contract 8.7). */
 export const ModelObject = z.object({
   id: z.string(),
@@ -146,6 +150,13 @@ export const channelApi = {
     summary: "所有内置模型，OpenAI 列表格式",
     data: z.array(ModelObject),
     beside: z.object({ object: z.literal("list") }),
+  }),
+  unpriced: endpoint({
+    method: "GET",
+    path: "/api/channel/unpriced",
+    level: "admin",
+    summary: "未手动禁用的渠道里没有价格的模型，调用它们会被拒绝；设置了未知模型的倍率时为空",
+    data: z.array(UnpricedModel),
   }),
   test: endpoint({
     method: "GET",

@@ -1,5 +1,6 @@
 // Promises of the default price table: exact, complete for the default models, true to contract 14 and 21.1.
 import { describe, expect, it } from "vitest";
+import { pricedName } from "./price-names.ts";
 import {
   cacheWriteRatioRule,
   chargeUnit,
@@ -13,7 +14,6 @@ import {
   defaultImageRatio,
   defaultModelRatio,
   defaultTiers,
-  pricedName,
   tiersOf,
   unpriced,
 } from "./prices.ts";

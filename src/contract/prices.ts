@@ -76,22 +76,6 @@ export function tiersOf(
   return tiers;
 }
 
-/** The name a price is looked up by: `qwen-…-internet` and `command-…-internet` lose the suffix (contract 10.8). */
-export function pricedName(model: string): string {
-  return /^(qwen|command)-.*-internet$/.test(model) ? model.slice(0, -"-internet".length) : model;
-}
-
-const EFFORT_WORDS: ReadonlySet<string> = new Set(
-  "thinking none minimal low medium high xhigh max".split(" "),
-);
-
-/** A name without the word at its end that says how much to think; undefined = it has none. Source: providers 4.6, 6.4. */
-export function withoutEffort(model: string): string | undefined {
-  const at = model.lastIndexOf("-");
-  const isNamed = EFFORT_WORDS.has(model.slice(at + 1)) && /claude|^(o\d|gpt-[56])/.test(model);
-  return isNamed ? model.slice(0, at) : undefined;
-}
-
 /** Name pattern → ratio, first hit wins. Source: contract 14.2; providers 22.5 for the families since 2025. */
 const completionRules: readonly (readonly [pattern: RegExp, ratio: string])[] = [
   [/^whisper-/, "0"],

@@ -1,10 +1,10 @@
-// Upgrades at the door of the whole server (reliability R28).
+// The door of the whole server: upgrades (reliability R28), limits, compression.
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
 
 let app: TestApp;
 let port = 0;
@@ -131,4 +131,19 @@ it("counts pages of an address, not the hashed files that they are made of", asy
   } finally {
     await strict.close();
   }
+});
+
+it("compresses long lists for whom they are many seconds long, and nothing that holds a secret (contract 1.1)", async () => {
+  const ask = async (path: string, coding: string) => {
+    const headers = { ...asRoot, "accept-encoding": coding };
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+    expect(await answer.json()).toMatchObject({ success: true });
+    return [answer.headers.get("content-encoding"), answer.headers.get("x-content-type-options")];
+  };
+  for (const path of ["/api/models", "/api/channel/models", "/api/option/"]) {
+    expect(await ask(path, "gzip, deflate, br")).toEqual(["gzip", "nosniff"]);
+    expect(await ask(path, "identity")).toEqual([null, "nosniff"]);
+  }
+  for (const path of ["/api/token/", "/api/user/self", "/api/channel/"])
+    expect(await ask(path, "gzip")).toEqual([null, "nosniff"]);
 });

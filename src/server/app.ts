@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
+import { compress } from "hono/compress";
 import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
@@ -163,10 +164,14 @@ function limitBodyTime(req: IncomingMessage, res: ServerResponse): void {
   res.on("close", () => clearTimeout(timer));
 }
 
+/** Long answers that hold no secret and nothing a caller wrote, so that their length tells nothing (contract 1.1). */
+const LONG_LISTS = ["/api/models", "/api/channel/models", "/api/option/"];
+
 function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
   const site = new Hono<Env>();
   const api = createApi(ctx);
   const consoleFiles = createConsoleFiles(CONSOLE_ROOT, ctx.clock.now);
+  for (const path of LONG_LISTS) site.get(path, compress({ encoding: "gzip" }));
   site.all("/api", (http) => api.fetch(http.req.raw, http.env));
   site.all("/api/*", (http) => api.fetch(http.req.raw, http.env));
   site.route("/", createOps(ctx, isDraining));

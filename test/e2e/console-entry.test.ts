@@ -214,6 +214,24 @@ describe("GitHub", () => {
     await context.close();
   });
 
+  it("brings whoever's session ran out back to the form, with what they had typed", async () => {
+    const { page, context } = await visit();
+    await logIn(page, "newbie", "river-stone-42");
+    await page.waitForURL("**/token");
+    await page.goto("/token/add");
+    await page.locator("#name").fill("太迟");
+    await context.clearCookies();
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await page.waitForURL("**/login?expired=true");
+    await agreeAt(page, { id: 8, login: "second" });
+    await page.getByRole("button", { name: "GitHub" }).click();
+    await page.waitForURL("**/token/add");
+    await page.getByText("已恢复登录过期前填写的内容").waitFor();
+    expect(await page.locator("#name").inputValue()).toBe("太迟");
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await context.close();
+  });
+
   it("tries again after 2 s and 4 s, tells why, and ends at the settings (spec §4)", async () => {
     const { page, context } = await visit();
     const at: number[] = [];
@@ -273,6 +291,7 @@ describe("WeChat", () => {
     await page.getByRole("button", { name: "微信" }).click();
     const dialog = page.getByRole("dialog", { name: "微信登录" });
     await dialog.getByText("3 分钟内有效").waitFor();
+    await dialog.getByRole("img", { name: "微信公众号二维码" }).waitFor();
     await dialog.getByRole("button", { name: "登录" }).click();
     await dialog.getByText("请输入验证码").waitFor();
     await dialog.getByRole("textbox", { name: "验证码" }).fill("000000");
@@ -281,6 +300,15 @@ describe("WeChat", () => {
     await dialog.getByRole("textbox", { name: "验证码" }).fill(wechat.tell("wx-1"));
     await dialog.getByRole("button", { name: "登录" }).click();
     await page.waitForURL(`${server.url}/`);
+    await context.close();
+  });
+
+  it("says so where the picture with the code does not come", async () => {
+    const { page, context } = await visit();
+    await page.route("**/mark.svg", (route) => route.abort());
+    await page.goto("/login");
+    await page.getByRole("button", { name: "微信" }).click();
+    await page.getByRole("dialog").getByText("二维码加载失败，请检查网络后重新打开").waitFor();
     await context.close();
   });
 });

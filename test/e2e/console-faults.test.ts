@@ -129,6 +129,20 @@ describe("the end of a session", () => {
     await page.getByText("操作成功完成").waitFor();
   });
 
+  it("joins a price table that was being edited with what somebody else has saved meanwhile", async () => {
+    await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.8}');
+    await enter("wangfang");
+    await page.goto("/setting?tab=operation");
+    const vip = page.getByLabel("vip 的倍率", { exact: true });
+    await vip.fill("0.7");
+    await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.6,"partner":0.5}');
+    await submitLate("保存分组倍率", wangfang);
+    await toast("已恢复登录过期前填写的内容").waitFor();
+    await page.getByLabel("partner 的倍率", { exact: true }).waitFor();
+    expect(await page.getByLabel("svip 的倍率", { exact: true }).inputValue()).toBe("0.6");
+    expect(await vip.inputValue()).toBe("0.7");
+  });
+
   it("is not shown to guests whose login fails", async () => {
     await enter();
     await page.goto("/login");

@@ -109,6 +109,40 @@ describe("channels (spec §5)", () => {
     await context.close();
   });
 
+  it("say which models have no price, where a row of the price table is begun for them (contract 10.8)", async () => {
+    const { page, context } = await world.visit("root");
+    await openNewChannel(page);
+    await page.locator("#name").fill("本地");
+    await page.locator("#key").fill("sk-local");
+    const note = page.getByRole("alert").filter({ hasText: "还没有价格" });
+    expect(await note.count()).toBe(0);
+    await page.getByLabel("自定义模型名称").fill("house-llm,house-tiny");
+    await page.keyboard.press("Enter");
+    await note.getByText("2 个模型还没有价格").waitFor();
+    await page.getByRole("button", { name: "提交", exact: true }).click();
+    await page.getByText("渠道创建成功！").waitFor();
+    await page.goto("/channel/add");
+    await page.getByLabel("自定义模型名称").fill("house-llm");
+    await page.keyboard.press("Enter");
+    const [settings] = await Promise.all([
+      context.waitForEvent("page"),
+      note.getByRole("link", { name: "设置价格" }).click(),
+    ]);
+    const prices = settings.locator("#model-ratio");
+    await expect.poll(() => prices.evaluate((section) => section === document.activeElement)).toBe(true);
+    await prices.getByRole("heading", { name: "渠道中有、但没有价格的模型" }).waitFor();
+    expect(await prices.getByRole("listitem").allTextContents()).toEqual(
+      expect.arrayContaining(["house-llm", "house-tiny"]),
+    );
+    await prices.getByRole("button", { name: "为 house-llm 添加价格" }).click();
+    await prices.getByRole("spinbutton", { name: "house-llm 的价格", exact: true }).fill("3");
+    await prices.getByRole("button", { name: "为 house-tiny 添加价格" }).click();
+    await prices.getByRole("heading", { name: "渠道中有、但没有价格的模型" }).waitFor({ state: "detached" });
+    await prices.getByRole("button", { name: "保存模型倍率" }).click();
+    await settings.getByText("操作成功完成").waitFor();
+    await context.close();
+  });
+
   it("show why the server refuses a key", async () => {
     const { page, context } = await world.visit("root");
     await openNewChannel(page);

@@ -56,16 +56,44 @@ describe("what another tab has changed", () => {
       return JSON.parse(options.find(({ key }) => key === "GroupRatio")?.value ?? "{}");
     };
     await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.8}');
-    const { page, context } = await world.visit("root");
+    const { page, context, asked } = await world.visit("root");
     await page.goto("/setting?tab=operation");
     const ratio = page.getByLabel("vip 的倍率", { exact: true });
     await ratio.fill("0.7");
     await ratio.blur();
     await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.6,"partner":0.5}');
+    const begun = asked.length;
     await page.getByRole("button", { name: "保存分组倍率" }).click();
     await expect.poll(groups).toEqual({ default: 1, vip: 0.7, svip: 0.6, partner: 0.5 });
     await page.getByLabel("partner 的倍率", { exact: true }).waitFor();
     expect(await ratio.inputValue()).toBe("0.7");
+    await page.getByText("操作成功完成").waitFor();
+    await page.waitForLoadState("networkidle");
+    // The list before the save, with the save in it, is what the page shows after it; the other call is the save.
+    expect(asked.slice(begun).filter((address) => address.endsWith("/api/option/"))).toHaveLength(2);
+    await context.close();
+  });
+
+  it("of how amounts are shown is followed when the page is come back to, with one question a minute", async () => {
+    const { page, context, asked } = await world.visit("root");
+    await page.clock.install();
+    await page.goto("/topup");
+    await page.getByText("$200.00").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    const comeBack = () =>
+      page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+    const questions = () => asked.filter((address) => address.endsWith("/api/status")).length;
+    const before = questions();
+    await world.setOption("DisplayInCurrencyEnabled", "false");
+    await comeBack();
+    await page.waitForLoadState("networkidle");
+    expect(questions()).toBe(before);
+    await page.clock.fastForward(61_000);
+    for (let time = 0; time < 3; time += 1) await comeBack();
+    await page.getByText("100.0M").first().waitFor();
+    expect(await page.getByText("$200.00").count()).toBe(0);
+    expect(questions()).toBe(before + 1);
+    await world.setOption("DisplayInCurrencyEnabled", "true");
     await context.close();
   });
 

@@ -131,3 +131,44 @@ describe("the place on a page", () => {
     await context.close();
   });
 });
+
+describe("on paper", () => {
+  const row = (id: number) => ({
+    id,
+    user_id: 1,
+    created_at: 1_780_000_000 + id,
+    channel: 1,
+    channel_name: "渠道一号",
+    username: "root",
+    token_name: "生产环境",
+    type: 2,
+    model_name: "claude-opus-5.5-20261101",
+    prompt_tokens: 123_456_789,
+    completion_tokens: 678,
+    quota: 123_456,
+    content: "模型倍率 2.5，补全倍率 5，分组倍率 1",
+  });
+
+  it("the log is as wide as the sheet, dark on white, without menu and buttons", async () => {
+    // As wide as A4 between its margins.
+    const { page, context } = await world.visit("root", { width: 718, height: 1000 });
+    const data = Array.from({ length: 20 }, (_, index) => row(index + 1));
+    await page.route("**/api/log/?**", (route) =>
+      route.fulfill({ json: { success: true, message: "", data, total: 20 } }),
+    );
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.goto("/log");
+    await page.getByText("claude-opus-5.5-20261101").first().waitFor();
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.getByRole("banner").waitFor({ state: "hidden" });
+    expect(await page.getByRole("button").filter({ visible: true }).count()).toBe(0);
+    const table = page.locator(".tg-resource .ant-table-tbody").first();
+    expect((await table.boundingBox())?.width).toBeLessThanOrEqual(718);
+    const amount = page.getByText("123,456,789").first();
+    const { x, width } = (await amount.boundingBox()) ?? { x: 0, width: 0 };
+    expect(x + width).toBeLessThan(718);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(718);
+    expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("light");
+    await context.close();
+  });
+});

@@ -3,6 +3,7 @@ import { oauthApi } from "#contract/oauth.ts";
 import { useCall } from "./call.ts";
 import { ApiFault, handleFault } from "./faults.ts";
 import { useStatus } from "./status.ts";
+import { leaveFor } from "./trip.ts";
 
 /**
  * Address of the authorisation page. The server's own carries the PKCE challenge; a server of the family that only gives a state
@@ -18,14 +19,14 @@ export function githubAddress(
   return `https://github.com/login/oauth/authorize?${search.toString()}`;
 }
 
-/** Leads the browser to GitHub; coming back, /oauth/github goes on. */
-export function useGithub(): { readonly go: () => void; readonly isBusy: boolean } {
+/** Leads the browser to GitHub; coming back, /oauth/github goes on, to `origin` where a location wanted the login. */
+export function useGithub(origin?: unknown): { readonly go: () => void; readonly isBusy: boolean } {
   const clientId = useStatus()?.github_client_id ?? "";
   const state = useCall(oauthApi.state, {
     onSuccess: (answer) => {
       const address = githubAddress(answer, clientId);
       if (address === undefined) handleFault(new ApiFault("refused", "管理员还没有设置 GitHub 登录"));
-      else window.location.assign(address);
+      else leaveFor(address, origin);
     },
   });
   return { go: () => state.mutate({}), isBusy: state.isPending || state.isSuccess };

@@ -6,6 +6,8 @@ export const NARROW = "(max-width: 600px)";
 /** Below this the side menu becomes a drawer. */
 export const COMPACT = "(max-width: 900px)";
 export const DARK = "(prefers-color-scheme: dark)";
+/** Holds while a page is laid out for paper. */
+export const PRINT = "print";
 export const CALM = "(prefers-reduced-motion: reduce)";
 
 /** Whether the media query holds now. */

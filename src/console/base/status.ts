@@ -3,7 +3,7 @@ import { type QueryClient, useQuery } from "@tanstack/react-query";
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { type Status, statusApi } from "#contract/status.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
-import { query } from "./call.ts";
+import { call, query } from "./call.ts";
 import { messages } from "./faults.ts";
 import { readStored, writeStored } from "./storage.ts";
 import { setLook } from "./theme-mode.ts";
@@ -11,8 +11,6 @@ import { toast } from "./toast.ts";
 
 const DEFAULT_NAME = "Tollgate";
 const DEFAULT_UNIT = 500_000;
-
-const statusQuery = { ...query(statusApi.status, {}), staleTime: 60_000, meta: { silent: true } };
 
 function remember(status: Status): void {
   setLook(status.theme);
@@ -25,6 +23,19 @@ function remember(status: Status): void {
   writeStored("chat_link", status.chat_link);
 }
 
+/** Asked again when the page is come back to, so that pages left open follow the options too; once a minute at most. */
+const statusQuery = {
+  ...query(statusApi.status, {}),
+  staleTime: 60_000,
+  refetchOnWindowFocus: true,
+  meta: { silent: true },
+  queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Status> => {
+    const status = await call(statusApi.status, {}, signal);
+    remember(status);
+    return status;
+  },
+};
+
 /** Whether the server runs another version than this console; development builds say v0.0.0 (contract 3.2). */
 export function isOtherVersion(server: string, own: string): boolean {
   const plain = (version: string) => version.trim().replace(/^v/, "");
@@ -34,10 +45,9 @@ export function isOtherVersion(server: string, own: string): boolean {
 /** Loads the status once at start, writes the start-up keys and tells about a new version or a dead server (spec §1). */
 export async function loadStatus(client: QueryClient, ownVersion: string): Promise<void> {
   try {
-    const status = await client.fetchQuery(statusQuery);
-    remember(status);
-    if (isOtherVersion(status.version, ownVersion)) {
-      toast.notice(`新版本可用：${status.version}，请使用快捷键 Shift + F5 刷新页面`);
+    const { version } = await client.fetchQuery(statusQuery);
+    if (isOtherVersion(version, ownVersion)) {
+      toast.notice(`新版本可用：${version}，请使用快捷键 Shift + F5 刷新页面`);
     }
   } catch {
     toast.error(messages.unreachable);
@@ -47,8 +57,6 @@ export async function loadStatus(client: QueryClient, ownVersion: string): Promi
 /** Asks for the status again after an option was changed, so that name, logo, footer and quota display follow at once. */
 export async function refreshStatus(client: QueryClient): Promise<void> {
   await client.invalidateQueries({ queryKey: statusQuery.queryKey });
-  const status = client.getQueryData<Status>(statusQuery.queryKey);
-  if (status !== undefined) remember(status);
 }
 
 /** Takes the warning down after the password was changed: the server's own look at it may be a moment behind. */

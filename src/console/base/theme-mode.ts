@@ -1,7 +1,7 @@
 // Which theme is on: light or dark by the remembered choice, else what the system prefers; the look by the operator's option.
 // Paints the page's colour variables.
 import { FONT, FONT_CODE, type Shades, shadesOf, type ThemeMode } from "./colours.ts";
-import { DARK, matches, useMedia } from "./media.ts";
+import { DARK, matches, PRINT, useMedia } from "./media.ts";
 import { readStored, writeStored } from "./storage.ts";
 import { createStore, useStore } from "./store.ts";
 
@@ -20,10 +20,11 @@ export function chooseTheme(mode: ThemeMode): void {
   choice.set(mode);
 }
 
-/** The theme in force: the remembered choice, else what the system prefers. */
+/** The theme in force: the remembered choice, else what the system prefers. Paper is light. */
 export function useThemeMode(): ThemeMode {
   const chosen = useStore(choice);
   const isDarkSystem = useMedia(DARK);
+  if (useMedia(PRINT)) return "light";
   return chosen ?? (isDarkSystem ? "dark" : "light");
 }
 

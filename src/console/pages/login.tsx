@@ -26,13 +26,13 @@ function isDefault({ username, password }: Credentials): boolean {
 }
 
 /** Where the guard sent the user from; history state is untrusted. */
-function originOf(state: unknown): string | undefined {
-  return typeof state === "object" && state !== null && "from" in state ? safePath(state.from) : undefined;
+function originOf(state: unknown): unknown {
+  return typeof state === "object" && state !== null && "from" in state ? state.from : undefined;
 }
 
 function useLogin() {
   const navigate = useNavigate();
-  const origin = originOf(useLocation().state);
+  const origin = safePath(originOf(useLocation().state));
   return useCall(authApi.login, {
     onSuccess: (user, { body }) => {
       signIn(user);
@@ -71,7 +71,7 @@ function WeChatLogin({ onClose }: { readonly onClose: () => void }) {
 /** The ways in that are not the password, as the status tells. */
 function OtherWays() {
   const status = useStatus();
-  const github = useGithub();
+  const github = useGithub(originOf(useLocation().state));
   const [isWeChatOpen, setWeChatOpen] = useState(false);
   const hasGithub = status?.github_oauth === true;
   const hasWeChat = status?.wechat_login === true;

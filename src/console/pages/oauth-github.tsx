@@ -8,6 +8,7 @@ import { callbackSchedule, withRetries } from "#console/base/retry.ts";
 import { signIn } from "#console/base/session.ts";
 import { readStored } from "#console/base/storage.ts";
 import { toast } from "#console/base/toast.ts";
+import { takeOrigin } from "#console/base/trip.ts";
 import { GuestFrame } from "#console/ui/guest-frame.tsx";
 import { oauthApi } from "#contract/oauth.ts";
 import "./oauth-github.css";
@@ -54,7 +55,7 @@ function useGithubCallback(callback: Callback): string {
       }
       if (done.result.data !== null) signIn(done.result.data);
       toast.success("登录成功！");
-      await navigate("/token", { replace: true });
+      await navigate(takeOrigin() ?? "/token", { replace: true });
     };
     void run();
   }, [code, state, navigate]);

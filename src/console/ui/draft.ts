@@ -1,11 +1,11 @@
-// What was typed into a form when the session ran out is there again when its user is back at the form. Kept in the memory of the page
-// alone, by the names that a form lists: no secret, and no amount that means a difference to what was shown.
+// What was typed into a form when the session ran out is there again when its user is back at the form. Kept in the memory of the page,
+// or of the tab while it logs in elsewhere (base/trip.ts), by the names that a form lists: no secret, and no amount that means a
+// difference to what was shown.
 import { useEffect, useEffectEvent, useState } from "react";
 import { useLocation } from "react-router";
 import { hasExpired, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
-
-const drafts = new Map<string, object>();
+import { drafts } from "#console/base/trip.ts";
 
 /** Returns what this user typed into these fields of this page before, if that was cut off; `changed` tells what is not saved. */
 export function useDraft<Values extends object>(

@@ -44,6 +44,7 @@ function Box({ siteKey, onProof }: BoxProps) {
   const place = useRef<HTMLDivElement>(null);
   const mode = useThemeMode();
   const [failure, setFailure] = useState<string>();
+  const [isShown, setShown] = useState(false);
   useEffect(() => {
     let take = () => {};
     let isGone = false;
@@ -60,6 +61,7 @@ function Box({ siteKey, onProof }: BoxProps) {
           "error-callback": () => onProof(""),
         });
         take = () => turnstile.remove(widget);
+        setShown(true);
       } catch (error) {
         setFailure(error instanceof Error ? error.message : messages.failed);
       }
@@ -73,6 +75,7 @@ function Box({ siteKey, onProof }: BoxProps) {
   return (
     <div className="tg-human">
       <div ref={place} />
+      {isShown || failure !== undefined ? null : <p className="tg-human-wait">正在加载人机验证…</p>}
       {failure === undefined ? null : <p role="alert">{failure}</p>}
     </div>
   );

@@ -1,4 +1,5 @@
 // Logging in or binding through WeChat: scan, follow, ask for a code, type it here. The code is valid for 3 minutes (spec §5).
+import { useState } from "react";
 import { faultText } from "#console/base/faults.ts";
 import { useStatus } from "#console/base/status.ts";
 import { Callout } from "./callout.tsx";
@@ -24,17 +25,29 @@ function useQrCode(): string | undefined {
   return /^(https?:\/\/|\/(?![/\\]))/.test(address) ? address : undefined;
 }
 
+function QrCode() {
+  const address = useQrCode();
+  const [isBroken, setBroken] = useState(false);
+  if (address === undefined) return <p className="tg-wechat-none">管理员还没有设置公众号二维码</p>;
+  if (isBroken) return <p className="tg-wechat-none">二维码加载失败，请检查网络后重新打开</p>;
+  return (
+    <img
+      src={address}
+      alt="微信公众号二维码"
+      width={200}
+      height={200}
+      referrerPolicy="no-referrer"
+      onError={() => setBroken(true)}
+    />
+  );
+}
+
 export function WeChatDialog(props: WeChatDialogProps) {
   const { title, submitText, isBusy, fault, onCode, onClose } = props;
-  const qrCode = useQrCode();
   return (
     <PlainDialog title={title} onClose={onClose}>
       <div className="tg-wechat">
-        {qrCode === undefined ? (
-          <p className="tg-wechat-none">管理员还没有设置公众号二维码</p>
-        ) : (
-          <img src={qrCode} alt="微信公众号二维码" width={200} height={200} referrerPolicy="no-referrer" />
-        )}
+        <QrCode />
         <p className="tg-muted">微信扫码关注公众号，回复“验证码”获取，3 分钟内有效</p>
         {fault === null ? null : <Callout tone="bad">{faultText(fault)}</Callout>}
         <PlainForm schema={WeChatCode} initial={{ code: "" }} onSubmit={({ code }) => onCode(code.trim())}>

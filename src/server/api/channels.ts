@@ -21,6 +21,7 @@ import type { Handlers } from "./call.ts";
 import { checkChannel, checkKeys, editedKey, keyLines } from "./channel-rules.ts";
 import { channelRuns } from "./channel-runs.ts";
 import { sortedPage } from "./page.ts";
+import { unpricedModels } from "./unpriced-models.ts";
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   async list(ctx, { query }) {
@@ -42,6 +43,8 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     const owned = new Map(owners.toReversed());
     return { object: "list", data: [...owned].map(([id, owner]) => modelObject(id, owner)).reverse() };
   },
+
+  unpriced: (ctx) => unpricedModels(ctx),
 
   async get(ctx, { params }) {
     return present(await getChannel(ctx, params.id));

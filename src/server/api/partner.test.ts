@@ -5,6 +5,7 @@ import { grantPromised, grantSignup, promiseSignup } from "#server/money/signup.
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/app.ts";
 import { type SeededUser, seedUser } from "#test/seed.ts";
+import { seedRedemption } from "#test/stores.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -97,6 +98,21 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect(await ask({ key, gift_code: "GIVER" })).toBe("礼品码无效");
     expect((await getUser(app.ctx.db, user.id)).quota).toBe(500_000);
     expect((await topUp(user.who, { key })).data).toBe(100);
+  });
+
+  test("capitals and blanks in a code are no wrong guess; an imported code is what it says, letter by letter", async () => {
+    const user = await seedUser(app.ctx, "capitals");
+    const { db, secrets } = app.ctx;
+    const [key = ""] = await codes(1_000);
+    const halves = `${key.slice(0, 16)}\n${key.slice(16)}`;
+    expect((await topUp(user.who, { key: ` ${halves.toUpperCase()} ` })).data).toBe(1_000);
+    const imported = { "Spring 2026": 20, spring2026: 7, "ONLY CAPITALS": 5 };
+    for (const [code, quota] of Object.entries(imported))
+      await seedRedemption(db, { key_hash: secrets.hash(code), quota });
+    expect((await topUp(user.who, { key: "Spring 2026" })).data).toBe(20);
+    expect((await topUp(user.who, { key: "SPRING2026" })).data).toBe(7);
+    expect((await topUp(user.who, { key: "only capitals" })).message).toBe("兑换码无效");
+    expect((await topUp(user.who, { key: "ONLY CAPITALS" })).data).toBe(5);
   });
 
   test("wrong codes are limited: at most ten an hour by one user, and nobody else is kept from theirs", async () => {

@@ -36,6 +36,8 @@ export interface Candidates {
   find(group: string, model: string): readonly LiveChannel[];
   /** Any channel that is not deleted, enabled or not. */
   byId(id: number): LiveChannel | undefined;
+  /** All of them, enabled or not. */
+  all(): readonly LiveChannel[];
   /** All models an enabled channel serves for the group. Order: by name. */
   models(group: string): readonly string[];
   /** A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. */
@@ -103,6 +105,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
   return {
     find: (group, model) => snapshot.byGroup.get(group)?.get(model) ?? NONE,
     byId: (id) => snapshot.byId.get(id),
+    all: () => [...snapshot.byId.values()],
     models: (group) => [...(snapshot.byGroup.get(group)?.keys() ?? [])].toSorted(),
     get pending() {
       return running;

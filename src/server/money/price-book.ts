@@ -1,5 +1,6 @@
 // Which price a model has for a group: the operator's tables above the built-in ones, and what a name in no table costs. Keeps
 // what it found; it charges nothing.
+import { priceNames } from "#contract/price-names.ts";
 import { tierName } from "#contract/price-sheet.ts";
 import {
   cacheWriteRatioRule,
@@ -13,9 +14,7 @@ import {
   defaultImageRatio,
   defaultModelRatio,
   defaultTiers,
-  pricedName,
   tiersOf,
-  withoutEffort,
 } from "#contract/prices.ts";
 import { createPrice, type Price, type PriceRatios, type Tier } from "./price.ts";
 import { divide, exactText, multiply, parseRational } from "./rational.ts";
@@ -83,7 +82,7 @@ export function createPriceBook(
   function look(model: string, upstreamModel: string, group: string): Price | undefined {
     const known = kept.get(group)?.get(upstreamModel)?.get(model);
     if (known !== undefined) return known ?? undefined;
-    const price = findPrice(shelf, [model, upstreamModel], group);
+    const price = findPrice(shelf, priceNames(model, upstreamModel), group);
     if (keptPrices >= KEPT_PRICES) {
       kept.clear();
       keptPrices = 0;
@@ -103,11 +102,9 @@ export function createPriceBook(
   };
 }
 
-function findPrice(shelf: Shelf, models: readonly string[], group: string): Price | undefined {
+function findPrice(shelf: Shelf, names: readonly string[], group: string): Price | undefined {
   const { tables } = shelf;
   const groupRatio = String(lookUp(tables.groupRatio, group) ?? 1);
-  // However much a model thinks, a token of it costs the same.
-  const names = models.flatMap((model) => [model, pricedName(model), withoutEffort(model) ?? model]);
   for (const name of names) {
     const modelRatio = ratioOf(tables, "modelRatio", name);
     if (modelRatio === undefined) continue;

@@ -28,10 +28,10 @@ export interface Redemption {
 
 /** Redeems a code, with or without a gift code (contract 3.8, 17.3). Throws: StoreError. */
 export async function redeem(parts: RedeemParts, redemption: Redemption): Promise<Redeemed> {
-  const { db, secrets, ledger } = parts;
+  const { db, ledger } = parts;
   const { userId, key, giftCode, display } = redemption;
   const [redemptionId, giver, user] = await Promise.all([
-    findRedemptionIdByKey(db, secrets.hash(key)),
+    codeOf(parts, key),
     findAffOwner(db, giftCode),
     findUserById(db, userId),
   ]);
@@ -43,4 +43,11 @@ export async function redeem(parts: RedeemParts, redemption: Redemption): Promis
     inviterId: user?.inviter_id ?? 0,
     display,
   });
+}
+
+/** The code that was meant: capitals and blanks are slips of whoever copied one of ours; imported codes may have their own. */
+async function codeOf({ db, secrets }: RedeemParts, key: string): Promise<number | undefined> {
+  const find = (text: string) => findRedemptionIdByKey(db, secrets.hash(text));
+  const plain = key.replaceAll(/\s/g, "").toLowerCase();
+  return (await find(key)) ?? (plain === key ? undefined : find(plain));
 }

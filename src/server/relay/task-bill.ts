@@ -1,7 +1,8 @@
 // What pictures and sound cost (contract 12, providers 22): by the piece where the model's price is one, else by the tokens the upstream
 // told, else by what they commonly come to.
 import { imageTokens } from "#contract/image-prices.ts";
-import { chargeUnit, pricedName } from "#contract/prices.ts";
+import { pricedName } from "#contract/price-names.ts";
+import { chargeUnit } from "#contract/prices.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call.ts";

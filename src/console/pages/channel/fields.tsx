@@ -63,7 +63,7 @@ export function ChannelForm({ channel: found }: { readonly channel?: Channel }) 
   // What was edited is the difference to what the form was opened with, whatever is read later.
   const [channel] = useState(found);
   const toList = useToList("/channel");
-  const invalidates = [channelApi.list, channelApi.search, channelApi.get];
+  const invalidates = [channelApi.list, channelApi.search, channelApi.get, channelApi.unpriced];
   const create = useCall(channelApi.create, {
     invalidates,
     onSuccess: (count) => toast.success(count > 1 ? `已创建 ${count} 个渠道！` : "渠道创建成功！"),

@@ -9,6 +9,7 @@ import { toast } from "#console/base/toast.ts";
 import { clearable } from "#console/ui/clearable.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { providerOf } from "#contract/providers.ts";
+import { UnpricedNote } from "./unpriced-note.tsx";
 import { type ChannelValues, keysOf, mergeModels, typedModels } from "./values.ts";
 
 export interface ModelsFieldProps {
@@ -169,6 +170,7 @@ export function ModelsField({ id, value = [], onChange, type, channelId }: Model
         </span>
       </div>
       <CustomModel onAdd={(names) => change(mergeModels(value, names))} />
+      <UnpricedNote models={value} />
     </div>
   );
 }

@@ -2,12 +2,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, Form, type FormInstance } from "antd";
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
-import { call, useOnce } from "#console/base/call.ts";
+import { call, invalidate, query, useOnce } from "#console/base/call.ts";
 import { isRoot, useUser } from "#console/base/session.ts";
 import { refreshStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { useDraft } from "#console/ui/draft.ts";
 import { LeaveGuard } from "#console/ui/resource-form.tsx";
+import { channelApi } from "#contract/channel.ts";
 import { type OptionKey, optionApi } from "#contract/option.ts";
 import { OptionField } from "./option-field.tsx";
 import {
@@ -21,7 +22,14 @@ import {
   textsOf,
   valuesOf,
 } from "./option-values.ts";
-import { type Bases, isRatioKey, mergedRatios, type RatioKey, readRatios } from "./ratio-rows.ts";
+import {
+  type Bases,
+  completeRatios,
+  isRatioKey,
+  mergedRatios,
+  type RatioKey,
+  readRatios,
+} from "./ratio-rows.ts";
 import type { Section } from "./sections.ts";
 
 export interface OptionSectionProps {
@@ -32,18 +40,47 @@ export interface OptionSectionProps {
   readonly children?: ReactNode;
 }
 
+/** The name under which a draft keeps what a price table was when its edit began. */
+const baseOf = (key: OptionKey) => `${key} before`;
+
+/** What the fields of a draft were filled with: price tables as they were then, everything else as it is stored now. */
+function filledOf(
+  stored: ReadonlyMap<string, string>,
+  keys: readonly OptionKey[],
+  draft?: Partial<FieldValues>,
+) {
+  const filled = new Map(stored);
+  for (const key of keys) {
+    const base = draft?.[baseOf(key)];
+    if (typeof base === "string") filled.set(key, base);
+  }
+  return filled;
+}
+
 /**
  * The form shows what is stored, also when that changes elsewhere; what was typed and is not stored yet stays as it is, in price tables row
- * by row. Returns what would have to be sent now, how it joins what somebody else has stored meanwhile, and what to do with an option
- * that the server has taken.
+ * by row. Returns what was typed before a session ended, what would have to be sent now, how it joins what somebody else has stored
+ * meanwhile, and what to do with an option that the server has taken.
  */
 function useStored(
   form: FormInstance<FieldValues>,
   keys: readonly OptionKey[],
   stored: ReadonlyMap<string, string>,
 ) {
+  const draft: Partial<FieldValues> | undefined = useDraft<FieldValues>(
+    keys
+      .filter((key) => kindOf(key) !== "secret")
+      .flatMap((key) => (isRatioKey(key) ? [key, baseOf(key)] : [key])),
+    () =>
+      Object.fromEntries(
+        changes().flatMap(({ key }) => [
+          [key, form.getFieldValue(key)],
+          [baseOf(key), filled.current.get(key) ?? ""],
+        ]),
+      ),
+  );
   /** What each field was filled with, by key. */
-  const filled = useRef(new Map(stored));
+  const filled = useRef(filledOf(stored, keys, draft));
   const changes = () => changesOf(keys, form.getFieldsValue(true), filled.current);
   const join = ({ key, value: mine }: OptionChange, told: ReadonlyMap<string, string>) => {
     const [base, theirs] = [filled.current.get(key) ?? "", told.get(key) ?? ""];
@@ -68,26 +105,37 @@ function useStored(
     // Not what was typed on while it was sent.
     if (textOf(key, form.getFieldValue(key)) === mine) form.setFieldValue(key, shownOf(key, value));
   };
-  return { changes, join, take };
+  return { draft, changes, join, take };
 }
 
-/** Sends the changes in order; what was stored before a refusal stays stored. Price tables are joined with what is stored now. */
+/**
+ * Sends the changes in order; what was stored before a refusal stays stored. Price tables are joined with what is stored now: that list,
+ * with what was saved in it, is then the newest there is.
+ */
 function useSave({ join, take }: Pick<ReturnType<typeof useStored>, "join" | "take">) {
   const client = useQueryClient();
+  const { queryKey } = query(optionApi.list, {});
   return useOnce({
     mutationKey: [optionApi.update.path],
     mutationFn: async (changes: readonly OptionChange[]) => {
       const isTable = changes.some(({ key }) => isRatioKey(key));
-      const told = isTable ? textsOf(await call(optionApi.list, {})) : undefined;
+      let list = isTable ? await call(optionApi.list, {}) : undefined;
+      const told = list && textsOf(list);
       for (const change of changes) {
+        const { key } = change;
         const value = (told && join(change, told)) ?? change.value;
-        await call(optionApi.update, { body: { ...change, value } });
-        take({ ...change, value }, change.value);
+        await call(optionApi.update, { body: { key, value } });
+        take({ key, value }, change.value);
+        const text = isRatioKey(key) ? completeRatios(key, value) : value;
+        list = list?.map((option) => (option.key === key ? { key, value: text } : option));
       }
+      return list;
     },
     onSuccess: () => toast.success(),
-    onSettled: async () => {
-      await client.invalidateQueries({ queryKey: [optionApi.list.path] });
+    onSettled: async (list) => {
+      if (list === undefined) await invalidate(client, [optionApi.list]);
+      else client.setQueryData(queryKey, list);
+      await invalidate(client, [channelApi.unpriced]);
       await refreshStatus(client);
     },
   });
@@ -108,11 +156,7 @@ function SectionForm({ section, stored }: OptionSectionProps) {
   const keys = section.fields.map(({ key }) => key);
   const isTop = isRoot(useUser());
   const [form] = Form.useForm<FieldValues>();
-  const { changes, join, take } = useStored(form, keys, stored);
-  const draft = useDraft<FieldValues>(
-    keys.filter((key) => kindOf(key) !== "secret"),
-    () => Object.fromEntries(changes().map(({ key }) => [key, form.getFieldValue(key)])),
-  );
+  const { draft, changes, join, take } = useStored(form, keys, stored);
   const [isDirty, setDirty] = useState(draft !== undefined);
   const save = useSave({ join, take });
   const bases = basesOf(stored);

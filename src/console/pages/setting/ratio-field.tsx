@@ -23,6 +23,7 @@ import {
   withRatio,
   writeRatios,
 } from "./ratio-rows.ts";
+import { Unpriced } from "./unpriced.tsx";
 
 export interface RatioFieldProps {
   readonly ratioKey: RatioKey;
@@ -203,6 +204,9 @@ function RatioTable({ ratios, onChange, ...tools }: RatioTableProps) {
   };
   return (
     <div className="tg-ratio-table">
+      {ratioKey === "ModelRatio" ? (
+        <Unpriced ratios={ratios} isReadOnly={tools.isReadOnly} onAdd={add} />
+      ) : null}
       {ratioKey === "GroupRatio" ? null : (
         <div className="tg-ratio-tools">
           <Input

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defaultModelRatio } from "#contract/prices.ts";
 import {
   type Bases,
+  completeRatios,
   dollarText,
   isChanged,
   mergedRatios,
@@ -89,6 +90,13 @@ describe("ratio tables", () => {
   it("show the family's completion ratio where no table has one", () => {
     const rows = ratioRows("CompletionRatio", { a: 2 }, { "gpt-4o-2030": 1 });
     expect(rows.find(({ name }) => name === "gpt-4o-2030")).toMatchObject({ ratio: 4, isRule: true });
+  });
+
+  it("are listed with the built-in rows that were left out of them; groups have none", () => {
+    const sent = writeRatios({ "gpt-4o": 7, mine: 1 });
+    const listed = readRatios("ModelRatio", completeRatios("ModelRatio", sent));
+    expect(listed).toEqual({ ...defaultModelRatio, "gpt-4o": 7, mine: 1 });
+    expect(completeRatios("GroupRatio", '{"default":1}')).toBe('{"default":1}');
   });
 
   it("read and write JSON text, and refuse anything else", () => {

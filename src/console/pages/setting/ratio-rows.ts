@@ -69,6 +69,12 @@ const BUILT_IN: Partial<Record<RatioKey, Ratios>> = {
   ImageCompletionRatio: defaultImageCompletionRatio,
 };
 
+/** A table that was sent, as the server then lists it: the built-in rows that it leaves out still stand (contract 6.1). */
+export function completeRatios(key: RatioKey, text: string): string {
+  const [builtIn, ratios] = [BUILT_IN[key], readRatios(key, text)];
+  return builtIn === undefined || ratios === undefined ? text : writeRatios({ ...builtIn, ...ratios });
+}
+
 export interface RatioRow {
   readonly name: string;
   readonly ratio: number;

@@ -1,4 +1,6 @@
 // The way through a long tab of options: a row of its sections that stays in sight.
+import { useEffect } from "react";
+import { useLocation } from "react-router";
 import { CALM, matches } from "#console/base/media.ts";
 import type { Section } from "./sections.ts";
 
@@ -10,6 +12,11 @@ function jump(id: string): void {
 }
 
 export function SectionJump({ sections }: { readonly sections: readonly Section[] }) {
+  const { hash } = useLocation();
+  // A link may name a section, which stands here only when the options have come.
+  useEffect(() => {
+    if (hash !== "") jump(hash.slice(1));
+  }, [hash]);
   return (
     <nav className="tg-section-jump" aria-label="本页的设置">
       {sections.map(({ id, title }) => (
