@@ -3,8 +3,8 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-/** Journeys in a browser, and SDKs: each waits for what it asked for, so two may share a machine. */
-const JOURNEYS = "test/e2e/{console-*,journey,sdk*}.test.ts";
+/** Journeys in a browser, SDKs, kills at random moments: each waits for what it asked for, so two may share a machine. */
+const JOURNEYS = "test/e2e/{console-*,journey,sdk*,backup,crash,signup-crash,errors,privacy}.test.ts";
 
 /** What turns usage into money and moves it: every branch is tested. */
 const MONEY = ["src/server/money/price.ts", "src/server/money/{ledger,rules,plan}*.ts"];
@@ -43,7 +43,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "console",
+          name: "journeys",
           include: [JOURNEYS],
           testTimeout: 120_000,
           hookTimeout: 120_000,
