@@ -176,8 +176,18 @@ describe("registration", () => {
 
   it("warns and sends nothing while the check is not solved (spec §5)", async () => {
     const { page, context } = await visit(false);
+    const script = "https://challenges.cloudflare.com/**";
+    const { promise: goOn, resolve: letGo } = Promise.withResolvers<void>();
+    await page.route(script, async (route) => {
+      await goOn;
+      await route.fallback();
+    });
     await page.goto("/reset");
+    const wait = page.getByText("正在加载人机验证…");
+    await wait.waitFor();
+    letGo();
     await page.getByText("human check site-key").waitFor();
+    await wait.waitFor({ state: "detached" });
     const calls: string[] = [];
     page.on("request", (request) => calls.push(request.url()));
     await page.getByRole("textbox", { name: "邮箱地址" }).fill("mailed@example.com");

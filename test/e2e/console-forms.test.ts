@@ -137,7 +137,10 @@ describe("channels (spec §5)", () => {
     await prices.getByRole("button", { name: "为 house-llm 添加价格" }).click();
     await prices.getByRole("spinbutton", { name: "house-llm 的价格", exact: true }).fill("3");
     await prices.getByRole("button", { name: "为 house-tiny 添加价格" }).click();
-    await prices.getByRole("heading", { name: "渠道中有、但没有价格的模型" }).waitFor({ state: "detached" });
+    await prices
+      .getByRole("button", { name: /^为 house-.* 添加价格$/ })
+      .first()
+      .waitFor({ state: "detached" });
     await prices.getByRole("button", { name: "保存模型倍率" }).click();
     await settings.getByText("操作成功完成").waitFor();
     await context.close();
