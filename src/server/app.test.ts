@@ -65,7 +65,7 @@ it("answers probes at once, and knows the relay's paths from the console's", asy
   expect(head.status).toBe(200);
   expect(await head.text()).toBe("");
   // A relay path asks for a key, in the words of OpenAI's clients.
-  for (const path of ["/rerank", "/v1/rerank", "/v1beta/openai/chat/completions"]) {
+  for (const path of ["/rerank", "/v1/rerank", "/v1beta/openai/chat/completions", "/openai/v1/responses"]) {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: "{}" });
     expect([path, answer.status]).toEqual([path, 401]);
     expect(await answer.json()).toMatchObject({ error: { type: "one_api_error" } });

@@ -46,7 +46,7 @@ interface Env {
 }
 
 const CONSOLE_ROOT = fileURLToPath(new URL("../../dist/console/", import.meta.url));
-const RELAY_PATH = /^\/(v1|v1alpha|v1beta|dashboard\/billing|rerank)(\/|\?|$)/;
+const RELAY_PATH = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
 /** A body of a management call must be here by then. */
 const BODY_TIMEOUT_MS = 30_000;
 

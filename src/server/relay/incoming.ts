@@ -66,6 +66,8 @@ export interface Outside {
   readonly endpoint: TextEndpoint | TaskEndpoint;
   /** Stands in for a body without a model. */
   readonly pathModel: string | undefined;
+  /** Stands above what the body names. */
+  readonly deployment?: string | undefined;
   /** The path says whether a stream is wanted; undefined = the body does. */
   readonly isStream?: boolean | undefined;
   readonly wantsEvents: boolean;
@@ -84,16 +86,14 @@ export function readIncoming(
   const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
   if (object === undefined || tally.hasLoneSurrogate) throw new Refusal(refusals.bodyUnreadable());
   if (hasTwins(object)) throw new Refusal(refusals.keysRepeated());
-  const { endpoint, pathModel, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
+  const { endpoint, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
   const chat = chatFrom(endpoint, bytes, object);
   if (chat !== undefined) return readIncoming(outside, chat);
   const body = { bytes, object, model: readMember(bytes, object, "model") };
   // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
   const options = memberObject(body, "stream_options");
   if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
-  // Gemini's model stands in the path; what the body repeats of it is no name.
-  const named = endpoint === "generate" ? undefined : body.model;
-  const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
+  const model = modelOf(outside, body);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
   refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
@@ -113,6 +113,13 @@ export function readIncoming(
     choices,
     tally,
   };
+}
+
+/** What the path names as Azure's clients do, else what the body names. Gemini's stands in the path, and what its body repeats is no name. */
+function modelOf({ endpoint, deployment, pathModel }: Outside, body: ClientBody): unknown {
+  const named = endpoint === "generate" ? undefined : body.model;
+  const spoken = deployment ?? named ?? pathModel;
+  return spoken ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
 }
 
 /** How long, and how many, the answers may be. */

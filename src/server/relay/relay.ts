@@ -221,8 +221,9 @@ function servedModel({ ctx }: Rooms, caller: Caller, incoming: Incoming): Incomi
 
 /** What a request asks for, whichever kind of body it has. Throws: Refusal. */
 function readAsked(req: RelayRequest, { route, asked }: Errand, body: Buffer): Incoming | Promise<Incoming> {
-  const { wantsEvents, apiVersion } = asked;
+  const { deployment, wantsEvents, apiVersion } = asked;
   const outside = {
+    deployment,
     wantsEvents,
     apiVersion,
     passHeaders: formatHeaders(req, route.endpoint),

@@ -149,9 +149,11 @@ function decode(text: string): string {
   }
 }
 
-/** A URL's path and what its query says to the relay. */
+/** A URL's path and what it says to the relay besides. */
 export interface Asked {
   readonly path: string;
+  /** The model, whatever the body names: Azure's clients write it into the address. */
+  readonly deployment: string | undefined;
   /** "" = none. */
   readonly apiVersion: string;
   /** Gemini's key in the query; "" = none. */
@@ -163,13 +165,19 @@ export interface Asked {
 /** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
 const VERSION_TWICE = /^\/v1(?=\/v1(alpha|beta)?\/)/;
 
+/** Addresses as Azure's SDKs build them: behind `/openai/` a deployment, the version, or neither. */
+const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
+
 export function splitUrl(url: string): Asked {
-  const asked = url.replace(VERSION_TWICE, "");
+  const [azure, named] = AZURE.exec(url) ?? [];
+  const deployment = named && decode(named);
+  const asked = azure === undefined ? url.replace(VERSION_TWICE, "") : `/v1/${url.slice(azure.length)}`;
   const at = asked.indexOf("?");
-  if (at < 0) return { path: asked, apiVersion: "", key: "", wantsEvents: false };
+  if (at < 0) return { path: asked, deployment, apiVersion: "", key: "", wantsEvents: false };
   const query = new URLSearchParams(asked.slice(at + 1));
   return {
     path: asked.slice(0, at),
+    deployment,
     apiVersion: query.get("api-version") ?? "",
     key: query.get("key") ?? "",
     wantsEvents: query.get("alt") === "sse",

@@ -114,8 +114,8 @@ async function incomingOf(
   outside: Outside & { readonly endpoint: TaskEndpoint },
   { body, form, fields }: Contents,
 ): Promise<TaskIncoming> {
-  const { endpoint, apiVersion, passHeaders } = outside;
-  const model = fields.text("model") ?? outside.pathModel ?? DEFAULT_MODELS[endpoint];
+  const { endpoint, deployment, apiVersion, passHeaders } = outside;
+  const model = deployment ?? fields.text("model") ?? outside.pathModel ?? DEFAULT_MODELS[endpoint];
   if (model === undefined || model === "") throw new Refusal(refusals.fieldMissing("model"));
   const task = await factsOf(endpoint, model, { form, fields });
   return {

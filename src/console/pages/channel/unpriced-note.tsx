@@ -26,7 +26,7 @@ export function UnpricedNote({ models }: { readonly models: readonly string[] })
   return (
     <Callout tone="warn">
       <p className="tg-unpriced">
-        {formatCount(unpriced.length)} 个模型还没有价格，调用会被拒绝（503）：{names}
+        {formatCount(unpriced.length)} 个模型还没有价格，调用会被拒绝（400）：{names}
         {unpriced.length > NAMED ? "等" : null}
         {/* A tab of its own: the form is not lost. */}
         <Link to="/setting?tab=operation#model-ratio" target="_blank">

@@ -28,7 +28,7 @@ export function Unpriced({ ratios, isReadOnly, onAdd }: UnpricedProps) {
   return (
     <section className="tg-unpriced-models" aria-labelledby="unpriced-models">
       <h3 id="unpriced-models">渠道中有、但没有价格的模型</h3>
-      <p>调用它们会被拒绝（503）。{isReadOnly ? null : "点击一个，即在表中为它添加一行，填写价格后保存。"}</p>
+      <p>调用它们会被拒绝（400）。{isReadOnly ? null : "点击一个，即在表中为它添加一行，填写价格后保存。"}</p>
       <ul>
         {shown.map(({ model, channels }) => (
           <li key={model}>
