@@ -65,11 +65,22 @@ it("answers probes at once, and knows the relay's paths from the console's", asy
   expect(head.status).toBe(200);
   expect(await head.text()).toBe("");
   // A relay path asks for a key, in the words of OpenAI's clients.
-  for (const path of ["/rerank", "/v1/rerank", "/v1beta/openai/chat/completions", "/openai/v1/responses"]) {
+  for (const path of [
+    "/rerank",
+    "/v1/rerank",
+    "/v1beta/openai/chat/completions",
+    "/openai/v1/responses",
+    "/chat/completions",
+  ]) {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: "{}" });
     expect([path, answer.status]).toEqual([path, 401]);
     expect(await answer.json()).toMatchObject({ error: { type: "one_api_error" } });
   }
+  // Whoever looks for a page gets the console, whoever shows a key the relay.
+  const typeOf = async (headers: Record<string, string>) =>
+    (await fetch(`http://127.0.0.1:${port}/models`, { headers })).headers.get("content-type");
+  expect(await typeOf({})).toMatch("text/html");
+  expect(await typeOf({ authorization: "Bearer sk-none" })).toMatch("application/json");
 });
 
 it("lets pages frame the sites that the operator named and show pictures of any, by plain http where it is named", async () => {

@@ -24,6 +24,7 @@ import { createOps } from "#server/ops.ts";
 import { refusals } from "#server/relay/refusal.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { Roster } from "#server/relay/roster.ts";
+import { isRelayed } from "#server/relay/routes.ts";
 import { limitStall, STALL_MS } from "#server/relay/stall.ts";
 import { newRequestId } from "#server/secrets.ts";
 
@@ -46,7 +47,6 @@ interface Env {
 }
 
 const CONSOLE_ROOT = fileURLToPath(new URL("../../dist/console/", import.meta.url));
-const RELAY_PATH = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
 /** A body of a management call must be here by then. */
 const BODY_TIMEOUT_MS = 30_000;
 
@@ -71,7 +71,7 @@ export function createApp(ctx: Context): App {
   const listen: RequestListener = (req, res) => {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
-    if (RELAY_PATH.test(req.url ?? "")) {
+    if (isRelayed(req)) {
       if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
       else relay(req, res);
       return;
@@ -89,7 +89,7 @@ export function createApp(ctx: Context): App {
   };
   return {
     listener: clearOnly(listen, (req, res) => {
-      if (RELAY_PATH.test(req.url ?? "")) relay.turnAway(req, res, refusals.ambiguous());
+      if (isRelayed(req)) relay.turnAway(req, res, refusals.ambiguous());
       else turnAway(ctx, res, faults.ambiguous());
     }),
     upgrade(req, socket, head) {

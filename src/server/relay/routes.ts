@@ -162,16 +162,33 @@ export interface Asked {
   readonly wantsEvents: boolean;
 }
 
+const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
+/** What clients ask that were given the address without its version; nothing of the console has such a path. */
+const BARE =
+  /^\/((chat\/)?completions|embeddings|responses|messages(\/count_tokens)?|moderations|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations))\/?(\?|$)/;
+/** Theirs only if they show a key: people may look for such a page. */
+const BARE_MODELS = /^\/models(\/|\?|$)/;
 /** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
 const VERSION_TWICE = /^\/v1(?=\/v1(alpha|beta)?\/)/;
-
 /** Addresses as Azure's SDKs build them: behind `/openai/` a deployment, the version, or neither. */
 const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
 
+/** Whether a request is the relay's and nobody else's. */
+export function isRelayed({ url = "", headers }: RelayRequest): boolean {
+  if (OWN.test(url) || BARE.test(url)) return true;
+  return BARE_MODELS.test(url) && (headers.authorization ?? headers["x-api-key"]) !== undefined;
+}
+
+/** The URL with one version, and the deployment that Azure's clients name. */
+function versioned(url: string): [url: string, deployment: string | undefined] {
+  if (url.startsWith("/v1")) return [url.replace(VERSION_TWICE, ""), undefined];
+  const [azure, deployment] = AZURE.exec(url) ?? [];
+  if (azure !== undefined) return [`/v1/${url.slice(azure.length)}`, deployment && decode(deployment)];
+  return [BARE.test(url) || BARE_MODELS.test(url) ? `/v1${url}` : url, undefined];
+}
+
 export function splitUrl(url: string): Asked {
-  const [azure, named] = AZURE.exec(url) ?? [];
-  const deployment = named && decode(named);
-  const asked = azure === undefined ? url.replace(VERSION_TWICE, "") : `/v1/${url.slice(azure.length)}`;
+  const [asked, deployment] = versioned(url);
   const at = asked.indexOf("?");
   if (at < 0) return { path: asked, deployment, apiVersion: "", key: "", wantsEvents: false };
   const query = new URLSearchParams(asked.slice(at + 1));
