@@ -92,9 +92,7 @@ export class TranslatingCourse implements Course {
   fault(error: UpstreamError): RelayFault {
     const body = asObject(error.body);
     const found = body && this.#translation.dialect.readError?.(error.status, body);
-    return namedOverflow(
-      found === undefined ? statusFault(error) : wireFault(found, error.secrets, error.retryAfterMs),
-    );
+    return translatedFault(found ?? error, error.secrets, error.retryAfterMs);
   }
 
   #decode(body: Buffer): readonly HubChunk[] | RelayFault {
@@ -102,12 +100,21 @@ export class TranslatingCourse implements Course {
     const reply = parseObject(body);
     if (reply === undefined) return unreadableFault("no JSON object", 200);
     const found = dialect.decode(reply, decode);
-    if (isError(found)) return namedOverflow(wireFault(found, secrets));
+    if (isError(found)) return translatedFault(found, secrets);
     if (!found.some(({ kind }) => kind !== "head" && kind !== "end"))
       return unreadableFault("nothing in the answer", 200);
     const named = renamed(found, this.#translation.toolNames);
     return customTools(this.#translation.render.request)?.take([...named, { kind: "end" }]) ?? named;
   }
+}
+
+/** What a dialect found, or an error reply as it stands; an overflow goes by OpenAI's code, which every client's format can tell. */
+function translatedFault(
+  found: WireError | UpstreamError,
+  secrets: readonly string[],
+  headerMs = 0,
+): RelayFault {
+  return namedOverflow("kind" in found ? wireFault(found, secrets, headerMs) : statusFault(found));
 }
 
 function isError(found: readonly HubChunk[] | WireError): found is WireError {
@@ -208,7 +215,7 @@ class TranslatingMeter implements Meter {
     if (!hasData && fieldOf(event, "event") === "") return "drop";
     if (hasData) this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
-    if (isError(found)) return namedOverflow(wireFault(found, this.#translation.secrets));
+    if (isError(found)) return translatedFault(found, this.#translation.secrets);
     if (found.length === 0) return "drop";
     const named = renamed(found, this.#translation.toolNames);
     const text = this.pass(this.#custom?.take(named) ?? named);
