@@ -19,7 +19,7 @@ import {
 import { LineReader } from "#server/upstream/frames.ts";
 import { AwsReader } from "#server/upstream/frames-aws.ts";
 import { asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
+import { foldReply, type HubChunk, type HubReply, ReplyFold } from "#server/upstream/hub-reply.ts";
 import { namedOverflow } from "#server/upstream/overflow.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/sse.ts";
 import { countEvent, parseObject } from "#server/upstream/verdict.ts";
@@ -78,7 +78,10 @@ export class TranslatingCourse implements Course {
 
   whole(body: Buffer): Whole | RelayFault {
     const chunks = this.#decode(body);
-    return "kind" in chunks ? chunks : wholeOf(this.#translation, chunks);
+    if ("kind" in chunks) return chunks;
+    const heard = new Hearing();
+    heard.hear(chunks);
+    return wholeOf(this.#translation, foldReply(chunks), heard);
   }
 
   wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
@@ -121,10 +124,7 @@ function isError(found: readonly HubChunk[] | WireError): found is WireError {
   return "kind" in found;
 }
 
-function wholeOf({ client, render }: Translation, chunks: readonly HubChunk[]): Whole {
-  const reply = foldReply(chunks);
-  const heard = new Hearing();
-  heard.hear(chunks);
+function wholeOf({ client, render }: Translation, reply: HubReply, heard: Hearing): Whole {
   const body = Buffer.from(JSON.stringify(client.render(reply, render)));
   return { kind: "body", body, usage: reply.usage, text: () => heard.text() };
 }
@@ -242,10 +242,7 @@ class TranslatingMeter implements Meter {
   }
 
   whole(): Whole {
-    const reply = (this.#fold ?? new ReplyFold()).reply();
-    const { client, render } = this.#translation;
-    const body = Buffer.from(JSON.stringify(client.render(reply, render)));
-    return { kind: "body", body, usage: reply.usage, text: () => this.tap.text() };
+    return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.tap);
   }
 
   /** Neither an end of an answer, nor usage, nor text: this was no reply (design 4.6). */
