@@ -124,6 +124,37 @@ export const ModelObject = z.object({
   parent: z.null().optional(),
 });
 
+/** The family's fixed date, which old clients read as they do the permission block. Unit: seconds. */
+export const MODEL_CREATED_SEC = 1_626_777_600;
+
+const PERMISSION = {
+  id: "modelperm-LwHkVFn8AcMItP432fKKDIKJ",
+  object: "model_permission",
+  created: MODEL_CREATED_SEC,
+  allow_create_engine: true,
+  allow_sampling: true,
+  allow_logprobs: true,
+  allow_search_indices: false,
+  allow_view: true,
+  allow_fine_tuning: false,
+  organization: "*",
+  group: null,
+  is_blocking: false,
+};
+
+/** A model in OpenAI's shape with the family's constants (contract 3.6, 8.7). */
+export function modelObject(id: string, owner: string) {
+  return {
+    id,
+    object: "model" as const,
+    created: MODEL_CREATED_SEC,
+    owned_by: owner,
+    permission: [PERMISSION],
+    root: id,
+    parent: null,
+  };
+}
+
 export const channelApi = {
   list: endpoint({
     method: "GET",

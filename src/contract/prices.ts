@@ -26,6 +26,17 @@ export const defaultAudioCompletionRatio: Readonly<Record<string, number>> = rat
 export const defaultImageRatio: Readonly<Record<string, number>> = ratios.image;
 /** Model → price of pictures as output, as a multiple of the price of pictures as input; absent = the output price. */
 export const defaultImageCompletionRatio: Readonly<Record<string, number>> = ratios.imageCompletion;
+/** Option → the built-in table that what is stored of it adds to or changes (contract 6.1). */
+export const builtInRatios = {
+  ModelRatio: defaultModelRatio,
+  CompletionRatio: defaultCompletionRatio,
+  CacheRatio: defaultCacheRatio,
+  CacheWriteRatio: defaultCacheWriteRatio,
+  AudioRatio: defaultAudioRatio,
+  AudioCompletionRatio: defaultAudioCompletionRatio,
+  ImageRatio: defaultImageRatio,
+  ImageCompletionRatio: defaultImageCompletionRatio,
+} as const;
 /** Models whose ratio counts something else than LLM tokens. */
 export const chargeUnit: Readonly<Record<string, ChargeUnit>> = ratios.unit;
 

@@ -7,16 +7,7 @@ import {
   type OptionValue,
   optionTable,
 } from "#contract/option.ts";
-import {
-  defaultAudioCompletionRatio,
-  defaultAudioRatio,
-  defaultCacheRatio,
-  defaultCacheWriteRatio,
-  defaultCompletionRatio,
-  defaultImageCompletionRatio,
-  defaultImageRatio,
-  defaultModelRatio,
-} from "#contract/prices.ts";
+import { builtInRatios } from "#contract/prices.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
 import type { Secrets } from "#server/secrets.ts";
@@ -47,16 +38,7 @@ export class OptionError extends Error {
 }
 
 /** Options whose stored table holds only what differs from the built-in one (contract 6.1). */
-const BUILT_IN: Partial<Record<OptionKey, Readonly<Record<string, number>>>> = {
-  ModelRatio: defaultModelRatio,
-  CompletionRatio: defaultCompletionRatio,
-  CacheRatio: defaultCacheRatio,
-  CacheWriteRatio: defaultCacheWriteRatio,
-  AudioRatio: defaultAudioRatio,
-  AudioCompletionRatio: defaultAudioCompletionRatio,
-  ImageRatio: defaultImageRatio,
-  ImageCompletionRatio: defaultImageCompletionRatio,
-};
+const BUILT_IN: Partial<Record<OptionKey, Readonly<Record<string, number>>>> = builtInRatios;
 
 // The keys of the table are exactly OptionKey.
 const KEYS = Object.keys(optionTable) as OptionKey[];

@@ -1,5 +1,11 @@
 // Handlers: upstream channels (contract 3.6). The key goes in and never comes out.
-import { type Channel, ChannelStatus, type ChannelUpdate, type channelApi } from "#contract/channel.ts";
+import {
+  type Channel,
+  ChannelStatus,
+  type ChannelUpdate,
+  type channelApi,
+  modelObject,
+} from "#contract/channel.ts";
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
@@ -200,31 +206,4 @@ function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void
 async function announce(ctx: Context, payload: string): Promise<void> {
   await ctx.coord.publish("channels", payload);
   await ctx.candidates.pending;
-}
-
-const PERMISSION = {
-  object: "model_permission",
-  created: 1626777600,
-  allow_create_engine: true,
-  allow_sampling: true,
-  allow_logprobs: true,
-  allow_search_indices: false,
-  allow_view: true,
-  allow_fine_tuning: false,
-  organization: "*",
-  group: null,
-  is_blocking: false,
-};
-
-/** A built-in model in OpenAI's shape with the family's constants (contract 3.6, 8.7). */
-function modelObject(id: string, owner: string) {
-  return {
-    id,
-    object: "model" as const,
-    created: 1626777600,
-    owned_by: owner,
-    permission: [{ id: "modelperm-LwHkVFn8AcMItP432fKKDIKJ", ...PERMISSION }],
-    root: id,
-    parent: null,
-  };
 }

@@ -1,22 +1,16 @@
 // Which models of channels the bank has no price for, so that an administrator sees it before a caller does. Changes nothing.
 import { ChannelStatus, type UnpricedModel } from "#contract/channel.ts";
+import { unpricedBy } from "#contract/unpriced.ts";
 import type { Context } from "#server/context.ts";
 
-/**
- * Models that a channel has, by its list or its mapping, and that cost nothing we know under either name (contract 9.4, 10.8). Channels that
- * are switched off by hand do not count. Order: by name.
- */
-export function unpricedModels({ candidates, options, prices }: Context): UnpricedModel[] {
-  if (options.get("FallbackModelRatio") !== null) return [];
-  const book = prices();
+/** Models that calls are refused for, with their channels; those that are switched off by hand do not count. Order: by name. */
+export function unpricedModels({ candidates, options }: Context): UnpricedModel[] {
+  const unpricedOf = unpricedBy(options.list());
   const found = new Map<string, Set<string>>();
-  for (const { name, status, models, mapping } of candidates.all()) {
-    if (status === ChannelStatus.disabled) continue;
-    for (const model of new Set([...models, ...mapping.keys()])) {
-      // Every group has the same tables, only times another factor.
-      if (book.find(model, mapping.get(model) ?? model, "default") !== undefined) continue;
-      found.set(model, (found.get(model) ?? new Set()).add(name));
-    }
+  for (const channel of candidates.all()) {
+    if (channel.status === ChannelStatus.disabled) continue;
+    for (const model of unpricedOf(channel))
+      found.set(model, (found.get(model) ?? new Set()).add(channel.name));
   }
   return [...found]
     .map(([model, channels]) => ({ model, channels: [...channels] }))

@@ -1,20 +1,19 @@
 // Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (contract 7.5 #5, 15.1).
 import { ChannelStatus } from "#contract/channel.ts";
 import { isMapping } from "#contract/wire.ts";
+import { batches } from "./batches.ts";
 import { kindOf } from "./channel-types.ts";
 import type { Family } from "./family.ts";
 import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
+import { type Incoming, type Target, writeRows } from "./target.ts";
 
 /** Copies the channels in batches and tallies them. What was written before stays, so that an import can go on. */
 export async function importChannels(source: Source, target: Target, family: Family): Promise<void> {
   if (!source.tables.has("channels")) return;
-  for await (const rows of batches(source.rows("channels"), BATCH)) {
-    const incoming = rows.map((row) => channelOf(row, target, family));
-    target.tally.tellMisread("channels", rows);
+  const read = (rows: readonly SourceRow[]) => rows.map((row) => channelOf(row, target, family));
+  for await (const incoming of batches(source, "channels", target.tally, read))
     await writeRows(target, "channels", incoming);
-  }
 }
 
 /** What later releases and New API do to a channel's requests and answers. */

@@ -6,13 +6,12 @@ import type { Db } from "#server/store/db.ts";
 import type { LogRow } from "#server/store/logs.ts";
 import { spanOf } from "#server/store/span.ts";
 import type { LogSumsTable } from "#server/store/tables.ts";
+import { batches } from "./batches.ts";
 import type { Family } from "./family.ts";
 import { flagOf, intOf, objectOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { batches, insertRows, presentIds, slices, type Target, writeRows } from "./target.ts";
+import { insertRows, presentIds, slices, type Target, writeRows } from "./target.ts";
 
-/** Source: contract 7.5 #8. */
-const LOG_BATCH = 10_000;
 const UPSERT_ROWS = 1_000;
 const HOUR_SEC = 3600;
 
@@ -23,12 +22,12 @@ export async function importLogs(
   { family, onProgress }: { family: Family; onProgress(rows: number): void },
 ): Promise<void> {
   if (!source.tables.has("logs")) return;
-  const count = target.tally.of("logs");
-  for await (const rows of batches(source.rows("logs"), LOG_BATCH)) {
-    const logs = rows.map((row) => logOf(row, family));
-    target.tally.tellMisread("logs", rows);
+  const { tally } = target;
+  const count = tally.of("logs");
+  const read = (rows: readonly SourceRow[]) => rows.map((row) => logOf(row, family));
+  for await (const logs of batches(source, "logs", tally, read)) {
     count.found += logs.length;
-    for (const log of logs) target.tally.add("log quota", log.quota);
+    for (const log of logs) tally.add("log quota", log.quota);
     await writeLogs(target, logs);
     onProgress(count.found);
   }

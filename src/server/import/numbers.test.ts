@@ -111,6 +111,32 @@ test("a row without a number for an id ends the import", async () => {
   );
 });
 
+test("nothing of a batch with such a row is written", async () => {
+  const address = await writers["SQLite file"](withTexts("users", "id", ["1", "second"]));
+  const dataDir = testDirectory();
+  const tools = { config: readConfig({ DATA_DIR: dataDir }), say: () => undefined };
+  await expect(importOneApi({ address, isDryRun: false }, tools)).rejects.toThrow("no number for an id");
+  const store = await openStore({ dataDir });
+  onTestFinished(() => store.close());
+  expect(await store.db.selectFrom("users").select("id").execute()).toEqual([]);
+});
+
+test.each(sources)(
+  "tables of a $name that have no place here are told with their rows",
+  async ({ write }) => {
+    const columns = { user_id: "int", note: "text" } as const;
+    const rows = [1, 2, 3].map((user_id) => ({ user_id, note: "'), (4" }));
+    const address = await write({
+      ...oneApi("0.6"),
+      two_fas: { columns, rows },
+      empty: { columns, rows: [] },
+    });
+    const tools = { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined };
+    const { report } = await importOneApi({ address, isDryRun: true }, tools);
+    expect(report).toMatch(/have no place here were left out: two_fas \(3\)$/m);
+  },
+);
+
 test.each([
   ["1000", 1000],
   [" 5 ", 5],

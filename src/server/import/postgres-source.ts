@@ -53,6 +53,10 @@ export async function openPostgresSource(address: string): Promise<Source> {
       }
       await client.query("CLOSE source");
     },
+    async count(table) {
+      const found = await client.query<{ rows: string }>(`SELECT count(*) AS rows FROM ${quoted(table)}`);
+      return Number(found.rows[0]?.rows);
+    },
     async close() {
       await client.end();
     },

@@ -1,7 +1,8 @@
 // Redemption codes as they are; used ones are history that no ledger entry of ours belongs to (contract 7.5 #7).
+import { batches } from "./batches.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
+import { type Incoming, type Target, writeRows } from "./target.ts";
 
 const STATUS = { unused: 1, disabled: 2, used: 3 } as const;
 
@@ -9,8 +10,8 @@ const STATUS = { unused: 1, disabled: 2, used: 3 } as const;
 export async function importRedemptions(source: Source, target: Target): Promise<void> {
   if (!source.tables.has("redemptions")) return;
   const hashes = new Set<string>();
-  for await (const rows of batches(source.rows("redemptions"), BATCH)) {
-    const incoming = rows.flatMap((row) => {
+  const read = (rows: readonly SourceRow[]) =>
+    rows.flatMap((row) => {
       target.tally.of("redemptions").found += 1;
       const code = codeOf(row, target);
       if (code !== undefined && !hashes.has(code.row.key_hash)) {
@@ -21,9 +22,8 @@ export async function importRedemptions(source: Source, target: Target): Promise
       target.tally.remark("redemption codes that are empty or repeated were left out", textOf(row, "id"));
       return [];
     });
-    target.tally.tellMisread("redemptions", rows);
+  for await (const incoming of batches(source, "redemptions", target.tally, read))
     await writeRows(target, "redemptions", incoming);
-  }
 }
 
 function codeOf(row: SourceRow, target: Target): Incoming<"redemptions"> | undefined {

@@ -7,6 +7,8 @@ export interface Source {
   readonly tables: ReadonlyMap<string, ReadonlySet<string>>;
   /** The rows of a table that exists, by id. */
   rows(table: string): AsyncIterable<SourceRow>;
+  /** How many rows a table that exists has. */
+  count(table: string): Promise<number>;
   close(): Promise<void>;
 }
 

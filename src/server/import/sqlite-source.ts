@@ -44,6 +44,13 @@ export async function openSqliteSource(file: string): Promise<Source> {
         throw cannotRead(file, cause);
       }
     },
+    async count(table) {
+      try {
+        return Number(database.prepare(`SELECT count(*) AS rows FROM ${quoted(table)}`).get()?.["rows"]);
+      } catch (cause) {
+        throw cannotRead(file, cause);
+      }
+    },
     async close() {
       database.close();
     },

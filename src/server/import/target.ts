@@ -38,25 +38,11 @@ export interface Target {
   readonly store: Store | undefined;
 }
 
-/** Rows of one transaction. */
-export const BATCH = 1_000;
 /** Rows of one INSERT: SQLite takes 32,766 parameters, PostgreSQL 65,535. */
 export const INSERT_ROWS = 500;
 
 export function* slices<Item>(items: readonly Item[], size: number): Generator<Item[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
-}
-
-/** Collects what an async source gives into batches. */
-export async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
-  let batch: Item[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length < size) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** Writes rows that are not there yet, with their openings, in one transaction. */

@@ -1,21 +1,22 @@
 // Tokens: the same keys, so that clients go on working; known by their hash and sealed (contract 7.5 #4).
 import { TokenStatus } from "#contract/token.ts";
+import { batches } from "./batches.ts";
 import { flagOf, intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { BATCH, batches, type Incoming, type Target, writeRows } from "./target.ts";
+import { type Incoming, type Target, writeRows } from "./target.ts";
 import { importMissingUsers, type People } from "./users.ts";
 
 /** Copies the tokens in batches; an owner whom the source lost becomes a deleted account. What was written before stays. */
 export async function importTokens(source: Source, target: Target, people: People): Promise<void> {
   const { tally } = target;
   const hashes = new Set<string>();
-  for await (const rows of batches(source.rows("tokens"), BATCH)) {
+  const read = async (rows: readonly SourceRow[]) => {
     await importMissingUsers(
       rows.map((row) => intOf(row, "user_id")),
       people,
       target,
     );
-    const incoming = rows.flatMap((row) => {
+    return rows.flatMap((row) => {
       const count = tally.of("tokens");
       count.found += 1;
       tally.add("remain_quota", intOf(row, "remain_quota"));
@@ -29,9 +30,9 @@ export async function importTokens(source: Source, target: Target, people: Peopl
       tally.remark("tokens without a key, or with that of another, were left out", textOf(row, "id"));
       return [];
     });
-    tally.tellMisread("tokens", rows);
+  };
+  for await (const incoming of batches(source, "tokens", tally, read))
     await writeRows(target, "tokens", incoming);
-  }
 }
 
 function tokenOf(row: SourceRow, target: Target, people: People): Incoming<"tokens"> | undefined {

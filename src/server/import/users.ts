@@ -3,9 +3,10 @@ import { Role, UserStatus } from "#contract/user.ts";
 import { newAffCode } from "#server/secrets.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
 import { importedGithubId } from "#server/store/users.ts";
+import { batches } from "./batches.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import { ImportError, type Source } from "./source.ts";
-import { BATCH, batches, type Incoming, type Opening, type Target, writeRows } from "./target.ts";
+import { type Incoming, type Opening, type Target, writeRows } from "./target.ts";
 
 /** User id → what others need to know of the account. */
 export type People = Map<number, { readonly isDeleted: boolean; readonly isRoot: boolean }>;
@@ -37,15 +38,14 @@ export async function importUsers(source: Source, target: Target): Promise<Peopl
     wechat: await keepers(source, (row) => textOf(row, "wechat_id")),
     github: await keepers(source, githubOf),
   };
-  for await (const rows of batches(source.rows("users"), BATCH)) {
-    const incoming = rows.map((row) => {
+  const read = (rows: readonly SourceRow[]) =>
+    rows.map((row) => {
       const isDeleted = statusOf(row) === UserStatus.deleted;
       people.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
       return userOf(row, target, taken);
     });
-    target.tally.tellMisread("users", rows);
+  for await (const incoming of batches(source, "users", target.tally, read))
     await writeRows(target, "users", incoming);
-  }
   if (![...people.values()].some(({ isRoot }) => isRoot))
     target.tally.remark("the source has no super administrator: nobody can administer the result");
   return people;

@@ -3,16 +3,9 @@
 import { priceNames } from "#contract/price-names.ts";
 import { tierName } from "#contract/price-sheet.ts";
 import {
+  builtInRatios,
   cacheWriteRatioRule,
   completionRatioRule,
-  defaultAudioCompletionRatio,
-  defaultAudioRatio,
-  defaultCacheRatio,
-  defaultCacheWriteRatio,
-  defaultCompletionRatio,
-  defaultImageCompletionRatio,
-  defaultImageRatio,
-  defaultModelRatio,
   defaultTiers,
   tiersOf,
 } from "#contract/prices.ts";
@@ -48,14 +41,14 @@ export interface PriceTables {
 type ModelTable = Exclude<keyof PriceTables, "groupRatio" | "fallbackModelRatio">;
 
 const BUILT_IN: Readonly<Record<ModelTable, Table>> = {
-  modelRatio: defaultModelRatio,
-  completionRatio: defaultCompletionRatio,
-  cacheRatio: defaultCacheRatio,
-  cacheWriteRatio: defaultCacheWriteRatio,
-  audioRatio: defaultAudioRatio,
-  audioCompletionRatio: defaultAudioCompletionRatio,
-  imageRatio: defaultImageRatio,
-  imageCompletionRatio: defaultImageCompletionRatio,
+  modelRatio: builtInRatios.ModelRatio,
+  completionRatio: builtInRatios.CompletionRatio,
+  cacheRatio: builtInRatios.CacheRatio,
+  cacheWriteRatio: builtInRatios.CacheWriteRatio,
+  audioRatio: builtInRatios.AudioRatio,
+  audioCompletionRatio: builtInRatios.AudioCompletionRatio,
+  imageRatio: builtInRatios.ImageRatio,
+  imageCompletionRatio: builtInRatios.ImageCompletionRatio,
 };
 
 // The keys of the record are exactly these.

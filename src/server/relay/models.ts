@@ -1,24 +1,8 @@
 // GET /v1/models: what this caller can use (contract 8.7 [P]): the models of its group's enabled channels, within the token's list.
+import { MODEL_CREATED_SEC, modelObject } from "#contract/channel.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
 import type { Caller } from "./admit.ts";
 import { Refusal, refusals } from "./refusal.ts";
-
-/** The family's fixed date and permission block; old clients read them. */
-const CREATED = 1_626_777_600;
-const PERMISSION = {
-  id: "modelperm-LwHkVFn8AcMItP432fKKDIKJ",
-  object: "model_permission",
-  created: CREATED,
-  allow_create_engine: true,
-  allow_sampling: true,
-  allow_logprobs: true,
-  allow_search_indices: false,
-  allow_view: true,
-  allow_fine_tuning: false,
-  organization: "*",
-  group: null,
-  is_blocking: false,
-} as const;
 
 /** The formats that have a list of models. */
 export type ListFormat = "openai" | "anthropic" | "gemini";
@@ -73,7 +57,7 @@ function listAnthropicModels(candidates: Candidates, caller: Caller) {
 }
 
 function anthropicModel(id: string) {
-  const created_at = new Date(CREATED * 1000).toISOString();
+  const created_at = new Date(MODEL_CREATED_SEC * 1000).toISOString();
   // What is listed can be called.
   return { type: "model", id, display_name: id, created_at, lifecycle: "active" };
 }
@@ -90,13 +74,5 @@ function findModel(candidates: Candidates, caller: Caller, id: string) {
 
 function describe(candidates: Candidates, caller: Caller, id: string) {
   const owner = candidates.find(caller.group, id)[0]?.provider.slug ?? "custom";
-  return {
-    id,
-    object: "model",
-    created: CREATED,
-    owned_by: owner,
-    permission: [PERMISSION],
-    root: id,
-    parent: null,
-  };
+  return modelObject(id, owner);
 }

@@ -1,4 +1,10 @@
-// The ids that tool calls go by on wires where none may stand twice in a request: Anthropic's and Converse's. Pure.
+// The ids that tool calls go by: of calls that came without one, and on wires where none may stand twice in a request (Anthropic's and
+// Converse's). Pure.
+
+/** The id of a call whose wire gave it none: `at` is its place in the answer `index`. */
+export function madeCallId(seed: string, at: number, index = 0): string {
+  return `call_${seed}${index === 0 ? "" : `x${index}`}x${at}`;
+}
 
 /** Gives a call whose id was used before another one, and its result with it. Clients' ids need only be unique in their turn. */
 export class CallIds {

@@ -1,6 +1,7 @@
 // OpenAI chat replies and stream chunks → the hub: for openai, azure and every wire that borrowed them (providers 4.4, 4.5). Pure.
 import type { Quirks } from "#contract/provider.ts";
 import { asObject, type JsonRecord, readJson } from "./hub.ts";
+import { madeCallId } from "./hub-call-ids.ts";
 import type { FinishReason, HubChunk } from "./hub-reply.ts";
 import { ownCachedOf } from "./usage.ts";
 
@@ -128,7 +129,7 @@ export class ChatStream {
       index,
       at,
       ...(isNew && {
-        id: id ?? `call_${this.#seed}${index === 0 ? "" : `x${index}`}x${at}`,
+        id: id ?? madeCallId(this.#seed, at, index),
         name: name ?? "",
       }),
       // A vendor's parsed arguments are text again.

@@ -1,9 +1,16 @@
 // What plainer wires than OpenAI's share: functions without a choice among many, turns that must take their turn, limits of their own.
 // Pure.
-
 import { asList, asNumber, asObject, type JsonRecord } from "./hub.ts";
 import { type ChatFunction, functionOf, toolText } from "./hub-chat-body.ts";
-import { argumentText, type HubMessage, type HubRequest, type ToolNames, Unmappable } from "./hub-request.ts";
+import type { HubChunk } from "./hub-reply.ts";
+import {
+  argumentText,
+  type HubMessage,
+  type HubRequest,
+  isToolForced,
+  type ToolNames,
+  Unmappable,
+} from "./hub-request.ts";
 
 /** The functions on offer, and the one that must be called. */
 export interface Offer {
@@ -35,10 +42,8 @@ function forcedOf(
   functions: readonly ChatFunction[],
   names: ToolNames,
 ): ChatFunction | undefined {
-  const isForced =
-    choice?.kind === "tool" || choice?.kind === "any" || (choice?.kind === "subset" && choice.isRequired);
-  if (!isForced) return undefined;
-  const name = choice.kind === "tool" ? names.wireName(choice.name) : undefined;
+  if (!isToolForced(choice)) return undefined;
+  const name = choice?.kind === "tool" ? names.wireName(choice.name) : undefined;
   const found = name === undefined ? functions : functions.filter((item) => item.name === name);
   const [only, another] = found;
   if (only === undefined) throw new Unmappable("tool_choice", "没有可用的工具");
@@ -161,6 +166,15 @@ export function scoresIn(list: unknown): { readonly index: number; readonly scor
     const score = asNumber(asObject(item)?.["relevance_score"]);
     return index === undefined || score === undefined ? [] : [{ index, score }];
   });
+}
+
+/** The usage of a wire that counts tokens by OpenAI's names; undefined = it tells none here. */
+export function usageIn(usage: JsonRecord | undefined): HubChunk | undefined {
+  const prompt_tokens = asNumber(usage?.["prompt_tokens"]);
+  if (prompt_tokens === undefined) return undefined;
+  const completion_tokens = asNumber(usage?.["completion_tokens"]) ?? 0;
+  const total_tokens = asNumber(usage?.["total_tokens"]) ?? prompt_tokens + completion_tokens;
+  return { kind: "usage", usage: { prompt_tokens, completion_tokens, total_tokens } };
 }
 
 /** The members that a wire knows itself, taken out of what the hub has no word for. */

@@ -172,6 +172,12 @@ export class Unmappable extends Error {
   }
 }
 
+/** Whether the client demands that a tool is called. */
+export function isToolForced(choice: HubToolChoice | undefined): boolean {
+  if (choice?.kind === "subset") return choice.isRequired;
+  return choice?.kind === "any" || choice?.kind === "tool";
+}
+
 /** The texts of parts, joined; media is left out. */
 export function textOf(parts: readonly HubPart[], separator = ""): string {
   return parts

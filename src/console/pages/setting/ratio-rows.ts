@@ -1,35 +1,12 @@
 // The price tables as rows: name, ratio, where it comes from, and what a million of them cost. Pure.
 import { type OptionKey, optionTable } from "#contract/option.ts";
-import {
-  chargeUnit,
-  completionRatioRule,
-  defaultAudioCompletionRatio,
-  defaultAudioRatio,
-  defaultCacheRatio,
-  defaultCacheWriteRatio,
-  defaultCompletionRatio,
-  defaultImageCompletionRatio,
-  defaultImageRatio,
-  defaultModelRatio,
-} from "#contract/prices.ts";
+import { builtInRatios, chargeUnit, completionRatioRule } from "#contract/prices.ts";
 
-const RATIO_KEYS = [
-  "ModelRatio",
-  "CompletionRatio",
-  "CacheRatio",
-  "CacheWriteRatio",
-  "AudioRatio",
-  "AudioCompletionRatio",
-  "ImageRatio",
-  "ImageCompletionRatio",
-  "GroupRatio",
-] as const;
-
-export type RatioKey = (typeof RATIO_KEYS)[number];
+export type RatioKey = keyof typeof builtInRatios | "GroupRatio";
 export type Ratios = Readonly<Record<string, number>>;
 
 export function isRatioKey(key: OptionKey): key is RatioKey {
-  return RATIO_KEYS.some((ratioKey) => ratioKey === key);
+  return key === "GroupRatio" || Object.hasOwn(builtInRatios, key);
 }
 
 /** Name → ratio of a JSON text; undefined when it is not such a table. */
@@ -58,16 +35,7 @@ export function mergedRatios(key: RatioKey, { base, mine, theirs }: RatioVersion
   return writeRatios(Object.fromEntries([...kept, ...edited]));
 }
 
-const BUILT_IN: Partial<Record<RatioKey, Ratios>> = {
-  ModelRatio: defaultModelRatio,
-  CompletionRatio: defaultCompletionRatio,
-  CacheRatio: defaultCacheRatio,
-  CacheWriteRatio: defaultCacheWriteRatio,
-  AudioRatio: defaultAudioRatio,
-  AudioCompletionRatio: defaultAudioCompletionRatio,
-  ImageRatio: defaultImageRatio,
-  ImageCompletionRatio: defaultImageCompletionRatio,
-};
+const BUILT_IN: Partial<Record<RatioKey, Ratios>> = builtInRatios;
 
 /** A table that was sent, as the server then lists it: the built-in rows that it leaves out still stand (contract 6.1). */
 export function completeRatios(key: RatioKey, text: string): string {

@@ -79,6 +79,10 @@ const SEARCH = "tool_search";
 /** What joins a namespace and the name of a tool in it. */
 const SEPARATOR = "__";
 
+function flatName(name: string, namespace: string | undefined): string {
+  return namespace === undefined ? name : namespace + SEPARATOR + name;
+}
+
 /** The tools of a body, in the hub's words, and how calls of them are written back. */
 export interface ToolBook {
   readonly tools: readonly HubTool[];
@@ -156,7 +160,7 @@ function innerTools(tool: JsonRecord, names: Map<string, { namespace: string; na
   const namespace = textIn(tool, "name") ?? "";
   return objectsIn(tool, "tools").flatMap((inner) => {
     const name = textIn(inner, "name") ?? "";
-    const flat = namespace + SEPARATOR + name;
+    const flat = flatName(name, namespace);
     names.set(flat, { namespace, name });
     return plainTool(inner, flat);
   });
@@ -198,17 +202,14 @@ export function toolChoice(body: JsonRecord): HubToolChoice | undefined {
   const name = textIn(object, "name") ?? (type in BUILT_INS ? type : undefined);
   if (name === undefined)
     throw new Unmappable("tool_choice", `该渠道不支持强制使用工具 ${type.slice(0, 40)}`);
-  const namespace = textIn(object, "namespace");
-  return { kind: "tool", name: namespace === undefined ? name : namespace + SEPARATOR + name };
+  return { kind: "tool", name: flatName(name, textIn(object, "namespace")) };
 }
 
 /** A call in a client's history; undefined = the item is none. */
 export function callOfItem(item: JsonRecord): HubToolCall | undefined {
   const type = textIn(item, "type") ?? "";
   const id = textIn(item, "call_id") ?? textIn(item, "id") ?? "";
-  const namespace = textIn(item, "namespace");
-  const plain = textIn(item, "name") ?? "";
-  const name = namespace === undefined ? plain : namespace + SEPARATOR + plain;
+  const name = flatName(textIn(item, "name") ?? "", textIn(item, "namespace"));
   if (type === "function_call") return { id, name, arguments: textIn(item, "arguments") || "{}" };
   if (type === "custom_tool_call")
     return { id, name, arguments: textIn(item, "input") ?? "", isCustom: true };

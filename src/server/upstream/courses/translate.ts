@@ -19,7 +19,7 @@ import {
 import { LineReader } from "#server/upstream/frames.ts";
 import { AwsReader } from "#server/upstream/frames-aws.ts";
 import { asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
+import { foldReply, type HubChunk, type HubReply, ReplyFold } from "#server/upstream/hub-reply.ts";
 import { namedOverflow } from "#server/upstream/overflow.ts";
 import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/sse.ts";
 import { countEvent, parseObject } from "#server/upstream/verdict.ts";
@@ -78,7 +78,10 @@ export class TranslatingCourse implements Course {
 
   whole(body: Buffer): Whole | RelayFault {
     const chunks = this.#decode(body);
-    return "kind" in chunks ? chunks : wholeOf(this.#translation, chunks);
+    if ("kind" in chunks) return chunks;
+    const heard = new Hearing();
+    heard.hear(chunks);
+    return wholeOf(this.#translation, foldReply(chunks), heard);
   }
 
   wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
@@ -92,9 +95,7 @@ export class TranslatingCourse implements Course {
   fault(error: UpstreamError): RelayFault {
     const body = asObject(error.body);
     const found = body && this.#translation.dialect.readError?.(error.status, body);
-    return namedOverflow(
-      found === undefined ? statusFault(error) : wireFault(found, error.secrets, error.retryAfterMs),
-    );
+    return translatedFault(found ?? error, error.secrets, error.retryAfterMs);
   }
 
   #decode(body: Buffer): readonly HubChunk[] | RelayFault {
@@ -102,7 +103,7 @@ export class TranslatingCourse implements Course {
     const reply = parseObject(body);
     if (reply === undefined) return unreadableFault("no JSON object", 200);
     const found = dialect.decode(reply, decode);
-    if (isError(found)) return namedOverflow(wireFault(found, secrets));
+    if (isError(found)) return translatedFault(found, secrets);
     if (!found.some(({ kind }) => kind !== "head" && kind !== "end"))
       return unreadableFault("nothing in the answer", 200);
     const named = renamed(found, this.#translation.toolNames);
@@ -110,14 +111,20 @@ export class TranslatingCourse implements Course {
   }
 }
 
+/** What a dialect found, or an error reply as it stands; an overflow goes by OpenAI's code, which every client's format can tell. */
+function translatedFault(
+  found: WireError | UpstreamError,
+  secrets: readonly string[],
+  headerMs = 0,
+): RelayFault {
+  return namedOverflow("kind" in found ? wireFault(found, secrets, headerMs) : statusFault(found));
+}
+
 function isError(found: readonly HubChunk[] | WireError): found is WireError {
   return "kind" in found;
 }
 
-function wholeOf({ client, render }: Translation, chunks: readonly HubChunk[]): Whole {
-  const reply = foldReply(chunks);
-  const heard = new Hearing();
-  heard.hear(chunks);
+function wholeOf({ client, render }: Translation, reply: HubReply, heard: Hearing): Whole {
   const body = Buffer.from(JSON.stringify(client.render(reply, render)));
   return { kind: "body", body, usage: reply.usage, text: () => heard.text() };
 }
@@ -208,7 +215,7 @@ class TranslatingMeter implements Meter {
     if (!hasData && fieldOf(event, "event") === "") return "drop";
     if (hasData) this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
-    if (isError(found)) return namedOverflow(wireFault(found, this.#translation.secrets));
+    if (isError(found)) return translatedFault(found, this.#translation.secrets);
     if (found.length === 0) return "drop";
     const named = renamed(found, this.#translation.toolNames);
     const text = this.pass(this.#custom?.take(named) ?? named);
@@ -235,10 +242,7 @@ class TranslatingMeter implements Meter {
   }
 
   whole(): Whole {
-    const reply = (this.#fold ?? new ReplyFold()).reply();
-    const { client, render } = this.#translation;
-    const body = Buffer.from(JSON.stringify(client.render(reply, render)));
-    return { kind: "body", body, usage: reply.usage, text: () => this.tap.text() };
+    return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.tap);
   }
 
   /** Neither an end of an answer, nor usage, nor text: this was no reply (design 4.6). */

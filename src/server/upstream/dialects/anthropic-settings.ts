@@ -1,6 +1,11 @@
 // How much to think, how freely to choose and how long to write, in the words the model's generation understands (providers 6.1, 6.4).
 import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { Effort, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
+import {
+  type Effort,
+  type HubReasoning,
+  type HubRequest,
+  isToolForced,
+} from "#server/upstream/hub-request.ts";
 import { type ModelTraits, splitSuffix, traitsOf } from "./anthropic-model.ts";
 
 /** Members of the body, and the hints that found no place in it. */
@@ -44,7 +49,8 @@ export function settingsOf(request: HubRequest): Settings {
   const traits = traitsOf(model);
   const open = request.isStream ? traits.defaultStream : traits.defaultOutput;
   const reasoning = withSuffix(request.reasoning, suffix, request.maxTokens ?? open);
-  const isForcedTool = traits.forcesTools && isForced(request);
+  const isForced = isToolForced(request.toolChoice);
+  const isForcedTool = traits.forcesTools && isForced;
   const wanted = planOf(reasoning, traits, isForcedTool);
   const thinks = isThinking(wanted) || (wanted.kind === "none" && traits.thinksUnasked);
   const room = thinks ? Math.max(THINKING_OUTPUT, open) : open;
@@ -65,7 +71,7 @@ export function settingsOf(request: HubRequest): Settings {
     sampling: sampling.values,
     dropped: [
       ...("isDropped" in plan && plan.isDropped ? ["reasoning_effort"] : []),
-      ...(!traits.forcesTools && isForced(request) ? ["tool_choice"] : []),
+      ...(!traits.forcesTools && isForced ? ["tool_choice"] : []),
       ...sampling.dropped,
     ],
   };
@@ -98,16 +104,6 @@ function withSuffix(
     return { effort: undefined, budgetTokens: Math.floor(maxTokens * BUDGET_SHARE), isShown: undefined };
   // The other suffixes are words of Effort.
   return { effort: suffix as Effort, budgetTokens: undefined, isShown: undefined };
-}
-
-/** Whether the client demands that a tool is called. */
-function isForced({ toolChoice }: HubRequest): boolean {
-  if (toolChoice === undefined) return false;
-  return (
-    toolChoice.kind === "any" ||
-    toolChoice.kind === "tool" ||
-    (toolChoice.kind === "subset" && toolChoice.isRequired)
-  );
 }
 
 function planOf(reasoning: HubReasoning | undefined, traits: ModelTraits, isForcedTool: boolean): Plan {

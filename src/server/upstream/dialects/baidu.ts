@@ -1,6 +1,7 @@
 // Qianfan's classic service, the ERNIE models of wenxinworkshop (providers 8.2–8.6): one address per model, refusals with status 200.
 import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { scoresIn, vectorsOf } from "#server/upstream/hub-plain.ts";
+import { madeCallId } from "#server/upstream/hub-call-ids.ts";
+import { scoresIn, usageIn, vectorsOf } from "#server/upstream/hub-plain.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
 import { Unmappable } from "#server/upstream/hub-request.ts";
 import { encodeRequest } from "./baidu-request.ts";
@@ -111,6 +112,7 @@ class BaiduDecoder implements StreamDecoder {
     const text = asText(body["result"]) ?? "";
     if (text !== "") chunks.push({ kind: "text", index: 0, text });
     this.#call(asObject(body["function_call"]), chunks);
+    // Cumulative in a stream: the last one counts.
     const usage = usageIn(asObject(body["usage"]));
     if (usage !== undefined) chunks.push(usage);
     if (isEnd) chunks.push({ kind: "finish", index: 0, reason: this.#reason(body) }, { kind: "end" });
@@ -124,7 +126,7 @@ class BaiduDecoder implements StreamDecoder {
     this.#hasCall = true;
     const thoughts = asText(call?.["thoughts"]) ?? "";
     if (thoughts !== "") chunks.push({ kind: "thought", index: 0, text: thoughts });
-    const id = `call_${this.#seed}x0`;
+    const id = madeCallId(this.#seed, 0);
     const text = asText(call?.["arguments"]) ?? "";
     chunks.push({ kind: "tool", index: 0, at: 0, id, name, arguments: text });
   }
@@ -135,15 +137,6 @@ class BaiduDecoder implements StreamDecoder {
     if (body["is_truncated"] === true || word === "length") return "length";
     return word === "content_filter" ? "content_filter" : "stop";
   }
-}
-
-/** Cumulative in a stream: the last one counts. */
-function usageIn(usage: JsonRecord | undefined): HubChunk | undefined {
-  const prompt_tokens = asNumber(usage?.["prompt_tokens"]);
-  if (prompt_tokens === undefined) return undefined;
-  const completion_tokens = asNumber(usage?.["completion_tokens"]) ?? 0;
-  const total_tokens = asNumber(usage?.["total_tokens"]) ?? prompt_tokens + completion_tokens;
-  return { kind: "usage", usage: { prompt_tokens, completion_tokens, total_tokens } };
 }
 
 /** `error_code` other than 0, whatever the HTTP status. */

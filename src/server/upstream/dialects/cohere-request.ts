@@ -7,6 +7,7 @@ import {
   type HubReasoning,
   type HubRequest,
   hintsBeyond,
+  isToolForced,
   Unmappable,
 } from "#server/upstream/hub-request.ts";
 import type { Encoded } from "./dialect.ts";
@@ -77,8 +78,7 @@ function shown(request: HubRequest): HubRequest {
 
 function choiceOf(choice: HubRequest["toolChoice"]): string | undefined {
   if (choice?.kind === "none") return "NONE";
-  const isForced = choice?.kind === "any" || choice?.kind === "tool";
-  return isForced || (choice?.kind === "subset" && choice.isRequired) ? "REQUIRED" : undefined;
+  return isToolForced(choice) ? "REQUIRED" : undefined;
 }
 
 /** Strictness is a matter of all tools there. */

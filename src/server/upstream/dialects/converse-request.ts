@@ -11,6 +11,7 @@ import {
   type HubThought,
   type HubToolCall,
   hintsBeyond,
+  isToolForced,
   lostThoughts,
   shortName,
   systemText,
@@ -165,6 +166,5 @@ function toolConfigOf(request: HubRequest, names: ToolNames): JsonRecord | undef
 
 function choiceOf(choice: HubRequest["toolChoice"], names: ToolNames): JsonRecord | undefined {
   if (choice?.kind === "tool") return { tool: { name: names.wireName(choice.name) } };
-  if (choice?.kind === "any" || (choice?.kind === "subset" && choice.isRequired)) return { any: {} };
-  return undefined;
+  return isToolForced(choice) ? { any: {} } : undefined;
 }

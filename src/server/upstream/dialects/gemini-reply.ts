@@ -1,5 +1,6 @@
 // Gemini's answers, whole or streamed: each stream event is a whole answer with the new parts only (providers 7.3). Pure.
 import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import { madeCallId } from "#server/upstream/hub-call-ids.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
 import type { DecodeContext, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { usageOf } from "./gemini-usage.ts";
@@ -119,7 +120,7 @@ export class GeminiDecoder implements StreamDecoder {
         kind: "tool",
         index,
         at,
-        id: asText(call["id"]) || `call_${this.#seed}${index === 0 ? "" : `x${index}`}x${at}`,
+        id: asText(call["id"]) || madeCallId(this.#seed, at, index),
         name: asText(call["name"]) ?? "",
         arguments: JSON.stringify(asObject(call["args"]) ?? {}),
         signature: asText(part["thoughtSignature"]),

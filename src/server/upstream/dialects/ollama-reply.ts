@@ -1,5 +1,6 @@
 // Ollama's answers → the hub: a whole one has the shape of a line of a streamed one (providers 14.2). Pure.
 import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import { madeCallId } from "#server/upstream/hub-call-ids.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
 import type { DecodeContext, WireError } from "./dialect.ts";
 
@@ -57,7 +58,7 @@ export class OllamaDecoder {
         index: 0,
         at,
         // Only newer servers give ids.
-        id: asText(call?.["id"]) || `call_${this.#seed}x${at}`,
+        id: asText(call?.["id"]) || madeCallId(this.#seed, at),
         name,
         arguments: argumentText(fn?.["arguments"]),
       });

@@ -10,6 +10,7 @@ import {
   type HubPart,
   type HubRequest,
   hintsBeyond,
+  isToolForced,
   ToolNames,
   textOf,
   Unmappable,
@@ -30,8 +31,7 @@ const LEVELLED = /gpt-oss/;
 /** Throws: Unmappable. */
 export function encodeRequest(request: HubRequest): Encoded {
   const { toolChoice, model, isStream } = request;
-  if (toolChoice?.kind === "any" || toolChoice?.kind === "tool" || isRequired(request))
-    throw new Unmappable("tool_choice", "该渠道不能强制模型调用工具");
+  if (isToolForced(toolChoice)) throw new Unmappable("tool_choice", "该渠道不能强制模型调用工具");
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { own, rest } = ownExtras(request, [...OPTION_EXTRAS, ...BODY_EXTRAS, OPTIONS]);
   const { tools } = toolChoice?.kind === "none" ? {} : toolsOf(request, names);
@@ -52,10 +52,6 @@ export function encodeRequest(request: HubRequest): Encoded {
     ...(searches ? ["web_search_options"] : []),
   ];
   return { body, dropped, toolNames: names.changed };
-}
-
-function isRequired({ toolChoice }: HubRequest): boolean {
-  return toolChoice?.kind === "subset" && toolChoice.isRequired;
 }
 
 /** undefined = Ollama's and the model's own settings hold. */

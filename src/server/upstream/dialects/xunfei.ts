@@ -1,5 +1,7 @@
 // iFlytek Spark's WebSocket service (providers 11.2–11.4): one message asks, frames answer, the last one has status 2. It only streams.
 import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+import { madeCallId } from "#server/upstream/hub-call-ids.ts";
+import { usageIn } from "#server/upstream/hub-plain.ts";
 import type { HubChunk } from "#server/upstream/hub-reply.ts";
 import type { DecodeContext, Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { encodeRequest, versionOf } from "./xunfei-request.ts";
@@ -62,7 +64,7 @@ class XunfeiDecoder implements StreamDecoder {
     const name = asText(call?.["name"]) ?? "";
     if (name === "" || this.#hasCall) return;
     this.#hasCall = true;
-    const id = `call_${this.#context.seed}x0`;
+    const id = madeCallId(this.#context.seed, 0);
     chunks.push({
       kind: "tool",
       index: 0,
@@ -72,15 +74,6 @@ class XunfeiDecoder implements StreamDecoder {
       arguments: asText(call?.["arguments"]) ?? "",
     });
   }
-}
-
-/** On the last frame only. */
-function usageIn(usage: JsonRecord | undefined): HubChunk | undefined {
-  const prompt_tokens = asNumber(usage?.["prompt_tokens"]);
-  if (prompt_tokens === undefined) return undefined;
-  const completion_tokens = asNumber(usage?.["completion_tokens"]) ?? 0;
-  const total_tokens = asNumber(usage?.["total_tokens"]) ?? prompt_tokens + completion_tokens;
-  return { kind: "usage", usage: { prompt_tokens, completion_tokens, total_tokens } };
 }
 
 function errorIn({ header }: JsonRecord, { wire }: Pick<DecodeContext, "wire">): WireError | undefined {
