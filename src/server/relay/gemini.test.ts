@@ -258,6 +258,8 @@ describe("a Gemini channel in trouble", () => {
     expect([native.status, native.headers.get("retry-after")]).toEqual([429, "17"]);
     const chat = await world.ask({ model: GEMINI, messages: [{ role: "user", content: "hi" }] });
     expect([chat.status, chat.headers.get("retry-after")]).toEqual([429, "17"]);
+    // A number would not be read by clients in Rust, which then do not try again.
+    expect(await chat.json()).toMatchObject({ error: { code: "RESOURCE_EXHAUSTED" } });
   });
 });
 

@@ -7,6 +7,10 @@ const world = createRelayWorld();
 
 const CHAT = { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "hi" }] } };
 const MESSAGES = { path: "/v1/messages", body: { ...CHAT.body, max_tokens: 50 } };
+const GENERATE = {
+  path: `/v1beta/models/${MODEL}:generateContent`,
+  body: { contents: [{ role: "user", parts: [{ text: "hi" }] }] },
+};
 const RESPONSES = { path: "/v1/responses", body: { input: "hi" } };
 
 /** Sources: Anthropic, Gemini and Bedrock as their clients quote them. */
@@ -99,6 +103,21 @@ describe("an overflow before another wire", () => {
       type: "invalid_request_error",
       message: `prompt is too long: ${message}`,
     });
+  });
+
+  it("begins with Google's words for its clients, which have no code to go by", async () => {
+    await world.addChannel({ type: 14 });
+    const said = "prompt is too long: 208310 tokens > 200000 maximum";
+    world.upstream.script(
+      json({ type: "error", error: { type: "invalid_request_error", message: said } }, 400),
+    );
+    const response = await world.ask(GENERATE.body, { path: GENERATE.path });
+    expect(response.status).toBe(400);
+    const { error } = await response.json();
+    expect(error.status).toBe("INVALID_ARGUMENT");
+    expect(error.message).toMatch(
+      /^The input token count exceeds the maximum number of tokens allowed: prompt is too long: 208310 tokens/,
+    );
   });
 
   it("is nothing that another request is refused for", async () => {

@@ -2,7 +2,7 @@
 // that broke.
 import { openAiError } from "#server/errors.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
-import { OVERFLOW, overflowMessage } from "#server/upstream/overflow.ts";
+import { ANTHROPIC_OVERFLOW, GEMINI_OVERFLOW, OVERFLOW, overflowMessage } from "#server/upstream/overflow.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -89,7 +89,11 @@ const anthropic: Voice = {
     const type =
       ANTHROPIC_TYPES[fault.status] ?? (fault.status < 500 ? "invalid_request_error" : "api_error");
     const details = fault.extra?.["details"];
-    const error = { type, message: overflowMessage(fault), ...(details !== undefined && { details }) };
+    const error = {
+      type,
+      message: overflowMessage(fault, ANTHROPIC_OVERFLOW),
+      ...(details !== undefined && { details }),
+    };
     return { type: "error", error, request_id: requestId };
   },
 
@@ -119,7 +123,8 @@ const gemini: Voice = {
     if (fault.verbatim !== undefined) return fault.verbatim;
     const code = this.status(fault);
     const status = GEMINI_STATUSES[code] ?? (code < 500 ? "FAILED_PRECONDITION" : "INTERNAL");
-    return { error: { code, message: `${fault.publicMessage} (request id: ${requestId})`, status } };
+    const message = `${overflowMessage(fault, GEMINI_OVERFLOW)} (request id: ${requestId})`;
+    return { error: { code, message, status } };
   },
 
   /** In an event, and bare as Google's own servers tell it: many SDKs overlook the one or the other, and take what there is for the answer. */

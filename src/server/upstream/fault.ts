@@ -243,9 +243,13 @@ function blameFor(status: number): Blame {
   return isServerError(status) || status === 429 || status === 408 || status < 400 ? "channel" : "none";
 }
 
-/** Type, param and code as the upstream gave them, and whatever else its error object holds. */
+/**
+ * Type, param and code as the upstream gave them, and whatever else its error object holds. Google's code is the HTTP status once more: its
+ * word becomes the code, since clients in Rust refuse to read a number there (async-openai did not try again upon 429).
+ */
 function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<RelayFault> {
-  const { message: _, type, param, code, ...rest } = object;
+  const { message: _, type, param, code: given, ...rest } = object;
+  const code = typeof given === "number" && typeof rest["status"] === "string" ? rest["status"] : given;
   const extra = Object.keys(rest).length > 0 ? shortObject(rest, secrets) : undefined;
   const nameIn = (text: string) => named(redact(text, secrets));
   return {

@@ -35,8 +35,29 @@ export function namedOverflow(fault: RelayFault): RelayFault {
     : fault;
 }
 
-/** A fault's message in Anthropic's words: by their beginning Claude Code knows what to compact. */
-export function overflowMessage({ code, publicMessage }: RelayFault): string {
-  const isTold = code !== OVERFLOW || /prompt is too long/i.test(publicMessage);
-  return isTold ? publicMessage : `prompt is too long: ${publicMessage}`;
+/** How a format begins to tell of an overflow, and the words by which its clients know one. */
+interface OverflowWords {
+  readonly begin: string;
+  readonly known: RegExp;
+}
+
+/** Claude Code looks at the beginning. */
+export const ANTHROPIC_OVERFLOW: OverflowWords = {
+  begin: "prompt is too long",
+  known: /prompt is too long/i,
+};
+
+/** Google's clients have nothing but these words (Agno, PydanticAI). */
+export const GEMINI_OVERFLOW: OverflowWords = {
+  begin: "The input token count exceeds the maximum number of tokens allowed",
+  known: /input token count/i,
+};
+
+/** A fault's message; an overflow in the words of the client's format: by them it knows what to compact. */
+export function overflowMessage(
+  { code, publicMessage }: RelayFault,
+  { begin, known }: OverflowWords,
+): string {
+  const isTold = code !== OVERFLOW || known.test(publicMessage);
+  return isTold ? publicMessage : `${begin}: ${publicMessage}`;
 }
