@@ -215,8 +215,8 @@ export function lastWord(fault: RelayFault): RelayFault {
   return isDisabling(fault) ? accountless(fault) : saturated(fault);
 }
 
-/** Tells the operator. Codes of upstreams are not used as labels: they could be anything. */
-function report(
+/** Tells the operator of a call that failed. Codes of upstreams are not used as labels: they could be anything. */
+export function report(
   { ctx }: Pick<TryTools, "ctx">,
   requestId: string,
   { channel, fault, willRetry }: { channel: LiveChannel; fault: RelayFault; willRetry: boolean },
