@@ -35,6 +35,8 @@ export interface Incoming {
   /** The client sent a form; `body` is empty then. */
   readonly form?: FormBody | undefined;
   readonly model: string;
+  /** The client named none: this is what the interface takes then. */
+  readonly isModelDefault?: boolean;
   readonly isStream: boolean;
   /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
@@ -93,6 +95,7 @@ export function readIncoming(
   if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
   // Gemini's model stands in the path; what the body repeats of it is no name.
   const named = endpoint === "generate" ? undefined : body.model;
+  const isModelDefault = named === undefined && pathModel === undefined;
   const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
@@ -103,6 +106,7 @@ export function readIncoming(
     endpoint,
     body,
     model,
+    isModelDefault,
     isStream,
     isArray: endpoint === "generate" && isStream && !wantsEvents,
     passHeaders,
