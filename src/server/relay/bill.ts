@@ -59,6 +59,8 @@ const FOUND_TOKENS = 1_048_576;
 /** What is counted roughly is at most so many times as much. */
 const REREAD = 3;
 const CHECKPOINT_MS = 250;
+/** Anthropic tells a few tokens of output before there is any. */
+const FORETOLD = 10;
 
 const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
@@ -143,6 +145,12 @@ export class Account {
     if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(reply, now);
     this.#cover ??= this.#newCover();
     return this.#cover.look(tokens);
+  }
+
+  /** Nothing of a streamed answer has come, though it may have begun. */
+  isEmpty(reply: StreamReply): boolean {
+    const told = this.#told(reply)?.usage.completionTokens ?? 0;
+    return roughOutput(reply.tap) === 0 && told <= FORETOLD;
   }
 
   /**
@@ -342,6 +350,8 @@ const FINDINGS = [
   "video_url",
   "cachedContent",
   "cached_content",
+  // Gemini 4's answer so far, which stays at Google's, is read again (vendor docs, "Long decode").
+  "continuation",
   "web_",
   "$web_",
   "googleSearch",

@@ -17,7 +17,8 @@ import { errorIn } from "#server/upstream/verdict.ts";
 import { createDice, type Dice, pick } from "#test/dice.ts";
 import { raw, sse } from "#test/fake-upstream.ts";
 import { CHANNEL_KEY, createRelayWorld, MODEL, QUESTION } from "#test/relay-world.ts";
-import { realtimeError, voices } from "./voices.ts";
+import { clientBody } from "#test/wire-cases.ts";
+import { realtimeError, responsesStream, voices } from "./voices.ts";
 
 const ROUNDS = 1_000;
 /** Characters of an error as JSON. */
@@ -118,7 +119,9 @@ function partsOf(body: unknown): { message: unknown; type: unknown } {
 }
 
 describe("the words of every fault, in every format", () => {
-  it.each(Object.entries(voices))("are fit for a client: %s", (name, voice) => {
+  const asking = { model: "m", body: clientBody(Buffer.from('{"model":"m"}')), startedMs: 0 };
+  const all = { ...voices, responsesStream: responsesStream(asking) };
+  it.each(Object.entries(all))("are fit for a client: %s", (name, voice) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const fault = oddFault(createDice(round));
       const what = `${name}, round ${round}`;

@@ -3,6 +3,7 @@ import type { Context } from "#server/context.ts";
 import { faultKind, type StoreFaultKind } from "#server/store/fault.ts";
 import type { WholeReply } from "#server/upstream/call.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
+import type { Account } from "./bill.ts";
 import { withUsage } from "./embed-usage.ts";
 import type { Journey } from "./journey.ts";
 import { Refusal, refusals } from "./refusal.ts";
@@ -33,7 +34,7 @@ export async function finish(
   }
   if (account !== undefined) {
     try {
-      const { charged } = await account.settle(reply, door.hasLeft, journey.trail);
+      const { charged } = await account.settle(received(journey, account), door.hasLeft, journey.trail);
       journey.booked = { usage: account.usage, charged };
     } catch (error) {
       await account.giveBack(reply);
@@ -47,6 +48,14 @@ export async function finish(
   else if (reply?.kind === "whole") door.sendReply(shown(reply, journey));
   else if (reply !== undefined) door.closeStream(reply.tail());
   tell(ctx, journey, door);
+}
+
+/** What is to be paid for. Nothing is charged for an upstream's failure before output, though its answer may have begun (reliability M13). */
+function received({ reply, fault, trace }: Journey, account: Account): Journey["reply"] {
+  const isUpstreams = fault !== undefined && (fault.upstreamStatus > 0 || fault.blame === "channel");
+  if (!isUpstreams || reply?.kind !== "stream" || !account.isEmpty(reply)) return reply;
+  trace.isSent = false;
+  return undefined;
 }
 
 function shown(reply: WholeReply, { endpoint, booked }: Journey): WholeReply {

@@ -2,7 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { createRelayWorld, MODEL } from "#test/relay-world.ts";
+import { createRelayWorld, errorOf, MODEL } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
 
@@ -57,4 +57,18 @@ it("a channel that fails is asked again", async () => {
     OpenAI.APIError,
   );
   expect(calls).toHaveLength(2);
+});
+
+it.each([
+  ["/v1/images/generations", { prompt: "p" }, "dall-e-2"],
+  ["/v1/moderations", { input: "p" }, "omni-moderation-latest"],
+])("who names no model is told which one stood for it: %s", async (path, body, model) => {
+  await world.addChannel();
+  const response = await world.ask(body, { path });
+  const refused = await errorOf(response);
+  expect(refused).toMatchObject({ status: 503, code: "no_available_channel", param: "model" });
+  expect(refused.message).toMatch(`请求未指定 model，按默认模型 ${model} 处理：`);
+  // One that is named is refused as ever.
+  const named = await errorOf(await world.ask({ ...body, model }, { path }));
+  expect(named.message).toMatch(/^当前分组/);
 });

@@ -329,3 +329,14 @@ describe("a limit said twice", () => {
     expect((await world.ask(text, { path })).status).toBe(400);
   });
 });
+
+it("an answer of Gemini 4 that goes on is charged for what is read again of it", async () => {
+  const candidate = { content: { role: "model", parts: [{ text: "and" }] }, finishReason: "STOP", index: 0 };
+  const usageMetadata = { promptTokenCount: 65_600, candidatesTokenCount: 5, totalTokenCount: 65_605 };
+  world.upstream.script(json({ candidates: [candidate], usageMetadata }));
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  const { log } = await world.costOf(async () => {
+    await (await post(`${GEMINI}:generateContent`, { contents, continuationToken: "AbC=" })).text();
+  });
+  expect(log).toMatchObject({ prompt_tokens: 65_600, completion_tokens: 5 });
+});

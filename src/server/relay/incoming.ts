@@ -35,6 +35,8 @@ export interface Incoming {
   /** The client sent a form; `body` is empty then. */
   readonly form?: FormBody | undefined;
   readonly model: string;
+  /** The client named none: this is what the interface takes then. */
+  readonly isModelDefault?: boolean;
   readonly isStream: boolean;
   /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
@@ -93,7 +95,8 @@ export function readIncoming(
   // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
   const options = memberObject(body, "stream_options");
   if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
-  const model = modelOf(outside, body);
+  const named = namedModel(outside, body);
+  const model = named ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
   refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
@@ -103,6 +106,7 @@ export function readIncoming(
     endpoint,
     body,
     model,
+    isModelDefault: named === undefined,
     isStream,
     isArray: endpoint === "generate" && isStream && !wantsEvents,
     passHeaders,
@@ -116,10 +120,8 @@ export function readIncoming(
 }
 
 /** What the path names as Azure's clients do, else what the body names. Gemini's stands in the path, and what its body repeats is no name. */
-function modelOf({ endpoint, deployment, pathModel }: Outside, body: ClientBody): unknown {
-  const named = endpoint === "generate" ? undefined : body.model;
-  const spoken = deployment ?? named ?? pathModel;
-  return spoken ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
+function namedModel({ endpoint, deployment, pathModel }: Outside, body: ClientBody): unknown {
+  return deployment ?? (endpoint === "generate" ? undefined : body.model) ?? pathModel;
 }
 
 /** How long, and how many, the answers may be. */

@@ -205,9 +205,12 @@ export class RealtimeBill {
     return cover.look(seen, estimate(0, MARGIN_TOKENS, this.#price, 0));
   }
 
-  async #done({ response, usage }: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
+  async #done(news: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
+    const { response, usage, hasFailed } = news;
     const making = this.#makingOf(response);
     const read = usage && readUsage(usage, BOUNDS);
+    // Nothing is charged for a failure before output.
+    if (hasFailed && read === undefined && making.firstMs === 0) return this.#dropped(response, making);
     const counted = read?.usage ?? this.#roughUsage(making);
     this.#making.delete(response);
     const amount = charge(counted, this.#price);
@@ -221,6 +224,13 @@ export class RealtimeBill {
     if (!(next instanceof ResponseCover)) return next;
     this.#spare = next;
     return undefined;
+  }
+
+  /** What was set aside for a response that came to nothing serves the next one. */
+  async #dropped(response: string, { cover }: Making): Promise<undefined> {
+    this.#making.delete(response);
+    if (this.#spare === undefined) this.#spare = cover;
+    else if (cover !== undefined) await this.#tools.ledger.release(cover.requestId);
   }
 
   /** Sets a response aside; a fault = there is nothing left for it. */

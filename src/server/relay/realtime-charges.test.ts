@@ -28,8 +28,8 @@ it("charges each of several responses, also those for which nothing could be set
     const { entries, open } = await world.costOf(async () => {
       const bill = await newBill();
       for (const response of ["a", "b", "c"]) await bill.heard({ kind: "begun", response });
-      expect(await bill.heard({ kind: "done", response: "a", usage })).toBeDefined();
-      await bill.heard({ kind: "done", response: "b", usage });
+      expect(await bill.heard({ kind: "done", response: "a", usage, hasFailed: false })).toBeDefined();
+      await bill.heard({ kind: "done", response: "b", usage, hasFailed: false });
       await bill.heard({ kind: "output", response: "c", tokens: 50, isAudio: false });
       await bill.close();
     });

@@ -5,10 +5,11 @@ import type { RelayFault } from "#server/upstream/fault.ts";
 import { type JsonRecord, readJson } from "#server/upstream/hub.ts";
 import { maskSecrets } from "#server/upstream/mask.ts";
 import type { Frame, RealtimeLine } from "#server/upstream/realtime.ts";
-import { heardTokens, readEvent, withModel, withoutSecrets } from "#server/upstream/realtime-events.ts";
+import { faultIn, heardTokens, readEvent, withFault, withModel } from "#server/upstream/realtime-events.ts";
 import { redact } from "#server/upstream/redact.ts";
 import type { RealtimeBill } from "./realtime-bill.ts";
 import { refusals } from "./refusal.ts";
+import { lastWord } from "./try.ts";
 import { realtimeError } from "./voices.ts";
 
 /** Close codes (RFC 6455 7.4). */
@@ -34,6 +35,8 @@ export interface RealtimeParts {
   readonly bill: RealtimeBill;
   readonly requestId: string;
   readonly times: RealtimeTimes;
+  /** The server told of a failure; the conversation goes on. */
+  onFailure(fault: RelayFault): void;
 }
 
 export class RealtimeSession {
@@ -147,12 +150,21 @@ export class RealtimeSession {
       const event = isBinary ? undefined : readJson(data.toString());
       const booking = event && this.#bill(event);
       const fault = booking instanceof Promise ? await this.#held(booking) : booking;
-      const shown = event && withoutSecrets(event, line.secrets);
+      const shown = event && this.#shown(event);
       const masked = maskSecrets(shown ?? data, line.credentials);
       this.#copy({ data: masked, isBinary }, line.socket, client);
       if (fault !== undefined) this.end(fault, CLOSE.policy);
     }
     this.#isPumping = false;
+  }
+
+  /** What the client reads of an event that tells of a failure; undefined = the event passes as it is. */
+  #shown(event: JsonRecord): Buffer | undefined {
+    const { line, onFailure } = this.#parts;
+    const fault = faultIn(event, line.secrets);
+    if (fault === undefined) return undefined;
+    onFailure(fault);
+    return withFault(event, lastWord(fault), line.secrets);
   }
 
   #bill(event: JsonRecord): ReturnType<RealtimeBill["heard"]> {

@@ -15,7 +15,7 @@ import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./realtime-ses
 import { Refusal, refusals } from "./refusal.ts";
 import type { Rooms } from "./rooms.ts";
 import { addressOf, offersOf, plainPath, type RelayRequest, splitUrl } from "./routes.ts";
-import { eachChannel, faultLabel, findCandidates, type Progress } from "./try.ts";
+import { eachChannel, faultLabel, findCandidates, type Progress, report } from "./try.ts";
 import { realtimeError, voices } from "./voices.ts";
 
 export interface Realtime {
@@ -159,7 +159,8 @@ async function converse(
   const { client, requestId } = talk;
   try {
     const { line, bill } = await connect(rooms, req, talk);
-    const session = new RealtimeSession({ client, line, bill, requestId, times });
+    const onFailure = (fault: RelayFault) => noteFailure(rooms, talk, fault);
+    const session = new RealtimeSession({ client, line, bill, requestId, times, onFailure });
     talk.session = session;
     await session.run();
     tell(rooms, talk, session.fault);
@@ -205,6 +206,14 @@ async function connect(
   });
   bill.trail = printTrail(talk.trail);
   return { line, bill };
+}
+
+/** What goes wrong amid a conversation by the channel's fault counts against it as a call would: the next one had better go elsewhere. */
+function noteFailure(rooms: Rooms, { channel, model, requestId }: Conversation, fault: RelayFault): void {
+  if (channel === undefined || fault.blame === "none") return;
+  const { health } = rooms;
+  health.failed(channel.id, model, fault, health.calling(channel.id, model));
+  report(rooms, requestId, { channel, fault, willRetry: false });
 }
 
 /** Keys in the list of protocols. */

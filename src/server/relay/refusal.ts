@@ -34,6 +34,11 @@ export const refusals = {
     ...localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
     isFinal: true,
   }),
+  modelLeftOut: (model: string, fault: RelayFault): RelayFault => ({
+    ...fault,
+    publicMessage: `请求未指定 model，按默认模型 ${model} 处理：${fault.publicMessage}。请在请求中指定 model`,
+    param: "model",
+  }),
   /** Nothing that passes by itself (contract 10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence meanwhile. */
   priceMissing: (model: string) =>
     localFault(

@@ -41,7 +41,7 @@ import { Door } from "./stream.ts";
 import { TaskAccount } from "./task-bill.ts";
 import { isTaskIncoming, readTask } from "./tasks.ts";
 import { findCandidates, lastWord, type Trial, tryChannels } from "./try.ts";
-import { voiceOf, voices } from "./voices.ts";
+import { responsesStream, voiceOf } from "./voices.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
@@ -174,7 +174,7 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     const read = readAsked(req, errand, body instanceof Promise ? await body : body);
     const incoming = servedModel(rooms, caller, read instanceof Promise ? await read : read);
     journey.incoming = incoming;
-    if (incoming.isStream) expectStream(door, incoming.endpoint);
+    if (incoming.isStream) expectStream(door, incoming, journey.startedMs);
     const found = findCandidates(rooms, caller, incoming);
     const candidates = found instanceof Promise ? await found : found;
     const account = accountOf(rooms, journey, { caller, incoming, candidates });
@@ -202,10 +202,10 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
 }
 
 /** What is different for a client that streams, before there is a stream. */
-function expectStream(door: Door, endpoint: Incoming["endpoint"]): void {
+function expectStream(door: Door, { endpoint, model, body }: Incoming, startedMs: number): void {
   // Claude Code waits long, what stands between often does not.
   door.mayOpenEarly = endpoint === "messages";
-  if (endpoint === "responses") door.voice = voices.responsesStream;
+  if (endpoint === "responses") door.voice = responsesStream({ model, body, startedMs });
 }
 
 /** OpenAI retired the models that the contract's default names in October 2025; this one took their place. */

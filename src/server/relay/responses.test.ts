@@ -3,6 +3,7 @@ import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { poem, startPoet, upstreamKey } from "#test/aimock.ts";
+import { chunk, DONE, sse } from "#test/fake-upstream.ts";
 import { createRelayWorld } from "#test/relay-world.ts";
 
 const world = createRelayWorld();
@@ -119,5 +120,37 @@ describe.each([
     await expect(
       sdk().responses.create({ model, input: "hi", previous_response_id: "resp_1" }),
     ).rejects.toMatchObject({ status: 400, param: "previous_response_id" });
+  });
+});
+
+describe("every response that is made here", () => {
+  /** Members that OpenAI's schema demands of each. */
+  const MEMBERS = [
+    ..."id object created_at status error incomplete_details instructions metadata model output".split(" "),
+    ..."parallel_tool_calls temperature tool_choice tools top_p access_programs".split(" "),
+  ];
+  const request = { model, input: "hi", stream: true, instructions: "Be brief", tools: [weather] };
+
+  it.each([
+    ["completed", [chunk({ content: "hello" }), chunk({}, "stop"), DONE]],
+    ["incomplete", [chunk({ content: "hello" }), chunk({}, "length"), DONE]],
+    ["failed", [chunk({ content: "hello" }), "cut"]],
+    ["failed", [chunk({ content: "hello" }), 'data: {"error":{"message":"no","code":null}}\n\n']],
+  ] as const)("is whole: %s", async (status, parts) => {
+    await world.addChannel({ type: 31, models: model });
+    world.upstream.script(sse(...parts));
+    const text = await (await world.ask(request, { path: "/v1/responses" })).text();
+    const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json ?? ""));
+    const responses = events.flatMap(({ response }) => (response === undefined ? [] : [response]));
+    expect(responses.map((response) => response.status)).toEqual(["in_progress", "in_progress", status]);
+    for (const response of responses) {
+      expect(Object.keys(response)).toEqual(expect.arrayContaining(MEMBERS));
+      expect(response).toMatchObject({ id: responses[0].id, model, instructions: "Be brief" });
+      expect(response.tools).toHaveLength(1);
+      expect(response.created_at).toBeGreaterThan(1_600_000_000);
+    }
+    const numbers = events.map(({ sequence_number }) => sequence_number);
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    if (status === "failed") expect(typeof responses.at(-1).error.code).toBe("string");
   });
 });

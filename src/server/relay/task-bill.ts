@@ -54,6 +54,11 @@ export class TaskAccount extends Account {
     return undefined;
   }
 
+  /** A picture's first sketch is neither text nor told in tokens. */
+  override isEmpty(): boolean {
+    return false;
+  }
+
   protected override async sum(reply: Reply): Promise<Sum> {
     const task = reply === undefined ? begun(this.#task) : this.#task;
     const counted = this.#counted(reply, task);

@@ -115,7 +115,8 @@ async function incomingOf(
   { body, form, fields }: Contents,
 ): Promise<TaskIncoming> {
   const { endpoint, deployment, apiVersion, passHeaders } = outside;
-  const model = deployment ?? fields.text("model") ?? outside.pathModel ?? DEFAULT_MODELS[endpoint];
+  const named = deployment ?? fields.text("model") ?? outside.pathModel;
+  const model = named ?? DEFAULT_MODELS[endpoint];
   if (model === undefined || model === "") throw new Refusal(refusals.fieldMissing("model"));
   const task = await factsOf(endpoint, model, { form, fields });
   return {
@@ -123,6 +124,7 @@ async function incomingOf(
     body,
     form,
     model,
+    isModelDefault: named === undefined,
     isStream: fields.flag("stream") || fields.text("stream_format") === "sse" || endpoint === "speech",
     isArray: false,
     passHeaders,

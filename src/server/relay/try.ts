@@ -56,24 +56,33 @@ function pause(ms: number, cancellation: Cancellation): Promise<void> {
 export function findCandidates(
   { ctx }: Pick<TryTools, "ctx">,
   caller: Caller,
-  { model }: Pick<Incoming, "model">,
+  asked: AskedModel,
 ): readonly LiveChannel[] | Promise<readonly LiveChannel[]> {
-  if (caller.models?.has(model) === false) throw new Refusal(refusals.modelNotAllowed(model));
+  const { model } = asked;
+  if (caller.models?.has(model) === false) throw unserved(asked, refusals.modelNotAllowed(model));
   const { candidates } = ctx;
   const { pending } = candidates;
   return pending === undefined
-    ? servingNow(candidates, caller, model)
-    : pending.then(() => servingNow(candidates, caller, model));
+    ? servingNow(candidates, caller, asked)
+    : pending.then(() => servingNow(candidates, caller, asked));
+}
+
+type AskedModel = Pick<Incoming, "model" | "isModelDefault">;
+
+/** Who named no model is told which one that stood for: it may be one that nobody has any more (contract 8.1). */
+function unserved({ model, isModelDefault }: AskedModel, fault: RelayFault): Refusal {
+  return new Refusal(isModelDefault === true ? refusals.modelLeftOut(model, fault) : fault);
 }
 
 function servingNow(
   candidates: Pick<Candidates, "byId" | "find">,
   caller: Caller,
-  model: string,
+  asked: AskedModel,
 ): readonly LiveChannel[] {
+  const { model } = asked;
   if (caller.pin !== undefined) return [pinned(candidates.byId(Number(caller.pin)), caller, model)];
   const found = candidates.find(caller.group, model);
-  if (found.length === 0) throw new Refusal(refusals.noChannel(caller.group, model));
+  if (found.length === 0) throw unserved(asked, refusals.noChannel(caller.group, model));
   return found;
 }
 
@@ -215,8 +224,8 @@ export function lastWord(fault: RelayFault): RelayFault {
   return isDisabling(fault) ? accountless(fault) : saturated(fault);
 }
 
-/** Tells the operator. Codes of upstreams are not used as labels: they could be anything. */
-function report(
+/** Tells the operator of a call that failed. Codes of upstreams are not used as labels: they could be anything. */
+export function report(
   { ctx }: Pick<TryTools, "ctx">,
   requestId: string,
   { channel, fault, willRetry }: { channel: LiveChannel; fault: RelayFault; willRetry: boolean },

@@ -1,6 +1,8 @@
 // How each client format is told that something went wrong (providers 3.3, 18.8): the body of an error, and the last event of a stream
 // that broke.
 import { openAiError } from "#server/errors.ts";
+import { type ClientBody, valuesOf } from "#server/upstream/body.ts";
+import { failedResponse } from "#server/upstream/clients/responses-reply.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
 import { ANTHROPIC_OVERFLOW, GEMINI_OVERFLOW, OVERFLOW, overflowMessage } from "#server/upstream/overflow.ts";
 
@@ -44,28 +46,46 @@ const openai: Voice = {
 /** Events are numbered upwards; those before were not counted here, so the last ones get the largest numbers that every client can read. */
 const LAST_NUMBER = 2 ** 31 - 1;
 
-/** Its stream has an error event of its own, flat; Codex looks only at the response that failed (providers 17.3.4). */
-const responses: Voice = {
-  ...openai,
+/** What a response that failed repeats of its request. `startedMs` since 1970. */
+export interface Asking {
+  readonly model: string;
+  readonly body: ClientBody;
+  readonly startedMs: number;
+}
 
-  lastEvent({ publicMessage, code, param }, requestId) {
-    const message = `${publicMessage} (request id: ${requestId})`;
-    const error = { code: code === null ? null : String(code), message };
-    const response = { id: `resp_${requestId}`, object: "response", status: "failed", error, output: [] };
-    return [
-      { type: "error", sequence_number: LAST_NUMBER - 1, ...error, param },
-      { type: "response.failed", sequence_number: LAST_NUMBER, response },
-    ]
-      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-      .join("");
-  },
-};
+/** Its stream has an error event of its own, flat; Codex looks only at the response that failed (providers 17.3.4). */
+const responses: Voice = { ...openai, lastEvent: (fault, requestId) => lastOfResponse(fault, requestId) };
+
+function lastOfResponse(
+  { publicMessage, code, param }: RelayFault,
+  requestId: string,
+  asking?: Asking,
+): string {
+  const message = `${publicMessage} (request id: ${requestId})`;
+  const error = { code: code === null ? null : String(code), message };
+  const { model = "", startedMs = 0 } = asking ?? {};
+  const body = asking === undefined ? {} : valuesOf(asking.body);
+  const shell = { seed: requestId, created: Math.trunc(startedMs / 1000), model, body };
+  const response = failedResponse(shell, error);
+  return [
+    { type: "error", sequence_number: LAST_NUMBER - 1, ...error, param },
+    { type: "response.failed", sequence_number: LAST_NUMBER, response },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join("");
+}
 
 /**
  * For who streams: OpenAI tells of an overflow within the stream, and there alone Codex looks for the code upon which it compacts; any 400
  * ends its turn. Source: openai/codex, codex-api/src/sse/responses.rs and api_bridge.rs.
  */
-const responsesStream: Voice = { ...responses, isEvent: ({ code }) => code === OVERFLOW };
+export function responsesStream(asking: Asking): Voice {
+  return {
+    ...responses,
+    lastEvent: (fault, requestId) => lastOfResponse(fault, requestId, asking),
+    isEvent: ({ code }) => code === OVERFLOW,
+  };
+}
 
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
@@ -156,7 +176,7 @@ export function realtimeError(fault: RelayFault, requestId: string): string {
   });
 }
 
-export const voices = { openai, responses, responsesStream, anthropic, gemini, geminiArray } as const;
+export const voices = { openai, responses, anthropic, gemini, geminiArray } as const;
 
 /** The voice of a path, whatever becomes of the request. */
 export function voiceOf(path: string, wantsEvents: boolean): Voice {

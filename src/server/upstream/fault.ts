@@ -154,8 +154,8 @@ const CREDENTIAL = new Set([401, 402, 403]);
  */
 const CLOCK_IS_WRONG =
   /SignatureExpire|\bSignature (expired|not yet current): |valid date or x-date header|Check your iat and exp values|Token ?(已过期，请重新生成|expired, please regenerate)/i;
-/** Codes of an account that is finished, said with a status that would blame the request. Source: providers 10.6, 29.18. */
-const ACCOUNT_CODES = new Set(["Arrearage"]);
+/** Codes of an account that is finished, said with a status that would blame the request. Source: providers 10.6, 29.18; OpenAI's images. */
+const ACCOUNT_CODES = new Set(["Arrearage", "billing_hard_limit_reached"]);
 const PAYMENT_REQUIRED = 402;
 
 /** What an upstream said in an error reply. */
@@ -306,9 +306,6 @@ export function unmappableFault(what: string, reason: string): RelayFault {
     retry: true,
   };
 }
-
-/** OpenAI's code of an account without money, also of those who speak as it does. */
-export const EMPTY_ACCOUNT = "insufficient_quota";
 
 /** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (contract 8.5). */
 export function saturated(fault: RelayFault): RelayFault {

@@ -1,16 +1,15 @@
 // What the Responses format shares between its client side and its upstream side: usage in both directions (providers 17.3.3), and what
 // errors within a stream stand for. Pure.
-import { EMPTY_ACCOUNT } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
-import { OVERFLOW } from "./overflow.ts";
+import { toldStatus } from "./told-status.ts";
 
-/** Codes by which a request is refused after its stream has begun. */
-const REFUSED: ReadonlySet<string | null> = new Set(["invalid_prompt", OVERFLOW]);
+/** Codes that blame what was asked for. Source: OpenAI's SDK, `ResponseError`. */
+const REFUSED = /image|^(bio|misalignment)_policy/;
 
-/** The HTTP status that an error of a Responses stream would have had. */
-export function statusOfResponsesError(code: string | null): number {
-  if (REFUSED.has(code)) return 400;
-  return code === EMPTY_ACCOUNT || code?.includes("rate_limit") === true ? 429 : 502;
+/** The HTTP status that an error of a Responses stream, or of a response that failed, would have had. */
+export function statusOfResponsesError({ code, type }: JsonRecord): number {
+  const word = String(code);
+  return toldStatus(code, type) ?? (REFUSED.test(word) ? 400 : word.includes("rate_limit") ? 429 : 502);
 }
 
 /** Usage of a Responses object in OpenAI's chat shape. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { heardTokens, readEvent, withModel, withoutSecrets } from "./realtime-events.ts";
+import { faultIn, heardTokens, readEvent, withFault, withModel } from "./realtime-events.ts";
 
 describe("events that cost something", () => {
   const second = Buffer.alloc(48_000).toString("base64");
@@ -30,11 +30,13 @@ describe("events that cost something", () => {
       kind: "done",
       response: "r",
       usage,
+      hasFailed: false,
     });
     expect(readEvent({ type: "response.done" }, false)).toEqual({
       kind: "done",
       response: "",
       usage: undefined,
+      hasFailed: false,
     });
     expect(readEvent({ type: "rate_limits.updated", usage }, false)).toBeUndefined();
     expect(readEvent({ type: 7, delta: [] }, false)).toBeUndefined();
@@ -66,9 +68,13 @@ describe("events that cannot pass as they are", () => {
 
   it("errors name neither account nor host", () => {
     const error = { message: "limit of org-abcdef12 at secret.host" };
-    expect(String(withoutSecrets({ type: "error", error }, ["secret.host"]))).not.toMatch(/abcdef|secret/);
+    const shown = (event: object, secrets: readonly string[]) => {
+      const fault = faultIn({ ...event }, secrets);
+      return fault && String(withFault({ ...event }, fault, secrets));
+    };
+    expect(shown({ type: "error", error }, ["secret.host"])).not.toMatch(/abcdef|secret/);
     const response = { status: "failed", status_details: { type: "failed", error } };
-    expect(String(withoutSecrets({ type: "response.done", response }, []))).not.toContain("abcdef");
-    expect(withoutSecrets({ type: "response.done", response: { usage: {} } }, [])).toBeUndefined();
+    expect(shown({ type: "response.done", response }, [])).not.toContain("abcdef");
+    expect(shown({ type: "response.done", response: { usage: {} } }, [])).toBeUndefined();
   });
 });

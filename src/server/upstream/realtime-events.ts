@@ -1,14 +1,21 @@
 // Reads the events of a realtime conversation as far as they cost something (providers 17.4), and changes the two kinds that cannot pass
 // as they are: errors that name what is not the client's, and settings that name a model. Pure.
 
+import { type RelayFault, statusFault } from "./fault.ts";
 import { asObject, asText, type JsonRecord, readJson } from "./hub.ts";
 import { redactObject } from "./redact.ts";
+import { toldStatus } from "./told-status.ts";
 
 /** What an event means for the bill. */
 export type RealtimeNews =
   | { readonly kind: "begun"; readonly response: string }
   | { readonly kind: "output"; readonly response: string; readonly tokens: number; readonly isAudio: boolean }
-  | { readonly kind: "done"; readonly response: string; readonly usage: JsonRecord | undefined }
+  | {
+      readonly kind: "done";
+      readonly response: string;
+      readonly usage: JsonRecord | undefined;
+      readonly hasFailed: boolean;
+    }
   /** What the client said was written down by a model of its own. */
   | { readonly kind: "transcribed"; readonly usage: JsonRecord | undefined }
   | { readonly kind: "session"; readonly transcriber: string | undefined; readonly isNarrow: boolean };
@@ -40,7 +47,10 @@ export function readEvent(event: JsonRecord, isNarrow: boolean): RealtimeNews | 
   const response = asObject(event["response"]);
   const id = asText(response?.["id"]) ?? asText(event["response_id"]) ?? "";
   if (type === "response.created") return { kind: "begun", response: id };
-  if (type === DONE) return { kind: "done", response: id, usage: asObject(response?.["usage"]) };
+  if (type === DONE) {
+    const hasFailed = response?.["status"] === "failed";
+    return { kind: "done", response: id, usage: asObject(response?.["usage"]), hasFailed };
+  }
   const delta = DELTA.test(type) ? asText(event["delta"]) : undefined;
   if (delta === undefined) return undefined;
   const isAudio = AUDIO_DELTA.test(type);
@@ -76,12 +86,40 @@ export function withModel(data: Buffer, model: string): Buffer | undefined {
   return Buffer.from(JSON.stringify({ ...event, session: { ...session, model } }));
 }
 
-/** An error without the upstream's accounts and addresses (reliability R18, R19); undefined = the event passes as it is. */
-export function withoutSecrets(event: JsonRecord, secrets: readonly string[]): Buffer | undefined {
-  const response = asObject(event["response"]);
-  const details = asObject(response?.["status_details"]);
-  if (event["type"] !== "error" && asObject(details?.["error"]) === undefined) return undefined;
-  return Buffer.from(JSON.stringify(redactObject(event, secrets)));
+/** What an event tells of a failure, be it the session's, a response's or a transcription's; undefined = it tells of none. */
+export function faultIn(event: JsonRecord, secrets: readonly string[]): RelayFault | undefined {
+  const error = asObject(event["error"]) ?? asObject(detailsIn(event)?.["error"]);
+  if (error === undefined) return undefined;
+  const { code, type } = error;
+  const [told, kind] = [code, type].map((word) => asText(word)?.replace(/^invalid_request_error\./, ""));
+  const status = toldStatus(told, kind) ?? ([told, kind].includes("server_error") ? 500 : 400);
+  const body = { error: { message: "", ...error } };
+  return statusFault({ status, body, text: "", retryAfterMs: 0, secrets });
+}
+
+/**
+ * The event that told of a failure, without the upstream's accounts and addresses (reliability R18, R19). Of the operator's own account there
+ * clients read no more than `fault`, which is what they would be told by an HTTP answer.
+ */
+export function withFault(event: JsonRecord, fault: RelayFault, secrets: readonly string[]): Buffer {
+  const clean = redactObject(event, secrets);
+  const isOperators = fault.blame !== "none" && fault.upstreamStatus < 500;
+  return Buffer.from(JSON.stringify(isOperators ? retold(clean, fault) : clean));
+}
+
+function retold(event: JsonRecord, { publicMessage: message, type, code, param }: RelayFault): JsonRecord {
+  const error = { type, code, message, param };
+  const own = asObject(event["error"]);
+  if (own !== undefined) {
+    const { event_id } = own;
+    return { ...event, error: event_id === undefined ? error : { ...error, event_id } };
+  }
+  const status_details = { ...detailsIn(event), error };
+  return { ...event, response: { ...asObject(event["response"]), status_details } };
+}
+
+function detailsIn(event: JsonRecord): JsonRecord | undefined {
+  return asObject(asObject(event["response"])?.["status_details"]);
 }
 
 /** Sound comes in base64: four letters for three bytes. */

@@ -4,9 +4,10 @@ import type { WebSocket } from "ws";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { SocketResult } from "#server/egress/socket.ts";
 import { networkFault, type RelayFault, retryAfterOf, statusFault } from "./fault.ts";
-import { asObject, type Cancellation, readJson } from "./hub.ts";
+import { type Cancellation, readJson } from "./hub.ts";
 import { type Canary, canaryOf } from "./mask.ts";
 import { type OptionText, type Plan, planCall, type UpstreamTarget } from "./plan.ts";
+import { faultIn } from "./realtime-events.ts";
 import { isFault, type Signed } from "./signers/signer.ts";
 import type { TokenCache } from "./signers/token-cache.ts";
 import { parseObject } from "./verdict.ts";
@@ -76,7 +77,7 @@ export async function openRealtime(
   });
   call.cancellation.watch(opening.abort);
   const result = await opening.result;
-  if (result.kind !== "open") return faultIn(result, plan, tools.now());
+  if (result.kind !== "open") return refusalIn(result, plan, tools.now());
   const { secrets: made = [] } = signed;
   const credentials = [...plan.credentials, ...made.map(canaryOf)];
   const secrets = [...plan.secrets, ...made];
@@ -102,7 +103,7 @@ function sign(tools: RealtimeTools, { target }: RealtimeCall, plan: Plan) {
   return plan.signer.sign(key, request, { tokens: tools.credentials });
 }
 
-function faultIn(
+function refusalIn(
   result: Exclude<SocketResult, { kind: "open" }>,
   { secrets }: Plan,
   nowMs: number,
@@ -125,7 +126,7 @@ function firstWord(
     const keep = (data: Buffer, isBinary: boolean) => {
       first.push({ data, isBinary });
       // What came in the same piece of data is told too.
-      if (first.length === 1) end(isBinary ? undefined : errorIn(data, secrets));
+      if (first.length === 1) end(isBinary ? undefined : faultSaid(data, secrets));
     };
     const onClose = (code: number) => end(networkFault({ code: "reset", detail: `closed with ${code}` }));
     const end = (fault: RelayFault | undefined) => {
@@ -149,22 +150,8 @@ function firstWord(
   });
 }
 
-/** What the codes of an error event stand for (providers 21.1). */
-const STATUSES: Readonly<Record<string, number>> = {
-  invalid_api_key: 401,
-  insufficient_quota: 429,
-  rate_limit_exceeded: 429,
-  model_not_found: 404,
-  server_error: 500,
-};
-
 /** An error that the server says first; undefined = the message is none. */
-function errorIn(data: Buffer, secrets: readonly string[]): RelayFault | undefined {
+function faultSaid(data: Buffer, secrets: readonly string[]): RelayFault | undefined {
   const event = readJson(data.toString());
-  const error = event?.["type"] === "error" ? asObject(event["error"]) : undefined;
-  if (error === undefined) return undefined;
-  const words = [error["code"], error["type"]].map(String);
-  const known = words.map((word) => STATUSES[word.replace(/^invalid_request_error\./, "")]);
-  const status = known.find((found) => found !== undefined) ?? 400;
-  return statusFault({ status, body: { error }, text: "", retryAfterMs: 0, secrets });
+  return event?.["type"] === "error" ? faultIn(event, secrets) : undefined;
 }

@@ -1,18 +1,12 @@
 // Is what an upstream sent a reply, an error in a reply's clothes, or neither (reliability R11, R12; providers 21.2)? Pure.
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
-import {
-  EMPTY_ACCOUNT,
-  type RelayFault,
-  statusFault,
-  type UpstreamError,
-  unreadableFault,
-  wireFault,
-} from "./fault.ts";
+import { type RelayFault, statusFault, type UpstreamError, unreadableFault, wireFault } from "./fault.ts";
 import { asObject, type JsonRecord } from "./hub.ts";
 import { failedFinish } from "./hub-chat-reply.ts";
 import { wholeObject } from "./json.ts";
 import type { SseEvent } from "./sse.ts";
+import { toldStatus } from "./told-status.ts";
 
 /** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that matter. */
 const PARSE_LIMIT_BYTES = 64 * 1024;
@@ -110,7 +104,8 @@ export function errorIn200(reply: JsonRecord, { quirks, secrets }: ReplyContext)
   if (word !== undefined)
     return wireFault({ status: 502, message: "上游生成中断", code: word, type: "upstream_error" }, secrets);
   if (code === undefined) return undefined;
-  const status = quirks?.faultStatus?.[code] ?? (code === EMPTY_ACCOUNT ? 429 : Number(code));
+  const told = toldStatus(code, asObject(reply["error"])?.["type"]);
+  const status = quirks?.faultStatus?.[code] ?? told ?? Number(code);
   const isHttp = Number.isInteger(status) && status >= 400 && status <= 599;
   const fallback = quirks?.errorIn200 === undefined ? 502 : 500;
   return statusFault({ status: isHttp ? status : fallback, body: reply, text: "", retryAfterMs: 0, secrets });

@@ -5,7 +5,7 @@ import type { NativeFormat, NativeNews } from "./client.ts";
 import { textIn } from "./read.ts";
 import { PROOF_PREFIX } from "./responses-input.ts";
 
-const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
+const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 
 export const responsesNative: NativeFormat = {
   // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
@@ -24,6 +24,8 @@ export const responsesNative: NativeFormat = {
       return error === undefined ? {} : { error: errorOf(error) };
     }
     const usage = asObject(response["usage"]);
+    // The operator's account may be the reason.
+    if (response["status"] === "failed") return { usage, error: errorOf(asObject(response["error"]) ?? {}) };
     const isEnd = ENDS.has(type);
     return { usage, isFinish: isEnd, isEnd };
   },
@@ -35,7 +37,7 @@ export const responsesNative: NativeFormat = {
 function errorOf(error: JsonRecord): NonNullable<NativeNews["error"]> {
   const code = textIn(error, "code") ?? null;
   const message = textIn(error, "message") ?? "";
-  return { status: statusOfResponsesError(code), message, code, type: "upstream_error" };
+  return { status: statusOfResponsesError(error), message, code, type: "upstream_error" };
 }
 
 /**

@@ -45,7 +45,9 @@ function settingsOf(body: JsonRecord): JsonRecord {
   };
 }
 
-function shell(context: RenderContext, status: string): JsonRecord {
+type Shell = Pick<RenderContext, "seed" | "created" | "model" | "body">;
+
+function shell(context: Shell, status: string): JsonRecord {
   const { seed, created, model, body } = context;
   return {
     id: `resp_${seed}`,
@@ -56,6 +58,7 @@ function shell(context: RenderContext, status: string): JsonRecord {
     error: null,
     incomplete_details: null,
     model,
+    access_programs: null,
     ...settingsOf(body),
   };
 }
@@ -63,6 +66,15 @@ function shell(context: RenderContext, status: string): JsonRecord {
 /** A response that has just begun. */
 export function openResponse(context: RenderContext): JsonRecord {
   return { ...shell(context, "in_progress"), output: [], usage: null };
+}
+
+/** A response that broke off. Strict clients read all of it, and a code that is a word. */
+export function failedResponse(
+  context: Shell,
+  { code, message }: { readonly code: string | null; readonly message: string },
+): JsonRecord {
+  const error = { code: code ?? "server_error", message };
+  return { ...shell(context, "failed"), error, output: [], usage: null };
 }
 
 /** A response that is over. */

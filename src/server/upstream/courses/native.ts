@@ -122,8 +122,9 @@ class NativeMeter implements Meter {
     const told = parseObject(payload);
     if (told === undefined) return unreadableFault("a stream event is no JSON object", 200);
     const { usage, isFinish, isEnd, error } = format.news(told);
-    if (error !== undefined) return wireFault(error, this.#options.secrets);
+    // A part that failed may have its price.
     this.#note(usage);
+    if (error !== undefined) return wireFault(error, this.#options.secrets);
     if (isFinish === true) this.isFinished = true;
     if (isEnd === true) {
       this.isFinished = true;

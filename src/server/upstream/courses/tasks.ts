@@ -10,6 +10,7 @@ import {
 } from "#server/upstream/fault.ts";
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { SseEvent } from "#server/upstream/sse.ts";
+import { toldStatus } from "#server/upstream/told-status.ts";
 import { readReply } from "#server/upstream/verdict.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./course.ts";
 import { NativeCourse, type NativeOptions } from "./native.ts";
@@ -53,7 +54,7 @@ const taskEvents: NativeFormat = {
       isFinish: typeof type === "string" && LAST.test(type),
       ...(error !== undefined && {
         error: {
-          status: 502,
+          status: toldStatus(code, error["type"]) ?? 502,
           message: typeof error["message"] === "string" ? error["message"] : "",
           code: typeof code === "string" || typeof code === "number" ? code : null,
           type: "upstream_error",

@@ -156,6 +156,12 @@ describe("reply", () => {
     ]);
   });
 
+  it("that ends at the limit of one request is cut off", () => {
+    const content = { role: "model", parts: [{ text: "a" }] };
+    const cut = { candidates: [{ content, finishReason: "CONTINUATION", continuationToken: "AbC=" }] };
+    expect(foldReply(decode(cut)).answers).toMatchObject([{ text: "a", finish: "length" }]);
+  });
+
   it.each([
     [{ promptFeedback: { blockReason: "SAFETY" } }, 400, "prompt_blocked"],
     [{ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL" }] }, 502, "malformed_function_call"],

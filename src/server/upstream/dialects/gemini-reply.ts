@@ -138,8 +138,11 @@ interface Place {
   readonly candidate: Candidate;
 }
 
+/** Gemini 4 ends each request at a limit of its own, and goes on with a token that no other format has a place for. */
+const SPENT: ReadonlySet<string> = new Set(["MAX_TOKENS", "CONTINUATION"]);
+
 function finishOf(reason: string, { toolCalls }: Candidate): FinishReason {
-  if (reason === "MAX_TOKENS") return "length";
+  if (SPENT.has(reason)) return "length";
   if (FILTERED.has(reason)) return "content_filter";
   return toolCalls > 0 ? "tool_calls" : "stop";
 }

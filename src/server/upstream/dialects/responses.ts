@@ -219,7 +219,7 @@ function errorOf(error: JsonRecord | undefined): WireError {
   const message = textOf(error?.["message"]) ?? "the response failed";
   return {
     kind: "error",
-    status: statusOfResponsesError(code),
+    status: statusOfResponsesError(error ?? {}),
     message,
     code,
     type: textOf(error?.["type"]) ?? "upstream_error",
