@@ -90,6 +90,8 @@ export interface Events {
   jobDone(event: { job: string; elapsedMs: number; outcome: string }): void;
   /** Something went wrong that nobody waits for, e.g. a background reload. */
   backgroundFailed(event: { task: string; error: unknown }): void;
+  /** The clock was set, or nothing ran for long; `task` waits until it trusts the clock again. */
+  clockLeapt(event: { task: string; seconds: number }): void;
   /** How many balances differed at a check of the books; 0 = none. */
   booksChecked(event: { mismatches: number }): void;
   /** The trail of acts was checked against its hashes; `brokenId` is the first act that is not as it was written, 0 = none. */
@@ -253,6 +255,9 @@ export function createEvents(logger: Logger): Events {
     jobDone(event) {
       counters.add("tollgate_jobs_total", `job="${event.job}"`);
       logger.debug(event, "job done");
+    },
+    clockLeapt(event) {
+      logger.warn(event, "the clock leapt, or nothing ran for more than a day: nothing is removed for a day");
     },
     backgroundFailed(event) {
       counters.add("tollgate_background_failures_total", `task="${event.task}"`);
