@@ -72,7 +72,8 @@ export const logApi = {
     method: "GET",
     path: "/api/log/",
     level: "admin",
-    summary: "所有用户的日志",
+    summary:
+      "所有用户的日志，新的在前；最多翻到第 50,000 条，total 也至多如此，更早的以 end_timestamp 限定。导出时固定 end_timestamp，否则新日志使各页错位",
     query: ListQuery.extend(LogFilter.shape),
     data: rowsOf(LogEntry),
     beside: ListBeside,
@@ -81,7 +82,7 @@ export const logApi = {
     method: "GET",
     path: "/api/log/self/",
     level: "user",
-    summary: "我的日志",
+    summary: "我的日志，规则同上",
     query: ListQuery.extend(SelfLogFilter.shape),
     data: rowsOf(LogEntry),
     beside: ListBeside,

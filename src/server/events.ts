@@ -1,6 +1,7 @@
 // One function per thing that happens in the business: a log line and counters. Never throws, never sees a secret.
 import type { Logger } from "pino";
 import { type Counters, createCounters, type Sample } from "./events/counters.ts";
+import { Repeats } from "./events/repeats.ts";
 
 /** One relayed call, whatever came of it. */
 export interface RelayDone {
@@ -88,8 +89,12 @@ export interface Events {
   booksDiffer(event: { mismatches: number; first: string }): void;
   /** A periodic job or a run in the background ended. */
   jobDone(event: { job: string; elapsedMs: number; outcome: string }): void;
-  /** Something went wrong that nobody waits for, e.g. a background reload. */
+  /** Something went wrong that nobody waits for, e.g. a background reload. The same is told once a minute, and counted each time. */
   backgroundFailed(event: { task: string; error: unknown }): void;
+  /** The first answer of a database that could not be asked. */
+  databaseAnswers(): void;
+  /** The clock was set, or nothing ran for long; `task` waits until it trusts the clock again. */
+  clockLeapt(event: { task: string; seconds: number }): void;
   /** How many balances differed at a check of the books; 0 = none. */
   booksChecked(event: { mismatches: number }): void;
   /** The trail of acts was checked against its hashes; `brokenId` is the first act that is not as it was written, 0 = none. */
@@ -201,6 +206,7 @@ export function createEvents(logger: Logger): Events {
   const charged = new Hearers<(userId: number, quota: number) => void>();
   const relayed = new Hearers<(event: RelayDone) => void>();
   const failed = new Hearers<(event: ChannelFailed) => void>();
+  const repeats = new Repeats();
   return {
     relayDone(event) {
       const endpoint = labelOf(event.endpoint);
@@ -254,9 +260,17 @@ export function createEvents(logger: Logger): Events {
       counters.add("tollgate_jobs_total", `job="${event.job}"`);
       logger.debug(event, "job done");
     },
-    backgroundFailed(event) {
-      counters.add("tollgate_background_failures_total", `task="${event.task}"`);
-      logger.error({ task: event.task, err: event.error }, "background task failed");
+    clockLeapt(event) {
+      logger.warn(event, "the clock leapt, or nothing ran for more than a day: nothing is removed for a day");
+    },
+    backgroundFailed({ task, error }) {
+      counters.add("tollgate_background_failures_total", `task="${task}"`);
+      const told = repeats.tell(`${task} ${error instanceof Error ? error.message : ""}`, performance.now());
+      if (!told) return;
+      logger.error({ task, ...(told.untold > 0 && told), err: error }, "background task failed");
+    },
+    databaseAnswers() {
+      logger.warn("the database answers again");
     },
     measure: (name, read) => counters.measure(name, read),
     samples: () => counters.samples(),

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -235,11 +236,20 @@ test("a backup never overwrites, and says what it cannot do", async () => {
     text: expect.stringContaining("exists already"),
   });
   expect(readFileSync(file, "utf8")).toBe("mine");
+  // What a killed backup left goes with the next; one that may be at work, and what is somebody else's, stays.
+  const backups = join(dataDir, "backups");
+  const [left, running, others] = ["20260101-000000", "20260101-000001", "mine"].map((name) =>
+    join(backups, `tollgate-${name}.db.partial`),
+  ) as [string, string, string];
+  mkdirSync(backups);
+  for (const partial of [left, running, others]) writeFileSync(partial, "half");
+  for (const partial of [left, others]) utimesSync(partial, 1, 1);
   const unnamed = await tollgate(["backup"], { DATA_DIR: dataDir });
-  expect(unnamed.code).toBe(0);
-  expect(readdirSync(join(dataDir, "backups"))).toEqual([
+  expect(unnamed).toMatchObject({ code: 0, text: expect.stringContaining(`removed: ${left}, left by`) });
+  expect(readdirSync(backups).filter((name) => !name.endsWith(".partial"))).toEqual([
     expect.stringMatching(/^tollgate-\d{8}-\d{6}\.db$/),
   ]);
+  expect([left, running, others].map((partial) => existsSync(partial))).toEqual([false, true, true]);
   await server.kill("SIGTERM");
   const database = await createPostgresDatabase();
   onTestFinished(database.drop);

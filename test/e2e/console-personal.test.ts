@@ -88,10 +88,11 @@ describe("the own account", () => {
     const [code = ""] = /\b[0-9a-f]{6}\b/.exec(letter.html.replace(/<[^>]+>/g, " ")) ?? [];
     await dialog.getByRole("textbox", { name: "验证码" }).fill("000000");
     await dialog.getByRole("button", { name: "确认绑定" }).click();
-    await dialog.getByRole("alert").first().waitFor();
+    await dialog.getByText("验证码不正确或已失效").waitFor();
     await dialog.getByRole("textbox", { name: "验证码" }).fill(code);
     await dialog.getByRole("button", { name: "确认绑定" }).click();
     await page.getByText("邮箱账户绑定成功！").waitFor();
+    expect(await page.getByText("验证码不正确或已失效").count()).toBe(0);
     await page.getByText("lihua@example.com").first().waitFor();
     await context.close();
   });

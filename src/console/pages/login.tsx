@@ -50,6 +50,7 @@ function useLogin() {
 function WeChatLogin({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const login = useCall(oauthApi.wechat, {
+    silent: true,
     onSuccess: (user) => {
       signIn(user);
       toast.success("登录成功！");

@@ -27,6 +27,8 @@ export type CodeTools = Pick<Tools, "db" | "clock" | "secrets">;
 
 /** Ten minutes (contract 4.2). */
 const LIFE_SEC = 600;
+/** A code that ends later than this beyond its life was made while the clock was wrong, and counts for nothing (reliability F08). */
+const AHEAD_SEC = 2 * 3600;
 /** Wrong tries after which a code that was mailed is worth nothing (reliability A15). */
 const MAX_TRIES = 5;
 
@@ -36,10 +38,12 @@ function keyOf({ secrets }: CodeTools, { purpose, subject }: CodeRef): string {
 
 /** Bound to its purpose too, so that the same digits for another one have another hash. */
 function queryOf(tools: CodeTools, ref: CodeRef, code: string): CodeQuery {
+  const now = tools.clock.seconds();
   return {
     key: keyOf(tools, ref),
     codeHash: tools.secrets.hash(`code ${ref.purpose} ${ref.subject} ${code}`),
-    now: tools.clock.seconds(),
+    now,
+    latest: now + LIFE_SEC + AHEAD_SEC,
     maxTries: MAX_TRIES,
   };
 }

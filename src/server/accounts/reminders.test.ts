@@ -122,6 +122,14 @@ describe.each(databases)("quota reminders on $name", (database) => {
     clock.advance(DAY_MS);
     await spend(user, 600);
     expect(await lettersTo("again")).toHaveLength(2);
+    // A letter of a clock that was years ahead does not silence those years.
+    clock.advance(-3_650 * DAY_MS);
+    await setQuota(user.id, 1_500n);
+    await spend(user, 1);
+    await lettersTo("again");
+    await spend(user, 600);
+    expect(await lettersTo("again")).toHaveLength(3);
+    clock.advance(3_650 * DAY_MS);
   });
 
   test("a top-up alone ends the shortage when it is announced", async () => {

@@ -9,6 +9,7 @@ import {
   deleteSession,
   findSession,
   insertSession,
+  type SessionRow,
   touchSession,
 } from "#server/store/sessions.ts";
 import { holdUser, type SeenColumns } from "#server/store/users.ts";
@@ -16,6 +17,8 @@ import { holdUser, type SeenColumns } from "#server/store/users.ts";
 /** Absolute lifetime: 30 days (reliability A05). */
 export const SESSION_MAX_SEC = 30 * 24 * 3600;
 const IDLE_SEC = 7 * 24 * 3600;
+/** One that begins later than this from now was opened while the clock was wrong, and would live until that time comes (reliability F08). */
+const AHEAD_SEC = 2 * 3600;
 /** `last_seen` is written at most once a minute. */
 const TOUCH_SEC = 60;
 
@@ -32,6 +35,11 @@ export interface Sessions {
   startOf(id: string, userId: number): Promise<number | undefined>;
   /** `beside` is written in the same transaction. */
   end(id: string, beside?: (tx: Db) => Promise<void>): Promise<void>;
+}
+
+function isLiving({ created_at, last_seen }: SessionRow, nowSec: number): boolean {
+  const ageSec = nowSec - created_at;
+  return ageSec >= -AHEAD_SEC && ageSec < SESSION_MAX_SEC && nowSec - last_seen < IDLE_SEC;
 }
 
 /** A database that cannot be written for a while keeps nobody from reading (reliability F02); the lifetimes hold all the same. */
@@ -62,11 +70,12 @@ export function createSessions(deps: { db: Db; clock: Clock; secrets: Secrets })
       const session = await findSession(db, hash);
       if (!session) return undefined;
       const nowSec = clock.seconds();
-      if (session.created_at + SESSION_MAX_SEC <= nowSec || session.last_seen + IDLE_SEC <= nowSec) {
+      if (!isLiving(session, nowSec)) {
         await deleteSession(db, hash).catch(unlessPassing);
         return undefined;
       }
-      if (session.last_seen + TOUCH_SEC <= nowSec) await touchSession(db, hash, nowSec).catch(unlessPassing);
+      if (Math.abs(nowSec - session.last_seen) >= TOUCH_SEC)
+        await touchSession(db, hash, nowSec).catch(unlessPassing);
       return session.user_id;
     },
     async startOf(id, userId) {

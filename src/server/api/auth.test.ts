@@ -110,6 +110,20 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await app.call(used, "GET", "/api/user/self")).status).toBe(401);
   });
 
+  test("a session that began while the clock was years ahead ends when it is right again, one of an hour ahead does not", async () => {
+    const { id } = await seedUser(app.ctx, "early");
+    const session = await app.login("early", seedPassword);
+    for (const [aheadSec, status] of [
+      [3_600, 200],
+      [10 * 365 * 86_400, 401],
+    ]) {
+      const at = clock.seconds() + Number(aheadSec);
+      const changed = app.ctx.db.updateTable("sessions").set({ created_at: at, last_seen: at });
+      await changed.where("user_id", "=", id).execute();
+      expect((await app.call(session, "GET", "/api/user/self")).status).toBe(status);
+    }
+  });
+
   test("a ban is felt at the next call within a second, once as a message, then as 401", async () => {
     const carol = await seedUser(app.ctx, "carol");
     const session = await app.login("carol", seedPassword);

@@ -206,6 +206,13 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       const late = await tokenFor("two@example.com");
       clock.advance(601_000);
       expect(await finish("two@example.com", late)).toMatchObject(refusal);
+      // One of a clock that was ahead does not count until that time comes.
+      clock.advance(MINUTE_MS);
+      const ahead = await tokenFor("two@example.com");
+      clock.advance(-24 * 60 * MINUTE_MS);
+      expect(await finish("two@example.com", ahead)).toMatchObject(refusal);
+      clock.advance(24 * 60 * MINUTE_MS);
+      expect(await finish("two@example.com", ahead)).toMatchObject({ success: true });
     });
 
     test("and asking says the same whatever the address, at once", async () => {

@@ -129,22 +129,55 @@ describe.each(databases)("jobs on $name", (database) => {
     expect(await known()).toBe(1);
   });
 
-  test("old entries about calls and tests go, everything else stays", async () => {
+  test("old entries about calls and tests go, everything else stays; a clock that leapt takes none with it", async () => {
     const { ctx } = app;
-    const old = clock.seconds() - 31 * 86_400;
+    const leaps = vi.spyOn(ctx.events, "clockLeapt");
     const entry = newLog({ content: "retention", username: "root" });
-    for (const type of [1, 2, 3, 4, 5]) {
-      await insertLog(ctx.db, { ...entry, type, created_at: old });
-      await insertLog(ctx.db, { ...entry, type, created_at: clock.seconds() });
-    }
-    expect(await logRetention.run(ctx)).toBe("2 entries removed");
-    const left = await ctx.db
-      .selectFrom("logs")
-      .select("type")
-      .where("content", "=", "retention")
-      .where("created_at", "=", old)
-      .orderBy("type")
-      .execute();
-    expect(left.map((row) => row.type)).toEqual([1, 3, 4]);
+    const write = async (created_at: number) => {
+      for (const type of [1, 2, 3, 4, 5]) await insertLog(ctx.db, { ...entry, type, created_at });
+    };
+    const left = async (created_at: number) => {
+      const rows = ctx.db.selectFrom("logs").select("type").where("content", "=", "retention");
+      const kept = await rows.where("created_at", "=", created_at).orderBy("type").execute();
+      return kept.map((row) => row.type);
+    };
+    const looks = async (hours: number) => {
+      const told = new Set<string>();
+      for (let hour = 0; hour < hours; hour++) {
+        told.add(await logRetention.run(ctx));
+        clock.advance(60 * MINUTE_MS);
+      }
+      return [...told];
+    };
+    const WAITS = "waits for a day without a leap of the clock";
+    const old = clock.seconds() - 31 * 86_400;
+    const recent = clock.seconds();
+    await write(old);
+    await write(recent);
+    // Nobody knows yet how the clock runs.
+    expect(await looks(24)).toEqual([WAITS]);
+    expect(leaps).not.toHaveBeenCalled();
+    expect(await looks(1)).toEqual(["2 entries removed"]);
+    expect([await left(old), await left(recent)]).toEqual([
+      [1, 3, 4],
+      [1, 2, 3, 4, 5],
+    ]);
+
+    // A machine comes back in another year, with calls that are logged there, and is corrected some hours later.
+    const years = 10 * 365 * 24 * 60 * MINUTE_MS;
+    clock.advance(years);
+    await write(clock.seconds());
+    expect(await looks(5)).toEqual([WAITS]);
+    clock.advance(-years);
+    expect(await looks(26)).toEqual([WAITS, "0 entries removed"]);
+    expect(leaps.mock.calls.map(([{ seconds }]) => Math.sign(seconds))).toEqual([1, -1]);
+    expect(await left(recent)).toEqual([1, 2, 3, 4, 5]);
+    // The hour of summer time, a correction, a night without power: no leap.
+    clock.advance(-60 * MINUTE_MS);
+    expect(await looks(1)).toEqual(["0 entries removed"]);
+    clock.advance(12 * 60 * MINUTE_MS);
+    expect(await looks(1)).toEqual(["0 entries removed"]);
+    expect(leaps).toHaveBeenCalledTimes(2);
+    leaps.mockRestore();
   });
 });

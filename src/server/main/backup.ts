@@ -4,13 +4,15 @@ import { type Clock, systemClock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
 import { audit } from "#server/money/audit.ts";
 import { finish } from "#server/money/sqlite-group.ts";
-import { copySqlite, openCopy } from "#server/store/backup.ts";
+import { copySqlite, openCopy, removeLeftovers } from "#server/store/backup.ts";
 import { CommandError } from "./command-error.ts";
 
 export interface BackupResult {
   readonly file: string;
   /** Balances that are not what the ledger says; undefined = not checked, because the schema is of another version. */
   readonly mismatches: number | undefined;
+  /** What copies that were killed had left there, removed. */
+  readonly leftovers: readonly string[];
 }
 
 /**
@@ -29,12 +31,14 @@ export async function backUp(
     );
   }
   const to = resolve(file ?? join(config.dataDir, "backups", `tollgate-${stamp(clock.now())}.db`));
+  // First: it may be the space that the copy needs.
+  const leftovers = removeLeftovers(to, clock.now());
   // The tables of the copy have everything, whoever opens it.
   copySqlite(join(config.dataDir, "tollgate.db"), to, finish);
   const copy = openCopy(to);
-  if (copy === undefined) return { file: to, mismatches: undefined };
+  if (copy === undefined) return { file: to, mismatches: undefined, leftovers };
   try {
-    return { file: to, mismatches: (await audit(copy)).length };
+    return { file: to, mismatches: (await audit(copy)).length, leftovers };
   } finally {
     await copy.destroy();
   }

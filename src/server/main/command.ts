@@ -64,7 +64,8 @@ function parse(args: string[], options: Record<string, { type: "boolean" | "stri
 
 async function runBackup(args: string[]): Promise<number> {
   const { positionals } = parse(args, {}, 1);
-  const { file, mismatches } = await backUp(readConfig(), positionals[0]);
+  const { file, mismatches, leftovers } = await backUp(readConfig(), positionals[0]);
+  for (const left of leftovers) say(`removed: ${left}, left by a backup that was interrupted`);
   say(`backup: ${file}`);
   say("integrity: ok");
   if (mismatches === undefined) say("books: not checked, the schema is of another version");

@@ -1,7 +1,7 @@
 // What the person at the terminal reads when a start or a command cannot go on: a sentence, no stack, no secret, and the exit code.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -76,6 +76,15 @@ test("a database file that is none", async () => {
   const DATA_DIR = testDirectory();
   writeFileSync(join(DATA_DIR, "tollgate.db"), "no database at all ".repeat(500));
   await refuses(/^tollgate: file is not a database \(in \/\S+\)$/, [], {
+    DATA_DIR,
+    MASTER_KEY: "k".repeat(32),
+  });
+});
+
+test("a database file that cannot be opened", async () => {
+  const DATA_DIR = testDirectory();
+  mkdirSync(join(DATA_DIR, "tollgate.db"));
+  await refuses(/^tollgate: unable to open database file \(in \/\S+\)$/, [], {
     DATA_DIR,
     MASTER_KEY: "k".repeat(32),
   });

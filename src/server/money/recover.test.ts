@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bill, order, useBank } from "#test/bank.ts";
 import { engines, seedAccount, seedChannel } from "#test/stores.ts";
+import { watchDead } from "./recover.ts";
 
 describe.each(engines)("recovery on %s", (engine) => {
   const bank = useBank(engine);
@@ -88,4 +89,20 @@ describe.each(engines)("recovery on %s", (engine) => {
     expect(await ledger.settle(bill(held, 3n))).toEqual({ charged: 3n, shortfall: 0n });
     await ledger.close();
   });
+});
+
+test("that the database answers again is told once", async () => {
+  const told: string[] = [];
+  let isAway = true;
+  const stop = watchDead({
+    ledger: { recover: () => (isAway ? Promise.reject(new Error("gone")) : Promise.resolve({ closed: 0 })) },
+    events: { ledgerRecovered: () => undefined, databaseAnswers: () => told.push("back") },
+    onError: () => told.push("gone"),
+  });
+  await expect.poll(() => told, { timeout: 10_000 }).toEqual(["gone"]);
+  isAway = false;
+  await expect.poll(() => told, { timeout: 10_000 }).toEqual(["gone", "back"]);
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await stop();
+  expect(told).toEqual(["gone", "back"]);
 });

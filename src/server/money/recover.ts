@@ -41,19 +41,23 @@ export async function recoverDead(deps: {
 /** How often the living look for the dead: with the seconds of doubt, what a killed process held is free within five (M12). */
 const WATCH_MS = 1_000;
 
-/** Closes what other processes leave open, soon after they are gone. Returns the way to stop. */
+/** Closes what other processes leave open, soon after they are gone, and tells when the database answers again. Returns the way to stop. */
 export function watchDead(deps: {
   ledger: { recover(): Promise<{ closed: number }> };
-  events: { ledgerRecovered(event: { closed: number }): void };
+  events: { ledgerRecovered(event: { closed: number }): void; databaseAnswers(): void };
   onError: (error: unknown) => void;
 }): () => Promise<void> {
   const { ledger, events, onError } = deps;
   let running: Promise<void> | undefined;
+  let isAway = false;
   const look = async () => {
     try {
       const { closed } = await ledger.recover();
+      if (isAway) events.databaseAnswers();
+      isAway = false;
       if (closed > 0) events.ledgerRecovered({ closed });
     } catch (error) {
+      isAway = true;
       onError(error);
     }
   };

@@ -1,7 +1,7 @@
 // A copy of a SQLite database that a server may be writing to at the same time: one moment of it, compact, checked before it
 // gets its name. Runs in a process of its own, not in the server.
-import { existsSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreError, sqliteFaultKind } from "./fault.ts";
@@ -41,6 +41,25 @@ export function copySqlite(from: string, to: string, complete: (copy: DatabaseSy
     if (kind === "other" || !(error instanceof Error)) throw error;
     throw new StoreError(kind, `cannot copy ${from} to ${to} (${error.message})`, error);
   }
+}
+
+/** A file that nobody has written to for so long is no copy in the making. Unit: ms. */
+const IDLE_MS = 3_600_000;
+
+/**
+ * Removes what copies that were killed left where `to` will be: files whose names differ from its own in digits alone, such as those of
+ * a time. Returns what it removed.
+ */
+export function removeLeftovers(to: string, nowMs: number): string[] {
+  const folder = dirname(to);
+  const shape = (name: string) => name.replaceAll(/\d+/g, "0");
+  const ours = shape(`${basename(to)}.partial`);
+  const left = (existsSync(folder) ? readdirSync(folder) : [])
+    .filter((name) => shape(name) === ours)
+    .map((name) => join(folder, name))
+    .filter((file) => nowMs - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) > IDLE_MS);
+  for (const file of left) for (const part of [file, `${file}-journal`]) rmSync(part, { force: true });
+  return left;
 }
 
 function vacuumInto(from: string, to: string): void {

@@ -1,7 +1,7 @@
 // One-time codes: kept by the hash of what they are bound to, read and removed in one statement. Times in seconds.
-import type { Insertable } from "kysely";
+import type { ExpressionBuilder, Insertable } from "kysely";
 import type { Db } from "./db.ts";
-import type { CodesTable } from "./tables.ts";
+import type { CodesTable, Tables } from "./tables.ts";
 
 /** A code on its way in; one with the same key is replaced: only the newest counts. */
 export type NewCode = Omit<Insertable<CodesTable>, "tries">;
@@ -11,11 +11,12 @@ export interface FoundCode {
   readonly detail: string;
 }
 
-/** Which code, by key and hash, and until how many wrong tries it counts. */
+/** Which code, by key and hash, and until how many wrong tries it counts. One that ends after `latest` does not. */
 export interface CodeQuery {
   readonly key: string;
   readonly codeHash: string;
   readonly now: number;
+  readonly latest: number;
   readonly maxTries: number;
 }
 
@@ -29,14 +30,23 @@ export async function saveCode(db: Db, code: NewCode): Promise<void> {
     .execute();
 }
 
+/** The code of a key, as long as it counts. */
+function counts({ key, now, latest, maxTries }: CodeQuery) {
+  return (where: ExpressionBuilder<Tables, "codes">) =>
+    where.and([
+      where("key", "=", key),
+      where("expires_at", ">", now),
+      where("expires_at", "<=", latest),
+      where("tries", "<", maxTries),
+    ]);
+}
+
 /** Takes a living code away. Of several that take it at once, one gets it. */
 export function takeCode(db: Db, query: CodeQuery): Promise<FoundCode | undefined> {
   return db
     .deleteFrom("codes")
-    .where("key", "=", query.key)
     .where("code_hash", "=", query.codeHash)
-    .where("expires_at", ">", query.now)
-    .where("tries", "<", query.maxTries)
+    .where(counts(query))
     .returning(["user_id", "detail"])
     .executeTakeFirst();
 }
@@ -46,10 +56,8 @@ export async function hasCode(db: Db, query: CodeQuery): Promise<boolean> {
   const row = await db
     .selectFrom("codes")
     .select("key")
-    .where("key", "=", query.key)
     .where("code_hash", "=", query.codeHash)
-    .where("expires_at", ">", query.now)
-    .where("tries", "<", query.maxTries)
+    .where(counts(query))
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -59,10 +67,8 @@ export async function spendCode(db: Db, query: CodeQuery): Promise<boolean> {
   const result = await db
     .updateTable("codes")
     .set((update) => ({ tries: update("tries", "+", 1) }))
-    .where("key", "=", query.key)
     .where("code_hash", "=", query.codeHash)
-    .where("expires_at", ">", query.now)
-    .where("tries", "<", query.maxTries)
+    .where(counts(query))
     .executeTakeFirst();
   return result.numUpdatedRows === 1n;
 }
@@ -82,9 +88,7 @@ export async function guessCode(db: Db, query: CodeQuery): Promise<boolean> {
         .else(update("tries", "+", 1))
         .end(),
     }))
-    .where("key", "=", query.key)
-    .where("expires_at", ">", query.now)
-    .where("tries", "<", query.maxTries)
+    .where(counts(query))
     .returning((code) => code("code_hash", "=", query.codeHash).as("isRight"))
     .executeTakeFirst();
   // SQLite's truth is a number.

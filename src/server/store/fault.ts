@@ -47,6 +47,7 @@ const SQLITE_KINDS: Readonly<Record<number, StoreFaultKind>> = {
   10: "broken", // SQLITE_IOERR
   11: "broken", // SQLITE_CORRUPT
   13: "full", // SQLITE_FULL
+  14: "broken", // SQLITE_CANTOPEN
   19: "constraint", // SQLITE_CONSTRAINT
   26: "broken", // SQLITE_NOTADB
 };

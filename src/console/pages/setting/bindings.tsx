@@ -30,6 +30,7 @@ interface DialogProps {
 
 function WeChatBinding({ onClose }: DialogProps) {
   const bind = useCall(oauthApi.bindWeChat, {
+    silent: true,
     invalidates: [userApi.self],
     onSuccess: () => {
       toast.success("微信账户绑定成功！");
@@ -51,6 +52,7 @@ function WeChatBinding({ onClose }: DialogProps) {
 function EmailBindingDialog({ onClose }: DialogProps) {
   const check = useHumanCheck();
   const bind = useCall(oauthApi.bindEmail, {
+    silent: true,
     invalidates: [userApi.self],
     onSuccess: () => {
       toast.success("邮箱账户绑定成功！");
