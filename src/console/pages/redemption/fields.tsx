@@ -40,7 +40,7 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
         extra={isNew ? "每个兑换码的额度。" : undefined}
         rules={[required, rule(QuotaRule)]}
       >
-        <QuotaField />
+        <QuotaField amounts="set" />
       </Form.Item>
       {isNew ? (
         <Form.Item

@@ -78,14 +78,13 @@ function Quota() {
       htmlFor="remain_quota"
       extra="令牌的额度仅用于限制令牌本身的最大用量，实际使用受账户剩余额度限制。"
     >
-      <div className="tg-form-inline">
-        <Form.Item name="remain_quota" noStyle rules={[rule(QuotaRule)]}>
-          <QuotaField id="remain_quota" disabled={isUnlimited} />
-        </Form.Item>
-        <Form.Item name="unlimited_quota" noStyle>
-          <UnlimitedButton />
-        </Form.Item>
-      </div>
+      <Form.Item name="remain_quota" noStyle rules={[rule(QuotaRule)]}>
+        <QuotaField id="remain_quota" disabled={isUnlimited} amounts="set">
+          <Form.Item name="unlimited_quota" noStyle>
+            <UnlimitedButton />
+          </Form.Item>
+        </QuotaField>
+      </Form.Item>
     </Form.Item>
   );
 }
