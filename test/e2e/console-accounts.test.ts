@@ -62,6 +62,8 @@ describe("redemption codes", () => {
     await row.locator(".tg-pill-idle", { hasText: "已禁用" }).waitFor();
     await row.getByRole("button", { name: "编辑" }).click();
     await page.waitForURL("**/redemption/edit/*");
+    await page.getByRole("button", { name: "$5", exact: true }).click();
+    expect(await page.locator("#quota").inputValue()).toBe("2500000");
     await page.locator("#quota").fill("250000");
     await page.getByText("（等价金额：$0.50）").waitFor();
     await page.getByRole("button", { name: "提交" }).click();
@@ -110,7 +112,11 @@ describe("users", () => {
     await row.getByRole("button", { name: "禁用" }).click();
     await row.locator(".tg-pill-idle", { hasText: "已封禁" }).waitFor();
     await row.getByRole("button", { name: "编辑" }).click();
-    await page.locator("#quota").fill("2500000");
+    await page.locator("#quota").fill("1500000");
+    // On top of what is there, as often as it is clicked.
+    await page.getByRole("button", { name: "+$1", exact: true }).click();
+    await page.getByRole("button", { name: "+$1", exact: true }).click();
+    expect(await page.locator("#quota").inputValue()).toBe("2500000");
     await page.locator("#group").click();
     await page.getByTitle("vip", { exact: true }).click();
     await page.locator("#remark").fill("线下充值");
@@ -119,6 +125,10 @@ describe("users", () => {
     await row.getByText("$5.00").waitFor();
     await row.getByText("vip").waitFor();
     await screenshot(page, "users");
+    await row.getByRole("button", { name: "日志" }).click();
+    await page.waitForURL("**/log?username=zhangwei");
+    await page.getByText("用户：zhangwei").waitFor();
+    await page.goBack();
     await row.getByRole("button", { name: "删除" }).click();
     const question = page.getByRole("dialog");
     await question.getByText(/剩余额度 \$5\.00 随账户作废，全部令牌立即失效/).waitFor();
@@ -193,6 +203,12 @@ describe("topping up", () => {
       "$500 5折 250 元",
       "$1000 5折 500 元",
     ]);
+    const administrator = await visit("root");
+    await administrator.page.goto("/topup");
+    await administrator.page.getByText("尚未设置充值链接，用户在这里无法购买").waitFor();
+    await administrator.page.getByRole("link", { name: "运营设置" }).click();
+    await administrator.page.waitForURL("**/setting?tab=operation");
+    await administrator.context.close();
     await world.setOption("TopUpLink", "https://shop.example/codes");
     await page.reload();
     const link = page.getByRole("link", { name: /购买 \$10，/ });

@@ -85,7 +85,22 @@ describe("the dashboard", () => {
     await heat.getByText(/周. \d\d:00–\d\d:00：3 次请求/).waitFor();
     await screenshot(page, "dashboard-site");
     await page.getByRole("link", { name: "主线路" }).click();
-    await page.waitForURL(/\/log\?channel=1/);
+    // The log is that of the board's days.
+    await page.waitForURL(/\/log\?channel=1&start=\d+$/);
+    await context.close();
+  });
+
+  it("tells of today alone who and what spent most, without courses of days", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/dashboard");
+    await page.getByText("今天", { exact: true }).click();
+    await page.waitForURL(/days=1$/);
+    const figures = page.locator(".tg-board-figure");
+    await figures.filter({ hasText: "今日花费" }).getByText("昨日同期没有调用").waitFor();
+    expect(await figures.filter({ hasText: "今日花费" }).count()).toBe(1);
+    const models = page.locator("section", { has: page.getByRole("heading", { name: "模型占比" }) });
+    await models.getByRole("row", { name: /gpt-4o-mini.*100\.0%.*3/ }).waitFor();
+    expect(await page.locator(".tg-chart-canvas, .tg-heat").count()).toBe(0);
     await context.close();
   });
 

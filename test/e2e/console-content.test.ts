@@ -207,6 +207,10 @@ describe("many channels", () => {
     await page.goto("/channel");
     await page.getByRole("button", { name: "测试所有渠道" }).click();
     await page.getByText("已开始测试所有渠道").waitFor();
+    // The list follows what the tests find, without being asked to.
+    const read = () => page.waitForRequest((request) => /\/api\/channel\/\?/.test(request.url()));
+    await read();
+    await read();
     const row = page.getByRole("row", { name: /渠道丙/ });
     await row.getByRole("button", { name: "禁用" }).click();
     await row.getByText("已禁用").waitFor();

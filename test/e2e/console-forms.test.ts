@@ -197,6 +197,8 @@ describe("tokens (spec §2, §5)", () => {
   it("have a form with a default quota, presets of time, and a name that must be there", async () => {
     const { page, context } = await world.visit("lihua");
     await page.goto("/token/add");
+    // Typing can begin at once.
+    await page.locator("#name:focus").waitFor();
     expect(await page.locator("#remain_quota").inputValue()).toBe("500000");
     await page.getByRole("button", { name: "提交" }).click();
     await page.getByText("请输入令牌名称").waitFor();

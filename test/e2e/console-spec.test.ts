@@ -88,6 +88,9 @@ describe("ways (spec §1, §2)", () => {
     await page.getByRole("menuitem", { name: "充值" }).click();
     await page.waitForURL("**/topup");
     await page.getByRole("button", { name: /用户菜单/ }).click();
+    await page.getByRole("menuitem", { name: "个人设置" }).click();
+    await page.waitForURL("**/setting");
+    await page.getByRole("button", { name: /用户菜单/ }).click();
     await page.getByRole("menuitem", { name: "注销" }).click();
     await page.waitForURL("**/login");
     await context.close();

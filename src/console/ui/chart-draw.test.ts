@@ -32,6 +32,31 @@ function axisOf(kind: Plan["kind"], values: readonly number[]): string[] {
   return [...seen].toSorted((one, other) => one - other).map(String);
 }
 
+/** A plan of bars or a line over two days. */
+function planOf(kind: Plan["kind"], ...values: (readonly (number | null)[])[]): Plan {
+  return {
+    kind,
+    labels: ["11-20", "11-21"],
+    series: values.map((each, at) => ({ name: `model-${at}`, colour: "#123456", values: each })),
+    shades: shadesOf("light"),
+    most: undefined,
+    format: String,
+    formatAxis: String,
+    isCalm: true,
+    isNarrow: false,
+  };
+}
+
+it("what is stacked has its sum, which is no name of the legend; one kind of bars and lines have none", () => {
+  const stacked = optionOf(planOf("bar", [1, 2], [10, null]));
+  expect(stacked).toMatchObject({
+    legend: { data: ["model-0", "model-1"] },
+    series: [{ name: "model-0" }, { name: "model-1" }, { name: "合计", data: [11, 2], silent: true }],
+  });
+  expect(optionOf(planOf("bar", [1, 2])).series).toHaveLength(1);
+  expect(optionOf(planOf("line", [1, 2], [3, 4])).series).toHaveLength(2);
+});
+
 it("an axis of counts has whole numbers, however few there are", () => {
   expect(axisOf("bar", [0, 1])).toEqual(["0", "1"]);
   expect(axisOf("bar", [1, 2])).toEqual(["0", "1", "2"]);

@@ -43,6 +43,15 @@ function seriesOf(kind: Plan["kind"], { name, colour, values }: Plan["series"][n
   };
 }
 
+/** What stacked bars come to, for the first line of the tooltip: nothing is drawn, and the legend does not name it. */
+function totalOf(series: Plan["series"]) {
+  const length = Math.max(...series.map(({ values }) => values.length));
+  const data = Array.from({ length }, (_none, at) =>
+    series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
+  );
+  return { name: "合计", type: "line", data, symbol: "none", color: "transparent", silent: true };
+}
+
 /** A plan in ECharts' words. */
 export function optionOf(plan: Plan): EChartsCoreOption {
   const { kind, labels, series, shades, most, format, formatAxis, isCalm, isNarrow } = plan;
@@ -58,6 +67,7 @@ export function optionOf(plan: Plan): EChartsCoreOption {
       ? {
           legend: {
             type: "scroll",
+            data: series.map(({ name }) => name),
             bottom: 0,
             left: 0,
             itemWidth: 10,
@@ -103,7 +113,10 @@ export function optionOf(plan: Plan): EChartsCoreOption {
       splitLine: { lineStyle: { color: shades.lineSoft } },
       axisLabel: { ...text, formatter: (value: number) => formatAxis(value) },
     },
-    series: series.map((one) => seriesOf(kind, one)),
+    series: [
+      ...series.map((one) => seriesOf(kind, one)),
+      ...(kind === "bar" && series.length > 1 ? [totalOf(series)] : []),
+    ],
   };
 }
 

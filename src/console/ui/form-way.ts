@@ -1,6 +1,8 @@
-// The way from a list to the form of one of its rows, and back to the list as it was left: its page, sorting and search.
+// The way from a list to the form of one of its rows, where typing begins there, and back to the list as it was left: its page,
+// sorting and search.
 import { useCallback } from "react";
 import { useLocation, useNavigate } from "react-router";
+import { NARROW, useMedia } from "#console/base/media.ts";
 
 /** Opens a form; it remembers what the address of this list says. */
 export function useToForm(): (path: string) => void {
@@ -16,4 +18,10 @@ export function useToList(path: string): () => void {
   const search =
     typeof state === "object" && state !== null && "listSearch" in state ? String(state.listSearch) : "";
   return useCallback(() => void navigate(path + search), [navigate, path, search]);
+}
+
+/** Whether the first field to type into takes the focus: of what is new, unless a keyboard would then cover half of a phone. */
+export function useFirstFocus(isNew: boolean): boolean {
+  const isNarrow = useMedia(NARROW);
+  return isNew && !isNarrow;
 }

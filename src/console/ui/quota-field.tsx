@@ -1,5 +1,8 @@
-// A quota to type, with its worth in dollars beside it while typing. What is out of bounds is told by the rule of the form, not
-// made something else: a debt stays one when the field is only passed through.
+// A quota to type, with its worth in dollars beside it while typing, and usual amounts to click: nobody multiplies by 500,000 in
+// his head. What is out of bounds is told by the rule of the form, not made something else: a debt stays one when the field is
+// only passed through.
+import { Button } from "antd";
+import type { ReactNode } from "react";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { quotaHint } from "#contract/quota.ts";
 import { NumberInput } from "./number-input.tsx";
@@ -10,22 +13,55 @@ export interface QuotaFieldProps {
   readonly value?: number | null;
   readonly onChange?: (value: number | null) => void;
   readonly disabled?: boolean;
+  /** What a click on a usual amount does: takes the place of what is there, or comes on top. Absent = no amounts to click. */
+  readonly amounts?: "set" | "add";
+  /** Stands beside the field. */
+  readonly children?: ReactNode;
 }
 
-export function QuotaField({ id, value = null, onChange, disabled = false }: QuotaFieldProps) {
+const DOLLARS = [1, 5, 10, 50, 100] as const;
+
+interface AmountsProps {
+  readonly isAdded: boolean;
+  readonly isDisabled: boolean;
+  readonly onPick: (dollars: number) => void;
+}
+
+function Amounts({ isAdded, isDisabled, onPick }: AmountsProps) {
+  return (
+    <fieldset className="tg-form-inline tg-form-under tg-amounts" aria-label="常用金额">
+      {DOLLARS.map((dollars) => (
+        <Button key={dollars} size="small" disabled={isDisabled} onClick={() => onPick(dollars)}>
+          {isAdded ? `+$${dollars}` : `$${dollars}`}
+        </Button>
+      ))}
+    </fieldset>
+  );
+}
+
+export function QuotaField(props: QuotaFieldProps) {
+  const { id, value = null, onChange, disabled = false, amounts, children } = props;
   const display = useQuotaDisplay();
+  const pick = (dollars: number) =>
+    onChange?.((amounts === "add" ? (value ?? 0) : 0) + Math.round(dollars * display.quotaPerUnit));
   const hint = disabled || value === null ? "" : quotaHint(value, display);
   return (
-    <span className="tg-quota-field">
-      <NumberInput
-        {...(id === undefined ? {} : { id })}
-        value={value}
-        disabled={disabled}
-        precision={0}
-        step={100_000}
-        onChange={(next) => onChange?.(next)}
-      />
-      <span className="tg-number tg-muted">{hint}</span>
-    </span>
+    <>
+      <span className="tg-quota-field">
+        <NumberInput
+          {...(id === undefined ? {} : { id })}
+          value={value}
+          disabled={disabled}
+          precision={0}
+          step={100_000}
+          onChange={(next) => onChange?.(next)}
+        />
+        <span className="tg-number tg-muted">{hint}</span>
+        {children}
+      </span>
+      {amounts === undefined || !display.inCurrency ? null : (
+        <Amounts isAdded={amounts === "add"} isDisabled={disabled} onPick={pick} />
+      )}
+    </>
   );
 }

@@ -50,6 +50,11 @@ function ActionButton({ action }: { readonly action: RowAction }) {
   );
 }
 
+/** A column without a width gets what the others leave. */
+function widthOf({ width, isGrowing }: Pick<Column<never>, "width" | "isGrowing">) {
+  return isGrowing === true ? {} : { width };
+}
+
 function columnOf<Row>(column: Column<Row>, state: TableState): TableColumnType<Row> {
   const { order, desc } = state.input;
   return {
@@ -58,7 +63,7 @@ function columnOf<Row>(column: Column<Row>, state: TableState): TableColumnType<
     render: (_value: unknown, row: Row) => column.render(row),
     sorter: column.isSortable === true,
     sortOrder: order === column.key ? (desc ? "descend" : "ascend") : null,
-    width: column.width,
+    ...widthOf(column),
     ...(column.isNumber === true ? { align: "right" } : {}),
     ...(column.isFixed === true ? { fixed: "start" } : {}),
   };
@@ -103,10 +108,13 @@ function actionColumn<Row>(view: RowView<Row>): TableColumnType<Row>[] {
 /** The same columns for rows that are not there yet, so that nothing jumps when they come. */
 function boneColumns<Row>(view: RowView<Row>): TableColumnType<{ id: number }>[] {
   const bones = view.columns.map(
-    ({ key, title, width, isNumber }, index): TableColumnType<{ id: number }> => {
-      const render = () => <Bone width={index % 3 === 0 ? 80 : 55} />;
-      return { key, title, width, render, ...(isNumber === true ? { align: "right" } : {}) };
-    },
+    (column, index): TableColumnType<{ id: number }> => ({
+      key: column.key,
+      title: column.title,
+      ...widthOf(column),
+      render: () => <Bone width={index % 3 === 0 ? 80 : 55} />,
+      ...(column.isNumber === true ? { align: "right" } : {}),
+    }),
   );
   if (view.selection !== undefined) bones.unshift({ key: "choice", width: CHOICE_WIDTH });
   if (view.actions === undefined) return bones;

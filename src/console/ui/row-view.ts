@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly render: (row: Row) => ReactNode;
   /** Pixels; all widths together are the least width of the table. */
   readonly width: number;
+  /** Takes what room is left; the width is then its least. Otherwise all columns share it. */
+  readonly isGrowing?: boolean;
   readonly isNumber?: boolean;
   readonly isSortable?: boolean;
   /** Stays at the left while the rest scrolls; cannot be hidden. */

@@ -2,6 +2,7 @@
 import { DeleteOutlined, PlusOutlined, ReloadOutlined, ThunderboltOutlined } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
+import { useEffect, useState } from "react";
 import { invalidate, useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
@@ -10,9 +11,32 @@ import { channelApi } from "#contract/channel.ts";
 
 const LISTS = [channelApi.list, channelApi.search] as const;
 
+/** How often the list is read while channels are tested, and for how long: nobody tells when the tests have ended. */
+const FOLLOW_EVERY_MS = 5_000;
+const FOLLOW_FOR_MS = 300_000;
+
+/** What it returns makes the list follow what becomes of the channels, for a while. */
+function useFollow(): () => void {
+  const client = useQueryClient();
+  const [startedMs, setStartedMs] = useState(0);
+  useEffect(() => {
+    if (startedMs === 0) return;
+    const timer = setInterval(() => {
+      if (Date.now() - startedMs > FOLLOW_FOR_MS) clearInterval(timer);
+      void invalidate(client, LISTS);
+    }, FOLLOW_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [client, startedMs]);
+  return () => setStartedMs(Date.now());
+}
+
 function TestRun({ scope, label }: { readonly scope: "all" | "disabled"; readonly label: string }) {
+  const follow = useFollow();
   const run = useCall(channelApi.testAll, {
-    onSuccess: () => toast.info(`已开始${label}，完成后请刷新列表查看结果。`),
+    onSuccess: () => {
+      toast.info(`已开始${label}，结果会陆续显示在列表中。`);
+      follow();
+    },
   });
   return (
     <Button

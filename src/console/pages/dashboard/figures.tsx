@@ -107,19 +107,23 @@ export function Figures({ report, isBrief }: FiguresProps) {
   const today = sum(daily.filter(({ day }) => day === start + (days - 1) * 86_400));
   const all = sum(daily);
   const before = sum([previous]);
-  const period = `近 ${days} 天`;
+  const [period, earlier] = days === 1 ? ["今日", "昨日同期"] : [`近 ${days} 天`, "上一周期"];
   return (
     <>
-      <Figure
-        label="今日花费"
-        value={formatCharge(today.quota, display)}
-        note={`${formatCount(today.requests)} 次请求`}
-      />
+      {days === 1 ? null : (
+        <Figure
+          label="今日花费"
+          value={formatCharge(today.quota, display)}
+          note={`${formatCount(today.requests)} 次请求`}
+        />
+      )}
       <Figure
         label={`${period}花费`}
         value={formatCharge(all.quota, display)}
         change={growth(all.quota, before.quota)}
-        note={before.requests === 0 ? "上一周期没有调用" : `上一周期 ${formatCharge(before.quota, display)}`}
+        note={
+          before.requests === 0 ? `${earlier}没有调用` : `${earlier} ${formatCharge(before.quota, display)}`
+        }
       />
       <Figure
         label={`${period}请求`}

@@ -19,7 +19,7 @@ import { dayOffset, type ModelUsage, rankModels, sum } from "./usage.ts";
 import { WeekMap } from "./week.tsx";
 import "./dashboard.css";
 
-const PERIODS = [7, 30, 90] as const;
+const PERIODS = [1, 7, 30, 90] as const;
 type Days = (typeof PERIODS)[number];
 
 interface View {
@@ -58,7 +58,7 @@ function Switches() {
       <Segmented
         aria-label="时间"
         value={days}
-        options={PERIODS.map((value) => ({ value, label: `${value} 天` }))}
+        options={PERIODS.map((value) => ({ value, label: value === 1 ? "今天" : `${value} 天` }))}
         onChange={(value) => change({ days: value === 7 ? "" : String(value) })}
       />
     </>
@@ -68,7 +68,10 @@ function Switches() {
 function NothingYet({ days }: { readonly days: number }) {
   return (
     <div className="tg-card tg-blank">
-      <p>近 {days} 天没有调用，所以还没有图表。用令牌发起一次调用后，这里会显示花费与用量。</p>
+      <p>
+        {days === 1 ? "今天还" : `近 ${days} 天`}
+        没有调用，所以还没有图表。用令牌发起一次调用后，这里会显示花费与用量。
+      </p>
       <div className="tg-form-inline">
         <LinkButton to="/playground" kind="primary">
           去操练场试试
@@ -91,9 +94,18 @@ interface BoardProps {
 function Charts({ report, models, ranks }: { readonly models: readonly ModelUsage[] } & BoardProps) {
   return (
     <div className="tg-charts">
-      <DayCharts report={report} models={models} />
-      <ModelRanks models={models} />
-      <WeekMap report={report} />
+      {/* One day is neither a course of days nor of a week. */}
+      {report.days === 1 ? (
+        <div className="tg-charts-wide">
+          <ModelRanks report={report} models={models} />
+        </div>
+      ) : (
+        <>
+          <DayCharts report={report} models={models} />
+          <ModelRanks report={report} models={models} />
+          <WeekMap report={report} />
+        </>
+      )}
       {ranks(sum(report.daily).quota)}
     </div>
   );
@@ -178,7 +190,7 @@ export function DashboardPage() {
   return (
     <Page
       title="总览"
-      lead={`最近 ${days} 天的花费与用量，${isSite ? "包括所有用户" : "只含你自己"}，按本地日期统计。`}
+      lead={`${days === 1 ? "今天" : `最近 ${days} 天`}的花费与用量，${isSite ? "包括所有用户" : "只含你自己"}，按本地日期统计。`}
       extra={<Switches />}
     >
       {isSite ? <SiteBoard days={days} offset={offset} /> : <OwnBoard days={days} offset={offset} />}

@@ -1,10 +1,12 @@
-// Who and what spent most: models, tokens, users, channels as short tables with bars. A name leads to its part of the log.
+// Who and what spent most: models, tokens, users, channels as short tables with bars. A name leads to its part of the log, from
+// the report's first day on.
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
+import { logPath } from "#console/base/log-path.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
-import type { OwnUsage, RankedChannel, SiteUsage } from "#contract/usage.ts";
+import type { OwnUsage, RankedChannel, SiteUsage, UsageReport } from "#contract/usage.ts";
 import { type ModelUsage, OTHERS, percent } from "./usage.ts";
 
 interface RankRow {
@@ -78,15 +80,17 @@ function RankTable({ title, heads, rows }: RankTableProps) {
 /** Exact while the column has room for it. */
 const countText = (count: number) => (count < 1_000_000 ? formatCount(count) : shortCount(count));
 
-const logOf = (name: string, value: string | number) =>
-  `/log?${new URLSearchParams({ [name]: String(value) })}`;
+interface ModelRanksProps {
+  readonly report: UsageReport;
+  readonly models: readonly ModelUsage[];
+}
 
-export function ModelRanks({ models }: { readonly models: readonly ModelUsage[] }) {
+export function ModelRanks({ report: { start }, models }: ModelRanksProps) {
   const display = useQuotaDisplay();
   const rows = models.map(({ name, colour, share, quota, requests }) => ({
     key: name,
     name,
-    to: name === OTHERS ? undefined : logOf("model_name", name),
+    to: name === OTHERS ? undefined : logPath({ model_name: name, start }),
     colour,
     part: share,
     cells: [formatCharge(quota, display), percent(share), countText(requests)],
@@ -114,7 +118,7 @@ export function TokenRanks({ report, total }: { readonly report: OwnUsage; reado
   const rows = report.tokens.map((row) => ({
     key: row.token_name,
     name: row.token_name || "无",
-    to: row.token_name === "" ? undefined : logOf("token_name", row.token_name),
+    to: row.token_name === "" ? undefined : logPath({ token_name: row.token_name, start: report.start }),
     colour: "teal" as const,
     ...spender(row, most),
   }));
@@ -127,7 +131,7 @@ export function UserRanks({ report, total }: { readonly report: SiteUsage; reado
   const rows = report.users.map((row) => ({
     key: String(row.user_id),
     name: row.username || `#${row.user_id}`,
-    to: row.username === "" ? undefined : logOf("username", row.username),
+    to: row.username === "" ? undefined : logPath({ username: row.username, start: report.start }),
     colour: "teal" as const,
     ...spender(row, most),
   }));
@@ -144,7 +148,7 @@ export function ChannelRanks({ report }: { readonly report: SiteUsage }) {
   const rows = report.channels.map((row) => ({
     key: String(row.channel_id),
     name: row.name || `#${row.channel_id}`,
-    to: row.channel_id === 0 ? undefined : logOf("channel", row.channel_id),
+    to: row.channel_id === 0 ? undefined : logPath({ channel: row.channel_id, start: report.start }),
     colour: "blue" as const,
     part: most === 0 ? 0 : row.quota / most,
     cells: [formatCharge(row.quota, display), failedPart(row), formatMs(row.first_byte_ms) || "—"],

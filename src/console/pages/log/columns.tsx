@@ -134,6 +134,7 @@ export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
       key: "content",
       title: "详情",
       width: isAdmin ? 110 : 310,
+      isGrowing: true,
       render: (entry) => <Text text={entry.content} />,
     },
   ];

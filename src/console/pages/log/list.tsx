@@ -48,7 +48,11 @@ export function LogListPage() {
         columns={logColumns(isAdmin)}
         cardTitle={(entry) => entry.model_name || entry.content}
         cardState={(entry) => <LogKind type={entry.type} />}
-        cardFacts={["created_at", "token_name", "elapsed_time", "quota"]}
+        cardFacts={[
+          "created_at",
+          "quota",
+          ...(isAdmin ? ["username", "channel"] : ["token_name", "elapsed_time"]),
+        ]}
         onOpen={setOpened}
         empty={emptyOf(filters, () => change(NO_FILTERS))}
       />

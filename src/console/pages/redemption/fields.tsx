@@ -5,7 +5,7 @@ import { useCall } from "#console/base/call.ts";
 import { actKeys } from "#console/base/once.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
-import { useToList } from "#console/ui/form-way.ts";
+import { useFirstFocus, useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
@@ -24,6 +24,7 @@ import {
 const INVALIDATES = [redemptionApi.list, redemptionApi.search, redemptionApi.get];
 
 function Fields({ isNew }: { readonly isNew: boolean }) {
+  const isFocused = useFirstFocus(isNew);
   return (
     <section className="tg-card tg-section">
       <Form.Item
@@ -32,7 +33,13 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
         extra={isNew ? "同一批兑换码共用一个名称，下载的文件也以它命名。" : undefined}
         rules={[required, rule(NameRule)]}
       >
-        <Input maxLength={20} showCount autoComplete="off" placeholder="例如：十月活动" />
+        <Input
+          autoFocus={isFocused}
+          maxLength={20}
+          showCount
+          autoComplete="off"
+          placeholder="例如：十月活动"
+        />
       </Form.Item>
       <Form.Item
         name="quota"
@@ -40,7 +47,7 @@ function Fields({ isNew }: { readonly isNew: boolean }) {
         extra={isNew ? "每个兑换码的额度。" : undefined}
         rules={[required, rule(QuotaRule)]}
       >
-        <QuotaField />
+        <QuotaField amounts="set" />
       </Form.Item>
       {isNew ? (
         <Form.Item

@@ -9,7 +9,7 @@ import { NARROW, useMedia } from "#console/base/media.ts";
 import { toast } from "#console/base/toast.ts";
 import { clearable } from "#console/ui/clearable.tsx";
 import { required, rule } from "#console/ui/fields.ts";
-import { useToList } from "#console/ui/form-way.ts";
+import { useFirstFocus, useToList } from "#console/ui/form-way.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { statusApi } from "#contract/status.ts";
@@ -78,14 +78,13 @@ function Quota() {
       htmlFor="remain_quota"
       extra="令牌的额度仅用于限制令牌本身的最大用量，实际使用受账户剩余额度限制。"
     >
-      <div className="tg-form-inline">
-        <Form.Item name="remain_quota" noStyle rules={[rule(QuotaRule)]}>
-          <QuotaField id="remain_quota" disabled={isUnlimited} />
-        </Form.Item>
-        <Form.Item name="unlimited_quota" noStyle>
-          <UnlimitedButton />
-        </Form.Item>
-      </div>
+      <Form.Item name="remain_quota" noStyle rules={[rule(QuotaRule)]}>
+        <QuotaField id="remain_quota" disabled={isUnlimited} amounts="set">
+          <Form.Item name="unlimited_quota" noStyle>
+            <UnlimitedButton />
+          </Form.Item>
+        </QuotaField>
+      </Form.Item>
     </Form.Item>
   );
 }
@@ -122,6 +121,7 @@ export function TokenForm({ token: found }: { readonly token?: Token }) {
   // As the form was opened with, whatever is read later.
   const [token] = useState(found);
   const toList = useToList("/token");
+  const isFocused = useFirstFocus(token === undefined);
   const invalidates = [tokenApi.list, tokenApi.search, tokenApi.get];
   const create = useCall(tokenApi.create, {
     invalidates,
@@ -145,7 +145,13 @@ export function TokenForm({ token: found }: { readonly token?: Token }) {
         <>
           <section className="tg-card tg-section">
             <Form.Item name="name" label="名称" rules={[required, rule(NameRule)]}>
-              <Input maxLength={30} showCount autoComplete="off" placeholder="例如：生产环境、我的笔记本" />
+              <Input
+                autoFocus={isFocused}
+                maxLength={30}
+                showCount
+                autoComplete="off"
+                placeholder="例如：生产环境、我的笔记本"
+              />
             </Form.Item>
             <Quota />
             <Form.Item name="expires" label="过期时间" extra="留空表示永不过期。" rules={[expiryRule]}>

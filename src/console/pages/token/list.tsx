@@ -1,8 +1,16 @@
 // My tokens: copy, enable and disable, edit, delete.
-import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
+import {
+  DeleteOutlined,
+  EditOutlined,
+  FileSearchOutlined,
+  PlusOutlined,
+  PoweroffOutlined,
+} from "@ant-design/icons";
 import { useState } from "react";
+import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { maskKey } from "#console/base/format.ts";
+import { logPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
 import { AddressBar } from "#console/ui/address-bar.tsx";
@@ -107,6 +115,7 @@ const columns: readonly Column<Token>[] = [
 
 function useTokenActions() {
   const toForm = useToForm();
+  const navigate = useNavigate();
   const update = useCall(tokenApi.update, {
     invalidates: LISTS,
     onSuccess: () => toast.success(),
@@ -133,6 +142,14 @@ function useTokenActions() {
         label: "编辑",
         icon: <EditOutlined aria-hidden="true" />,
         onClick: () => toForm(`/token/edit/${token.id}`),
+      },
+      {
+        key: "log",
+        label: "日志",
+        icon: <FileSearchOutlined aria-hidden="true" />,
+        // Entries are found by the name.
+        isDisabled: token.name === "",
+        onClick: () => void navigate(logPath({ token_name: token.name })),
       },
       {
         key: "delete",
@@ -173,7 +190,7 @@ export function TokenListPage() {
         }
         columns={columns}
         actions={actions}
-        actionsWidth={232}
+        actionsWidth={278}
         lead={(token) => <CopyKey token={token} onRefused={(text) => setRefused({ text })} />}
         cardTitle={(token) => <TokenName token={token} />}
         cardState={(token) => <State token={token} />}

@@ -1,5 +1,7 @@
 // What codes cost, as cards that lead to the shop where one is set.
 import { ShoppingCartOutlined } from "@ant-design/icons";
+import { Link } from "react-router";
+import { isAdmin, useUser } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { discountText, PLANS, type Plan } from "./plans.ts";
@@ -38,6 +40,18 @@ function PlanCard({ plan, shop }: { readonly plan: Plan; readonly shop: string |
   );
 }
 
+/** Why the cards lead nowhere: to administrators, where to mend that. */
+function NoShop() {
+  if (!isAdmin(useUser()))
+    return <Callout tone="info">管理员尚未设置充值链接，如需购买兑换码，请联系管理员。</Callout>;
+  return (
+    <Callout tone="info">
+      尚未设置充值链接，用户在这里无法购买。请在<Link to="/setting?tab=operation">运营设置</Link>
+      中填写“充值链接”。
+    </Callout>
+  );
+}
+
 export function PlanCards() {
   const status = useStatus();
   const shop = shopLink(status?.top_up_link);
@@ -46,9 +60,7 @@ export function PlanCards() {
       <h2 id="tg-plans" className="tg-topup-title">
         选购额度
       </h2>
-      {shop === undefined && status !== undefined ? (
-        <Callout tone="info">管理员尚未设置充值链接，如需购买兑换码，请联系管理员。</Callout>
-      ) : null}
+      {shop === undefined && status !== undefined ? <NoShop /> : null}
       <ul className="tg-plans">
         {PLANS.map((plan) => (
           <li key={plan.dollars}>

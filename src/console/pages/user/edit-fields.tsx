@@ -99,7 +99,7 @@ export function RightsFields({ user, mayChangeRole }: RightsFieldsProps) {
         extra="提交的是与打开时的差额，期间产生的消费不会被覆盖。"
         rules={[unlessKept(user.quota, rule(QuotaRule))]}
       >
-        <QuotaField />
+        <QuotaField amounts="add" />
       </Form.Item>
       <Form.Item name="commission" label="邀请返现余额" rules={[rule(CommissionRule)]}>
         <Input prefix="¥" inputMode="decimal" autoComplete="off" style={{ width: 200 }} />

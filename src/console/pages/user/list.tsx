@@ -2,13 +2,16 @@
 import {
   DeleteOutlined,
   EditOutlined,
+  FileSearchOutlined,
   PlusOutlined,
   PoweroffOutlined,
   WalletOutlined,
 } from "@ant-design/icons";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
+import { logPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
@@ -73,6 +76,7 @@ interface RowVerbs {
 /** What can be done with a row; super administrators are out of reach (spec §4). */
 function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
   const toForm = useToForm();
+  const navigate = useNavigate();
   const self = useUser();
   return (user: User): RowAction[] => {
     const isEnabled = user.status === UserStatus.enabled;
@@ -93,6 +97,12 @@ function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
         icon: <EditOutlined aria-hidden="true" />,
         isDisabled: !isSelf && !mayAct,
         onClick: () => toForm(mayAct ? `/user/edit/${user.id}` : "/user/edit"),
+      },
+      {
+        key: "log",
+        label: "日志",
+        icon: <FileSearchOutlined aria-hidden="true" />,
+        onClick: () => void navigate(logPath({ username: user.username })),
       },
       ...(isWithdrawable(user)
         ? [
@@ -127,7 +137,7 @@ export function UserListPage() {
       <ResourceTable<User>
         name="user"
         label="用户列表"
-        searchHint="搜索 ID、用户名、显示名称、邮箱"
+        searchHint="搜索用户的 ID、名称和邮箱"
         moreSorts={SORTS}
         load={({ keyword, ...page }) =>
           keyword === ""
@@ -136,7 +146,7 @@ export function UserListPage() {
         }
         columns={userColumns}
         actions={actions}
-        actionsWidth={212}
+        actionsWidth={258}
         cardTitle={(user) => <UserName user={user} />}
         cardState={(user) => (
           <>

@@ -3,7 +3,7 @@ import { Form, Input } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";
 import { required, rule } from "#console/ui/fields.ts";
-import { useToList } from "#console/ui/form-way.ts";
+import { useFirstFocus, useToList } from "#console/ui/form-way.ts";
 import { Page } from "#console/ui/page.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
 import { userAdminApi } from "#contract/user-admin.ts";
@@ -11,6 +11,7 @@ import { DisplayNameRule, NEW_USER, NewPasswordRule, type NewUserValues, Usernam
 
 export function NewUserPage() {
   const toList = useToList("/user");
+  const isFocused = useFirstFocus(true);
   const create = useCall(userAdminApi.create, {
     invalidates: [userAdminApi.list, userAdminApi.search],
     onSuccess: () => toast.success("用户账户创建成功！"),
@@ -35,7 +36,7 @@ export function NewUserPage() {
                 extra="用于登录，最多 12 个字符"
                 rules={[required, rule(UsernameRule)]}
               >
-                <Input autoComplete="off" maxLength={12} />
+                <Input autoFocus={isFocused} autoComplete="off" maxLength={12} />
               </Form.Item>
               <Form.Item
                 name="display_name"

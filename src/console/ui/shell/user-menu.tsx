@@ -1,8 +1,8 @@
 // The signed-in user: balance, profile, logout.
-import { LogoutOutlined, UserOutlined } from "@ant-design/icons";
+import { LogoutOutlined, SettingOutlined, UserOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Avatar, type MenuProps } from "antd";
-import { useNavigate } from "react-router";
+import { Link, useNavigate } from "react-router";
 import { formatCount } from "#console/base/format.ts";
 import { roleLabel, selfQuery } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -22,11 +22,10 @@ export function BalancePill() {
       : `剩余额度 ${formatCount(user.quota)} 点 · 已用 ${formatQuota(user.used_quota, display)}`;
   return (
     <Tooltip title={exact}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the exact number in the tooltip must be reachable by keyboard */}
-      <span className="tg-balance" tabIndex={0}>
+      <Link to="/topup" className="tg-balance">
         <span>余额</span>
         <strong>{user === undefined ? "—" : formatQuota(user.quota, display)}</strong>
-      </span>
+      </Link>
     </Tooltip>
   );
 }
@@ -42,6 +41,12 @@ export function UserMenu({ user }: { readonly user: User }) {
       icon: <UserOutlined aria-hidden="true" />,
       label: "个人资料",
       onClick: () => void navigate("/user/edit"),
+    },
+    {
+      key: "setting",
+      icon: <SettingOutlined aria-hidden="true" />,
+      label: "个人设置",
+      onClick: () => void navigate("/setting"),
     },
     { type: "divider", key: "line" },
     { key: "logout", icon: <LogoutOutlined aria-hidden="true" />, label: "注销", onClick: logout.go },
