@@ -81,6 +81,8 @@ it("answers probes at once, and knows the relay's paths from the console's", asy
     (await fetch(`http://127.0.0.1:${port}/models`, { headers })).headers.get("content-type");
   expect(await typeOf({})).toMatch("text/html");
   expect(await typeOf({ authorization: "Bearer sk-none" })).toMatch("application/json");
+  const asked = await fetch(`http://127.0.0.1:${port}/models`, { method: "OPTIONS" });
+  expect(asked.headers.get("access-control-allow-origin")).toBe("*");
 });
 
 it("lets pages frame the sites that the operator named and show pictures of any, by plain http where it is named", async () => {

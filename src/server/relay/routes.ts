@@ -166,7 +166,7 @@ const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
 /** What clients ask that were given the address without its version; nothing of the console has such a path. */
 const BARE =
   /^\/((chat\/)?completions|embeddings|responses|messages(\/count_tokens)?|moderations|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations))\/?(\?|$)/;
-/** Theirs only if they show a key: people may look for such a page. */
+/** Theirs only if they show a key, or a browser asks whether they may: people may look for such a page. */
 const BARE_MODELS = /^\/models(\/|\?|$)/;
 /** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
 const VERSION_TWICE = /^\/v1(?=\/v1(alpha|beta)?\/)/;
@@ -174,9 +174,10 @@ const VERSION_TWICE = /^\/v1(?=\/v1(alpha|beta)?\/)/;
 const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
 
 /** Whether a request is the relay's and nobody else's. */
-export function isRelayed({ url = "", headers }: RelayRequest): boolean {
+export function isRelayed({ method, url = "", headers }: RelayRequest): boolean {
   if (OWN.test(url) || BARE.test(url)) return true;
-  return BARE_MODELS.test(url) && (headers.authorization ?? headers["x-api-key"]) !== undefined;
+  const isKeyed = (headers.authorization ?? headers["x-api-key"]) !== undefined;
+  return BARE_MODELS.test(url) && (isKeyed || method === "OPTIONS");
 }
 
 /** The URL with one version, and the deployment that Azure's clients name. */
