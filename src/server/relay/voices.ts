@@ -44,16 +44,20 @@ const openai: Voice = {
 /** Events are numbered upwards; those before were not counted here, so the last ones get the largest numbers that every client can read. */
 const LAST_NUMBER = 2 ** 31 - 1;
 
-/** Its stream has an error event of its own, flat; Codex looks only at the response that failed (providers 17.3.4). */
+/**
+ * Its stream has an error event of its own, flat as documented and nested as OpenAI's servers send it: by the latter alone its SDK for Python
+ * knows an error. Codex looks only at the response that failed (providers 17.3.4).
+ */
 const responses: Voice = {
   ...openai,
 
-  lastEvent({ publicMessage, code, param }, requestId) {
+  lastEvent({ publicMessage, type, code, param }, requestId) {
     const message = `${publicMessage} (request id: ${requestId})`;
     const error = { code: code === null ? null : String(code), message };
+    const told = { ...error, param };
     const response = { id: `resp_${requestId}`, object: "response", status: "failed", error, output: [] };
     return [
-      { type: "error", sequence_number: LAST_NUMBER - 1, ...error, param },
+      { type: "error", sequence_number: LAST_NUMBER - 1, ...told, error: { type, ...told } },
       { type: "response.failed", sequence_number: LAST_NUMBER, response },
     ]
       .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
