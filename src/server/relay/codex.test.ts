@@ -307,6 +307,10 @@ describe("Codex", () => {
       expect(text).toContain('"delta":"Hel"');
       const [error, failed] = text.trimEnd().split("\n\n").slice(-2);
       expect(error).toMatch(/^event: error\ndata: {"type":"error","sequence_number":\d+,"code":"/);
+      // By this field alone OpenAI's SDK for Python knows an error: what is built on it (Agno) took the broken answer for a whole one.
+      expect(error).toMatch(
+        /"error":{"type":"upstream_error","code":"do_request_failed","message":"上游连接中断[^{}]*","param":null}}$/,
+      );
       // Codex takes what broke off without this for a lost connection, and shows none of the words.
       expect(failed).toMatch(
         /^event: response.failed\ndata: {"type":"response.failed","sequence_number":\d+/,

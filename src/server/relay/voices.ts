@@ -53,22 +53,26 @@ export interface Asking {
   readonly startedMs: number;
 }
 
-/** Its stream has an error event of its own, flat; Codex looks only at the response that failed (providers 17.3.4). */
+/**
+ * Its stream has an error event of its own, flat as documented and nested as OpenAI's servers send it: by the latter alone its SDK for Python
+ * knows an error. Codex looks only at the response that failed (providers 17.3.4).
+ */
 const responses: Voice = { ...openai, lastEvent: (fault, requestId) => lastOfResponse(fault, requestId) };
 
 function lastOfResponse(
-  { publicMessage, code, param }: RelayFault,
+  { publicMessage, type, code, param }: RelayFault,
   requestId: string,
   asking?: Asking,
 ): string {
   const message = `${publicMessage} (request id: ${requestId})`;
   const error = { code: code === null ? null : String(code), message };
+  const told = { ...error, param };
   const { model = "", startedMs = 0 } = asking ?? {};
   const body = asking === undefined ? {} : valuesOf(asking.body);
   const shell = { seed: requestId, created: Math.trunc(startedMs / 1000), model, body };
   const response = failedResponse(shell, error);
   return [
-    { type: "error", sequence_number: LAST_NUMBER - 1, ...error, param },
+    { type: "error", sequence_number: LAST_NUMBER - 1, ...told, error: { type, ...told } },
     { type: "response.failed", sequence_number: LAST_NUMBER, response },
   ]
     .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
