@@ -57,7 +57,9 @@ export interface Incoming {
 }
 
 /** Source: contract 8.1. */
-const MODERATION_MODEL = "text-moderation-stable";
+const DEFAULT_MODELS: Readonly<Partial<Record<EndpointName, string>>> = {
+  moderation: "text-moderation-stable",
+};
 /** Source: contract 8.5. */
 const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
@@ -94,9 +96,8 @@ export function readIncoming(
   const options = memberObject(body, "stream_options");
   if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
   // Gemini's model stands in the path; what the body repeats of it is no name.
-  const named = endpoint === "generate" ? undefined : body.model;
-  const isModelDefault = named === undefined && pathModel === undefined;
-  const model = named ?? pathModel ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
+  const named = endpoint === "generate" ? pathModel : (body.model ?? pathModel);
+  const model = named ?? DEFAULT_MODELS[endpoint];
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
   refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
@@ -106,7 +107,7 @@ export function readIncoming(
     endpoint,
     body,
     model,
-    isModelDefault,
+    isModelDefault: named === undefined,
     isStream,
     isArray: endpoint === "generate" && isStream && !wantsEvents,
     passHeaders,
