@@ -75,9 +75,11 @@ export interface Run {
   /** undefined = nothing was sent. */
   readonly sent: EgressRequest | undefined;
   readonly result: WholeReply | StreamReply | RelayFault;
-  /** What the client gets. */
+  /** What the client gets; without the last bytes where the stream broke. */
   readonly bytes: Buffer;
   readonly text: string;
+  /** What broke the stream. */
+  readonly broken?: RelayFault | undefined;
 }
 
 /** A request, and the answer it gets. */
@@ -98,6 +100,8 @@ export interface Play {
   readonly reply: Buffer;
   /** Where the answer is cut into pieces. */
   readonly cuts?: readonly number[];
+  /** Absent = a stream that breaks is a failure of the test. */
+  readonly mayBreak?: true;
 }
 
 /** The small calls that exchange a key for a token. */
@@ -147,27 +151,34 @@ export async function play(scene: Play): Promise<Run> {
       trace: { firstByteMs: 0, isSent: false },
     },
   );
-  return { sent, result, ...(await collect(result)) };
+  const run = { sent, result, ...(await collect(result)) };
+  if (run.broken !== undefined && scene.mayBreak !== true)
+    throw new Error(`the stream broke: ${JSON.stringify(run.broken)}`);
+  return run;
 }
 
 /** Plays a recorded case. */
-export function playFixture({ about, request, reply }: Fixture, cuts: readonly number[] = []): Promise<Run> {
+export function playFixture(
+  { about, request, reply }: Pick<Fixture, "about" | "request" | "reply">,
+  more: Pick<Play, "cuts" | "mayBreak"> = {},
+): Promise<Run> {
   const provider = providerOf(about.channel.type);
   if (provider === undefined) throw new Error(`no provider ${about.channel.type}`);
   const { key, base_url: baseUrl, other } = about.channel;
   const { endpoint, model, originModel = model, stream: isStream, status, contentType } = about;
   const channel = { provider, key, baseUrl, other };
   const body = clientBody(request);
-  return play({ channel, endpoint, body, model, originModel, isStream, status, contentType, reply, cuts });
+  const scene = { channel, endpoint, body, model, originModel, isStream, status, contentType, reply };
+  return play({ ...scene, ...more });
 }
 
-async function collect(result: Run["result"]): Promise<{ bytes: Buffer; text: string }> {
+async function collect(result: Run["result"]): Promise<Pick<Run, "bytes" | "text" | "broken">> {
   if (result.kind === "fault") return { bytes: Buffer.alloc(0), text: "" };
   if (result.kind === "whole") return { bytes: result.body, text: result.text() };
   const pieces: Uint8Array[] = [];
-  const fault = await new Promise<RelayFault | undefined>((resolve) => {
+  const broken = await new Promise<RelayFault | undefined>((resolve) => {
     result.listen({ onBytes: (bytes) => pieces.push(Uint8Array.from(bytes)), onEnd: resolve });
   });
-  if (fault !== undefined) throw new Error(`the stream broke: ${JSON.stringify(fault)}`);
-  return { bytes: Buffer.concat([...pieces, result.tail()]), text: result.text() };
+  const tail = broken === undefined ? [result.tail()] : [];
+  return { bytes: Buffer.concat([...pieces, ...tail]), text: result.text(), broken };
 }

@@ -208,7 +208,7 @@ export interface Quirks extends BodyEdits {
   readonly errorIn200?: "base-resp" | "status-text" | "code";
   /** HTTP status that a code found in a 200 body stands for; a code between 400 and 599 stands for itself, others for 500. */
   readonly faultStatus?: Readonly<Record<string, number>>;
-  /** `completion_tokens` leaves the reasoning out; the two are added. */
+  /** `completion_tokens` leaves the reasoning out; the two are added, unless the total says that it is within. */
   readonly reasoningBeside?: true;
   /** The reply's usage is a placeholder (1/1/1 or zeros): ignore it and count locally, marked as estimated. */
   readonly usageUnreliable?: true;

@@ -57,7 +57,9 @@ export interface Incoming {
 }
 
 /** Source: contract 8.1. */
-const MODERATION_MODEL = "text-moderation-stable";
+const DEFAULT_MODELS: Readonly<Partial<Record<EndpointName, string>>> = {
+  moderation: "text-moderation-stable",
+};
 /** Source: contract 8.5. */
 const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
@@ -96,7 +98,7 @@ export function readIncoming(
   const options = memberObject(body, "stream_options");
   if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
   const named = namedModel(outside, body);
-  const model = named ?? (endpoint === "moderation" ? MODERATION_MODEL : undefined);
+  const model = named ?? DEFAULT_MODELS[endpoint];
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
   checkSubstance(endpoint, body);
   refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));

@@ -31,6 +31,18 @@ describe("readUsage", () => {
     expect(readUsage(usage, bounds)?.usage).toMatchObject({ completionTokens: 3, reasoningTokens: 3 });
   });
 
+  it("does not add it twice where the total says that it is within", () => {
+    const chat = { prompt_tokens: 37, completion_tokens: 530, total_tokens: 800 };
+    const responses = { input_tokens: 1_941, output_tokens: 583, total_tokens: 2_524 };
+    const most = { promptTokens: 9_000, completionTokens: 9_000 };
+    const read = (usage: object) => readUsage({ ...usage }, most, { reasoningBeside: true })?.usage;
+    expect(read({ ...chat, completion_tokens_details: { reasoning_tokens: 233 } })?.completionTokens).toBe(
+      763,
+    );
+    const within = { ...responses, output_tokens_details: { reasoning_tokens: 380 } };
+    expect(read(within)).toMatchObject({ completionTokens: 583, reasoningTokens: 380 });
+  });
+
   it("reads embeddings, which have no completion", () => {
     expect(readUsage({ prompt_tokens: 7, total_tokens: 7 }, bounds)?.usage.promptTokens).toBe(7);
     expect(readUsage({ total_tokens: 7 }, bounds)?.usage).toEqual({

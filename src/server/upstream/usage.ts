@@ -121,13 +121,10 @@ function completionParts(usage: JsonRecord, completionTokens: number) {
   };
 }
 
-/** All that was put out: xAI counts the reasoning beside the completion (providers 23). */
-function spokenOf(
-  usage: JsonRecord,
-  completion: number | undefined,
-  quirks: Quirks | undefined,
-): number | undefined {
-  if (completion === undefined || quirks?.reasoningBeside !== true) return completion;
+/** All that was put out: xAI counts the reasoning beside the completion (providers 23), but within it in Responses, as its totals show. */
+function spokenOf(usage: JsonRecord, prompt: number, completion: number, quirks: Quirks | undefined): number {
+  const isBeside = quirks?.reasoningBeside === true && countOf(usage["total_tokens"]) !== prompt + completion;
+  if (!isBeside) return completion;
   return completion + (countOf(detailsOf(usage, COMPLETION_DETAILS)?.["reasoning_tokens"]) ?? 0);
 }
 
@@ -142,8 +139,9 @@ export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirk
   const promptGiven =
     usage["prompt_tokens"] ?? usage["input_tokens"] ?? (completionGiven === undefined ? total : undefined);
   const prompt = countOf(promptGiven ?? 0);
-  const completion = spokenOf(usage, countOf(completionGiven ?? 0), quirks);
-  if (prompt === undefined || completion === undefined || prompt + completion === 0) return undefined;
+  const written = countOf(completionGiven ?? 0);
+  if (prompt === undefined || written === undefined || prompt + written === 0) return undefined;
+  const completion = spokenOf(usage, prompt, written, quirks);
   const promptTokens = Math.min(prompt, bounds.promptTokens);
   const completionTokens = Math.min(completion, bounds.completionTokens);
   return {

@@ -80,6 +80,8 @@ export interface NativeFormat {
   readonly repeatsUsage?: true;
   /** The stream has no terminator: the event with the finish reason is its end. */
   readonly holdsFinish: boolean;
+  /** The last event, for upstreams that close their stream after the finish reason. */
+  readonly lastEvent?: string;
   news(event: JsonRecord): NativeNews;
   /** Whether a whole 200 body is a reply of this format. */
   isReply(body: JsonRecord): boolean;

@@ -14,6 +14,7 @@ export const messagesNative: NativeFormat = {
   // message_stop and content_block_stop; a short delta costs a parse more.
   shortBytes: 48,
   holdsFinish: false,
+  lastEvent: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
   news,
   calls: (body) => asList(body["content"]).map(callIn).join(""),
   isReply: (body) => body["type"] === "message" || Array.isArray(body["content"]),

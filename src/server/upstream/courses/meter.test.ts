@@ -45,6 +45,16 @@ describe("StreamMeter", () => {
     expect(moonshot.meter.usage).toEqual({ prompt_tokens: 4 });
   });
 
+  it("keeps the usage that comes with an error", () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 4 };
+    const { meter } = follow(undefined, delta("a"), {
+      error: { message: "x", code: 502 },
+      choices: [],
+      usage,
+    });
+    expect(meter.usage).toEqual(usage);
+  });
+
   it("makes a chunk of a whole reply at the end, without its text", () => {
     const whole = {
       object: "chat.completion",

@@ -76,10 +76,11 @@ export class StreamMeter implements Meter {
 
   #judge(chunk: JsonRecord): EventAction {
     const { quirks } = this.#options;
+    const usage = findUsage(chunk, quirks);
+    // An answer that fails amid has its price.
+    if (usage !== undefined) this.usage = usage;
     const refusal = errorIn200(chunk, this.#options);
     if (refusal !== undefined) return refusal;
-    const usage = findUsage(chunk, quirks);
-    if (usage !== undefined) this.usage = usage;
     const choices = chunk["choices"];
     const isEmpty = Array.isArray(choices) && choices.length === 0;
     if (isEmpty && usage === undefined && quirks?.dropsEmptyChunks === true) return "drop";

@@ -92,6 +92,7 @@ class NativeMeter implements Meter {
   /** Events that wait for the settlement. */
   #held: Uint8Array = EMPTY;
   #isFirst = true;
+  #hasEnd = false;
 
   constructor(options: NativeOptions) {
     this.#options = options;
@@ -128,6 +129,7 @@ class NativeMeter implements Meter {
     if (isFinish === true) this.isFinished = true;
     if (isEnd === true) {
       this.isFinished = true;
+      this.#hasEnd = true;
       this.#held = Buffer.concat([this.#held, this.#framed(event)]);
       return "done";
     }
@@ -135,9 +137,10 @@ class NativeMeter implements Meter {
   }
 
   tail(): Uint8Array {
+    const { isArray, format } = this.#options;
+    if (!isArray && !this.#hasEnd && format.lastEvent !== undefined) return Buffer.from(format.lastEvent);
     // The blank line's LF may still have been on its way when its CR ended the event.
-    if (!this.#options.isArray)
-      return this.#held.at(-1) === CR ? Buffer.concat([this.#held, LF]) : this.#held;
+    if (!isArray) return this.#held.at(-1) === CR ? Buffer.concat([this.#held, LF]) : this.#held;
     return Buffer.concat([this.#held, Buffer.from(this.#isFirst ? "[]" : "]")]);
   }
 

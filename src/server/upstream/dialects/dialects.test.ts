@@ -54,7 +54,7 @@ describe.each(fixtures)("$name", (fixture) => {
     const whole = await playFixture(fixture);
     check(fixture, whole);
     for (let cut = 1; cut < fixture.reply.length; cut += 1) {
-      const run = await playFixture(fixture, [cut]);
+      const run = await playFixture(fixture, { cuts: [cut] });
       // Some hundred thousand cuts: what is the same in everything has been checked.
       if (!isDeepStrictEqual(told(run), told(whole))) check(fixture, run);
     }

@@ -1,0 +1,79 @@
+// Every recorded stream, cut off at any byte or broken off by an error of its vendor's after any event, for the client it was recorded for:
+// what has come are whole events, and without an end of its own format the answer counts as broken (reliability R10, providers 1.5).
+import { expect, it } from "vitest";
+import type { EndpointName } from "#contract/provider.ts";
+import { type Fixture, loadFixtures, playFixture, type Run } from "#test/wire-cases.ts";
+import { LineReader } from "./frames.ts";
+import { AwsReader } from "./frames-aws.ts";
+import { dataText, SseReader } from "./sse.ts";
+
+const fixtures = loadFixtures();
+/** How each format says that its answer is complete. */
+const ENDS: Readonly<Partial<Record<EndpointName, RegExp>>> = {
+  chat: /^\[DONE\]$/,
+  completions: /^\[DONE\]$/,
+  messages: /"type":\s*"message_stop"/,
+  responses: /"type":\s*"response\.(completed|incomplete)"/,
+  generate: /"(finishReason|blockReason)"/,
+};
+const streams = fixtures.filter(
+  ({ about }) =>
+    about.stream && about.status === 200 && about.expect.fault === undefined && ENDS[about.endpoint],
+);
+/** Long recordings are cut at some bytes only. */
+const MOST_CUTS = 150;
+
+/** Checks what a client got of a stream that may be broken. */
+function check({ about }: Fixture, whole: Run, run: Run, what: string): void {
+  const { result, bytes, text, broken } = run;
+  if (result.kind === "fault") return;
+  const reader = new SseReader();
+  const events = reader.push(bytes).map((event) => dataText(event).trim());
+  expect(reader.end(), `${what}: half an event`).toBeUndefined();
+  const payloads = events.filter((data) => data !== "");
+  for (const data of payloads) if (data !== "[DONE]") JSON.parse(data);
+  expect(whole.text.startsWith(text), `${what}: ${JSON.stringify(text)}`).toBe(true);
+  const isComplete = payloads.some((data) => ENDS[about.endpoint]?.test(data));
+  expect(broken === undefined, `${what}: ${payloads.at(-1)}`).toBe(isComplete);
+}
+
+/** The bytes where events end. */
+function borders({ about, reply }: Fixture): number[] {
+  const isAws = about.contentType.includes("amazon");
+  const isLines = /ndjson|jsonl/.test(about.contentType);
+  const newReader = () => (isAws ? new AwsReader() : isLines ? new LineReader() : new SseReader());
+  const ends: number[] = [];
+  const reader = newReader();
+  for (let at = 0; at < reply.length; at += 1)
+    if (reader.push(reply.subarray(at, at + 1)).length > 0) ends.push(at + 1);
+  return ends;
+}
+
+it.each(streams.map((fixture) => [fixture.name, fixture] as const))(
+  "%s ends well or as a broken one, wherever it is cut",
+  async (_, fixture) => {
+    const whole = await playFixture(fixture);
+    const { reply } = fixture;
+    const step = Math.ceil(reply.length / MOST_CUTS);
+    for (let end = 0; end < reply.length; end += step) {
+      const run = await playFixture({ ...fixture, reply: reply.subarray(0, end) }, { mayBreak: true });
+      check(fixture, whole, run, `cut at ${end}`);
+    }
+  },
+);
+
+/** The streams whose vendor has an error to break them with. */
+const breakable = streams.flatMap((fixture) => {
+  const fault = fixtures.find(({ name }) => name === `${fixture.name.split("/")[0]}/fault-stream`);
+  const isEvent = fault?.about.status === 200 && fault.about.contentType === fixture.about.contentType;
+  return isEvent ? [[fixture.name, fixture, fault.reply] as const] : [];
+});
+
+it.each(breakable)("%s is broken by an error, after whatever event that comes", async (_, fixture, error) => {
+  const whole = await playFixture(fixture);
+  for (const end of borders(fixture)) {
+    const reply = Buffer.concat([fixture.reply.subarray(0, end), error]);
+    const run = await playFixture({ ...fixture, reply }, { mayBreak: true });
+    check(fixture, whole, run, `error at ${end}`);
+  }
+});
