@@ -146,15 +146,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   if (store.dialect === "postgres")
     mindOthers({ config, options, candidates, ledger, events, onError }, cleanup);
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
-  await ensureRoot({
-    config,
-    db,
-    clock,
-    secrets,
-    coord,
-    ledger,
-    tell: parts.onFirstStart ?? (() => undefined),
-  });
+  await ensureRoot({ config, db, clock, secrets, coord, ledger, tell: parts.onFirstStart });
   events.ledgerRecovered(await ledger.recover());
   await grantPromised({ db, ledger, options }).catch((error: unknown) =>
     events.backgroundFailed({ task: "gifts of new users", error }),

@@ -32,7 +32,7 @@ interface Deps {
   readonly secrets: Secrets;
   readonly coord: Coord;
   readonly ledger: Ledger;
-  readonly tell: (first: FirstStart) => void;
+  readonly tell?: ((first: FirstStart) => void) | undefined;
 }
 
 /** Id of the root whose first quota is still to be granted; "" = none. Not an option that people can see. */
@@ -52,7 +52,10 @@ export async function ensureRoot(deps: Deps): Promise<void> {
       "an import into this database was not finished: run `tollgate import` again",
     );
   await deps.coord.lock("first-start", async () => {
-    if ((await countUsers(deps.db, {})) === 0) deps.tell(await createRoot(deps));
+    if ((await countUsers(deps.db, {})) === 0) {
+      const first = await createRoot(deps);
+      deps.tell?.(first);
+    }
     await grantPending(deps);
   });
 }
