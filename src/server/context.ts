@@ -57,8 +57,6 @@ export interface Context extends Tools {
   /** Id of this boot of this process; marks the reservations it holds. */
   readonly node: string;
   readonly version: string;
-  /** What the first start made; undefined on every later one. */
-  readonly firstStart: FirstStart | undefined;
   readonly masterKey: MasterKey;
   /** Takes everything down in reverse order. */
   dispose(): Promise<void>;
@@ -69,6 +67,8 @@ export interface ContextParts {
   readonly logger?: Logger;
   /** Told when the database is gone for good in this process: end it. */
   readonly onFatal?: (error: Error) => void;
+  /** Told what a first start made as soon as it stands: what comes after may fail, and no later start knows it. */
+  readonly onFirstStart?: (first: FirstStart) => void;
 }
 
 /** Reads the version of the package; the file stands beside `src` in every installation. */
@@ -146,7 +146,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   if (store.dialect === "postgres")
     mindOthers({ config, options, candidates, ledger, events, onError }, cleanup);
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
-  const firstStart = await ensureRoot({ config, db, clock, secrets, coord, ledger });
+  await ensureRoot({ config, db, clock, secrets, coord, ledger, tell: parts.onFirstStart });
   events.ledgerRecovered(await ledger.recover());
   await grantPromised({ db, ledger, options }).catch((error: unknown) =>
     events.backgroundFailed({ task: "gifts of new users", error }),
@@ -177,7 +177,6 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     startedAt: clock.seconds(),
     node,
     version: readVersion(),
-    firstStart,
     masterKey,
     stopping: stop.signal,
     dispose: () => cleanup.run(),

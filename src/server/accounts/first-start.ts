@@ -17,7 +17,7 @@ import { DEFAULT_PASSWORD } from "./password.ts";
 /** Quota units that root starts with: $200 (contract 2.2). */
 const ROOT_QUOTA = 100_000_000n;
 
-/** What a first start made, for printing it once; undefined when there were users already. */
+/** What a first start made, for printing it once. */
 export interface FirstStart {
   readonly username: "root";
   readonly password: string;
@@ -32,6 +32,7 @@ interface Deps {
   readonly secrets: Secrets;
   readonly coord: Coord;
   readonly ledger: Ledger;
+  readonly tell?: ((first: FirstStart) => void) | undefined;
 }
 
 /** Id of the root whose first quota is still to be granted; "" = none. Not an option that people can see. */
@@ -44,17 +45,18 @@ export const IMPORT_UNFINISHED = "ImportUnfinished";
  * Creates root when there is no user at all. Several nodes may try at once: one does. Throws: StoreError while an import is
  * not finished.
  */
-export async function ensureRoot(deps: Deps): Promise<FirstStart | undefined> {
+export async function ensureRoot(deps: Deps): Promise<void> {
   if ((await findOption(deps.db, IMPORT_UNFINISHED)) ?? "")
     throw new StoreError(
       "other",
       "an import into this database was not finished: run `tollgate import` again",
     );
-  return deps.coord.lock("first-start", async () => {
-    const isEmpty = (await countUsers(deps.db, {})) === 0;
-    const first = isEmpty ? await createRoot(deps) : undefined;
+  await deps.coord.lock("first-start", async () => {
+    if ((await countUsers(deps.db, {})) === 0) {
+      const first = await createRoot(deps);
+      deps.tell?.(first);
+    }
     await grantPending(deps);
-    return first;
   });
 }
 

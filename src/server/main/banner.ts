@@ -1,4 +1,5 @@
-// What the process tells the person who started it: where it listens, how to log in, where the data is, or what is wrong.
+// What the process tells the person who started it: how to log in, where it listens, where the data is, or what is wrong.
+import type { FirstStart } from "#server/accounts/first-start.ts";
 import { isSiteUnnamed } from "#server/accounts/human.ts";
 import type { Context } from "#server/context.ts";
 import { redactText } from "#server/log/texts.ts";
@@ -14,13 +15,12 @@ function urlOf(address: Address): string {
 
 /** The lines printed once when the server is ready. */
 export function banner(ctx: Context, address: Address): string {
-  const { config, firstStart, masterKey } = ctx;
+  const { config, masterKey } = ctx;
   const data = config.databaseUrl === undefined ? `SQLite in ${config.dataDir}` : "PostgreSQL";
   const lines = [`Tollgate ${ctx.version} is listening on ${urlOf(address)}`, `Data: ${data}`];
   if (masterKey.isNew && masterKey.file !== undefined) {
     lines.push(`Master key: ${masterKey.file} was made; keep a copy, without it the sealed keys are lost`);
   }
-  if (firstStart) lines.push(`First login: ${firstStart.username} / ${passwordText(firstStart)}`);
   if (isSiteUnnamed(ctx))
     lines.push(
       "The human check is on, but ServerAddress is empty: registrations, letters and deletions of accounts are refused until it is set",
@@ -28,7 +28,12 @@ export function banner(ctx: Context, address: Address): string {
   return lines.join("\n");
 }
 
-function passwordText({ password, origin }: NonNullable<Context["firstStart"]>): string {
+/** The line of a first start, whatever becomes of it. */
+export function firstLogin(first: FirstStart): string {
+  return `First login: ${first.username} / ${passwordText(first)}`;
+}
+
+function passwordText({ password, origin }: FirstStart): string {
   switch (origin) {
     case "preset":
       return "the password from INITIAL_ROOT_PASSWORD";

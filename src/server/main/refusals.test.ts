@@ -31,16 +31,28 @@ async function run(args: readonly string[], env: Record<string, string> = {}) {
   return { ...said, code };
 }
 
-/** One sentence and the code 1. */
+/** One sentence and the code 1; a first start that has made its user has told how to log in before. */
 async function refuses(sentence: RegExp, args: readonly string[], env: Record<string, string> = {}) {
   const { stdout, stderr, code } = await run(args, env);
-  expect(stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(sentence)]);
+  const lines = stderr
+    .trimEnd()
+    .split("\n")
+    .filter((line) => !line.startsWith("First login: "));
+  expect(lines).toEqual([expect.stringMatching(sentence)]);
   expect(stderr).not.toMatch(/hunter2|\[redacted\]/);
   expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
 }
 
 test.each(["nowhere.invalid", "[::1]", '"127.0.0.1"', "192.0.2.1"])("HOST=%s", async (HOST) => {
   await refuses(/^tollgate: HOST is not an address of this machine$/, [], { HOST });
+});
+
+test("a first start that cannot listen tells the password that no later one knows", async () => {
+  const DATA_DIR = testDirectory();
+  const { stderr, code } = await run([], { DATA_DIR, HOST: "192.0.2.1" });
+  expect(stderr).toMatch(/^First login: root \/ \S{20} \(random, shown only now\)\ntollgate: HOST is not/);
+  expect(code).toBe(1);
+  expect((await run([], { DATA_DIR, HOST: "192.0.2.1" })).stderr).not.toContain("First login");
 });
 
 test("a data directory below a file", async () => {

@@ -113,6 +113,22 @@ test("a new key file is on the disk before the old one is gone, and that before 
   ]);
 });
 
+// Only root may act for another user.
+test.skipIf(process.getuid?.() !== 0)(
+  "by root leaves the new file to the user whose the old one was",
+  async () => {
+    database = await createTestDatabase("sqlite");
+    const file = join(database.options.dataDir, "master.key");
+    const store = await database.open();
+    await unlockSecrets(store.db, await readMasterKey(configOf()));
+    await store.close();
+    fs.chownSync(file, 12_345, 12_346);
+    await rotateMasterKey(configOf());
+    const { uid, gid, mode } = fs.statSync(file);
+    expect([uid, gid, mode & 0o777]).toEqual([12_345, 12_346, 0o600]);
+  },
+);
+
 test("one that was killed when the new file was in its place is ended by running it again", async () => {
   database = await createTestDatabase("sqlite");
   const { dataDir } = database.options;

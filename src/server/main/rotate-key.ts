@@ -15,7 +15,7 @@ import {
 import type { Config } from "#server/config.ts";
 import { randomHex } from "#server/secrets.ts";
 import { type Db, openStore } from "#server/store/db.ts";
-import { flush, flushNames } from "#server/store/files.ts";
+import { flush, flushNames, giveToOwnerOf } from "#server/store/files.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -74,6 +74,7 @@ async function rotateInFile(
     rmSync(next, { force: true });
     await writeKeyFile(next, bytes);
   }
+  giveToOwnerOf(file, next);
   await saveSeals(db, dataKey, current, { bytes });
   // Each step is on the disk before the next relies on it.
   copyFileSync(file, old);

@@ -7,7 +7,7 @@ import { type Context, createContext } from "#server/context.ts";
 import { startJobs } from "#server/jobs/jobs.ts";
 import { redactText } from "#server/log/texts.ts";
 import { trimMemory } from "#server/store/trim.ts";
-import { banner, explainFailure } from "./banner.ts";
+import { banner, explainFailure, firstLogin } from "./banner.ts";
 import { closeGently } from "./close.ts";
 import { startWatchdog } from "./watchdog.ts";
 import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts";
@@ -123,7 +123,7 @@ async function start(): Promise<void> {
     say(`tollgate: ${redactText(error.message)}`);
     process.exit(1);
   };
-  const ctx = await createContext(config, { onFatal });
+  const ctx = await createContext(config, { onFatal, onFirstStart: (first) => say(firstLogin(first)) });
   const app = createApp(ctx);
   dieOnFault(ctx, app);
   const server = createHttpServer(app);

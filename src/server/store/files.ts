@@ -1,5 +1,14 @@
 // Files of ours on the disk: for their owner alone, and there after a loss of power. Knows nothing of what is in them.
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 /** There the rights of a file are those of its directory, and modes say nothing. */
@@ -39,6 +48,12 @@ export function tighten(file: string): boolean {
     // It is another user's, or on a disk that is read-only or has no modes.
   }
   return true;
+}
+
+/** Gives a file to the owner of another: what root makes for a server of another user must be that user's. Throws: when we may not. */
+export function giveToOwnerOf(like: string, file: string): void {
+  const { uid, gid } = statSync(like);
+  if (statSync(file).uid !== uid) chownSync(file, uid, gid);
 }
 
 /** Makes a file survive a loss of power. */
