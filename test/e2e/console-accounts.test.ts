@@ -62,7 +62,11 @@ describe("redemption codes", () => {
     await row.locator(".tg-pill-idle", { hasText: "已禁用" }).waitFor();
     await row.getByRole("button", { name: "编辑" }).click();
     await page.waitForURL("**/redemption/edit/*");
+    await page.locator("#quota").fill("");
+    await page.locator("#name").focus();
+    await page.getByText("请填写此项").waitFor();
     await page.getByRole("button", { name: "$5", exact: true }).click();
+    await page.getByText("请填写此项").waitFor({ state: "detached" });
     expect(await page.locator("#quota").inputValue()).toBe("2500000");
     await page.locator("#quota").fill("250000");
     await page.getByText("（等价金额：$0.50）").waitFor();

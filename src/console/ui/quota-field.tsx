@@ -1,7 +1,7 @@
 // A quota to type, with its worth in dollars beside it while typing, and usual amounts to click: nobody multiplies by 500,000 in
 // his head. What is out of bounds is told by the rule of the form, not made something else: a debt stays one when the field is
 // only passed through.
-import { Button } from "antd";
+import { Button, Form } from "antd";
 import type { ReactNode } from "react";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { quotaHint } from "#contract/quota.ts";
@@ -12,6 +12,8 @@ export interface QuotaFieldProps {
   /** Given by Form.Item: quota units. */
   readonly value?: number | null;
   readonly onChange?: (value: number | null) => void;
+  /** Given by Form.Item, which checks then. */
+  readonly onBlur?: () => void;
   readonly disabled?: boolean;
   /** What a click on a usual amount does: takes the place of what is there, or comes on top. Absent = no amounts to click. */
   readonly amounts?: "set" | "add";
@@ -40,10 +42,14 @@ function Amounts({ isAdded, isDisabled, onPick }: AmountsProps) {
 }
 
 export function QuotaField(props: QuotaFieldProps) {
-  const { id, value = null, onChange, disabled = false, amounts, children } = props;
+  const { id, value = null, onChange, onBlur, disabled = false, amounts, children } = props;
   const display = useQuotaDisplay();
-  const pick = (dollars: number) =>
+  const form = Form.useFormInstance();
+  const pick = (dollars: number) => {
     onChange?.((amounts === "add" ? (value ?? 0) : 0) + Math.round(dollars * display.quotaPerUnit));
+    // Nobody leaves the field, so what was told of its old value would stay. What is wrong now stands beneath it.
+    form.validateFields([id]).catch(() => undefined);
+  };
   const hint = disabled || value === null ? "" : quotaHint(value, display);
   return (
     <>
@@ -55,6 +61,7 @@ export function QuotaField(props: QuotaFieldProps) {
           precision={0}
           step={100_000}
           onChange={(next) => onChange?.(next)}
+          onBlur={() => onBlur?.()}
         />
         <span className="tg-number tg-muted">{hint}</span>
         {children}
