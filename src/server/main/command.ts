@@ -1,4 +1,4 @@
-// The commands beside serving: backup, import, rotate-key. Each says what it did on stdout and ends with 0, or with 2
+// The commands beside serving: backup, import, rotate-key, reset-password. Each says what it did on stdout and ends with 0, or with 2
 // when what it found needs a look, or says in a sentence why not and ends with 1.
 import { parseArgs } from "node:util";
 import { readConfig } from "#server/config.ts";
@@ -13,6 +13,7 @@ const USAGE = `usage:
                                             fill an empty database from one of One API: a SQLite file,
                                             a file of mysqldump, or postgres://…
   tollgate rotate-key                       seal the data key with a new master key
+  tollgate reset-password [name]            give an account, root's if none is named, a new password
 `;
 
 /** Runs a command of the command line and returns the exit code. */
@@ -43,6 +44,7 @@ const COMMANDS: ReadonlyMap<string, (args: string[]) => Promise<number>> = new M
   ["backup", runBackup],
   ["import", runImport],
   ["rotate-key", runRotation],
+  ["reset-password", runReset],
 ]);
 
 function say(text: string): void {
@@ -98,5 +100,15 @@ async function runRotation(args: string[]): Promise<number> {
   parse(args, {}, 0);
   const { rotateMasterKey } = await import("./rotate-key.ts");
   say(await rotateMasterKey(readConfig()));
+  return 0;
+}
+
+async function runReset(args: string[]): Promise<number> {
+  const { positionals } = parse(args, {}, 1);
+  const { resetPassword } = await import("./reset-password.ts");
+  const { username, password, isDisabled } = await resetPassword(readConfig(), positionals[0] ?? "root");
+  say(`new password of ${username}: ${password}`);
+  say("its sessions and its access token have ended");
+  if (isDisabled) say("the account is disabled: another super administrator has to enable it");
   return 0;
 }

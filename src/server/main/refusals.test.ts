@@ -130,6 +130,7 @@ test("words that are no command, or too many of them", async () => {
     ["serve", "now"],
     ["backup", "a", "b"],
     ["rotate-key", "x"],
+    ["reset-password", "a", "b"],
     ["import"],
   ]) {
     const { stdout, stderr, code } = await run(args);

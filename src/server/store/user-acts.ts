@@ -50,6 +50,13 @@ export async function countOtherSupers(
   return row.total;
 }
 
+/** Names of the enabled super administrators, oldest first. */
+export async function listSupers(db: Db): Promise<string[]> {
+  const supers = db.selectFrom("users").select("username").where("role", ">=", Role.root);
+  const rows = await supers.where("status", "=", UserStatus.enabled).orderBy("id").execute();
+  return rows.map(({ username }) => username);
+}
+
 /**
  * Deletes a user for everybody but the ledger: the name is free again, what proved who it was is gone, sessions and keys
  * die (contract 3.3, reliability A26, P07). Returns whether the user was still as seen. Unit of `now`: seconds.

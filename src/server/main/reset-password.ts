@@ -1,0 +1,65 @@
+// The command `tollgate reset-password`: the way back for an account that no letter can help, a super administrator's above all
+// (reliability A22). Whoever may run it has the database and its key, so it proves nothing more.
+import { UserStatus } from "#contract/user.ts";
+import { openDataKey, readMasterKey } from "#server/accounts/master-key.ts";
+import { type Clock, systemClock } from "#server/clock.ts";
+import type { Config } from "#server/config.ts";
+import { hashPassword, randomPassword } from "#server/secrets.ts";
+import { appendAudit } from "#server/store/audit.ts";
+import { type Db, openStore } from "#server/store/db.ts";
+import { changeSeenUser, listSupers, revokeAccess } from "#server/store/user-acts.ts";
+import { findUserByLogin, type UserRow } from "#server/store/users.ts";
+import { CommandError } from "./command-error.ts";
+
+export interface PasswordReset {
+  readonly username: string;
+  readonly password: string;
+  /** Such an account cannot log in all the same. */
+  readonly isDisabled: boolean;
+}
+
+/**
+ * Gives an account a new random password and ends its sessions and its access token, as a reset by mail does; the trail of acts tells it.
+ * Throws: CommandError when there is no such account, MasterKeyError, StoreError.
+ */
+export async function resetPassword(
+  config: Config,
+  nameOrEmail: string,
+  clock: Clock = systemClock,
+): Promise<PasswordReset> {
+  const masterKey = await readMasterKey(config);
+  if (masterKey.isNew)
+    throw new CommandError(`there is no master key at ${masterKey.file}: is this the server's DATA_DIR?`);
+  const store = await openStore({ ...config, beforeMigration: (db) => openDataKey(db, masterKey) });
+  try {
+    const user = await findUserByLogin(store.db, nameOrEmail);
+    if (user === undefined) throw new CommandError(await whoElse(store.db, nameOrEmail));
+    const password = randomPassword();
+    const hash = await hashPassword(password);
+    await store.db.transaction().execute((tx) => change(tx, user, hash, clock.seconds()));
+    return { username: user.username, password, isDisabled: user.status !== UserStatus.enabled };
+  } finally {
+    await store.close();
+  }
+}
+
+async function change(tx: Db, user: UserRow, hash: string, nowSec: number): Promise<void> {
+  if (!(await changeSeenUser(tx, user, { password: hash })))
+    throw new CommandError(`${user.username} was changed at this very moment: try again`);
+  await revokeAccess(tx, user.id);
+  await appendAudit(tx, {
+    created_at: nowSec,
+    actor_id: 0,
+    actor_name: "",
+    action: "auth.reset_password",
+    target: String(user.id),
+    detail: JSON.stringify({ by: "tollgate reset-password" }),
+    address: "",
+    request_id: "",
+  });
+}
+
+async function whoElse(db: Db, name: string): Promise<string> {
+  const supers = await listSupers(db);
+  return `there is no user ${name}; super administrators: ${supers.join(", ") || "none"}`;
+}
