@@ -150,7 +150,7 @@ test("one instance per directory; a reader needs no lock and cannot write", () =
 test("a place that cannot hold a database is an error", () => {
   const nowhere = join(dir, "no", "such", "dir", "x.db");
   expect(faultOf(() => new SqliteSession({ file: nowhere, lockFile: nowhere }))).toMatchObject({
-    kind: "other",
+    kind: "broken",
   });
   expect(faultOf(() => new SqliteSession({ file: ":memory:", lockFile: undefined }))).toMatchObject({
     message: expect.stringContaining("write-ahead log"),
