@@ -86,6 +86,18 @@ describe("a deployment in the address", () => {
     ]);
     expect(world.upstream.journal[2]?.text).toMatch(/name="model"\s+whisper-1/);
   });
+
+  it("is that of a moderation that names none, also where nobody serves it", async () => {
+    await world.addChannel({ models: "omni-moderation-latest" });
+    const answer = await fetch(`${world.url}/openai/deployments/none/moderations?api-version=${VERSION}`, {
+      method: "POST",
+      headers: { "api-key": `sk-${world.token.key}` },
+      body: JSON.stringify({ input: "hi" }),
+    });
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain("模型 none ");
+    expect(world.upstream.journal).toEqual([]);
+  });
 });
 
 it("serves what Azure has behind no deployment, at its new address too", async () => {

@@ -82,6 +82,33 @@ it("a response that failed in OpenAI's own words costs nothing", async () => {
   expect(cost).toMatchObject({ charged: 0, entries: 0, open: 0 });
 });
 
+const picture = "A".repeat(2_000);
+const image = { type: "image_url", image_url: { url: `data:image/png;base64,${picture}` } };
+const inlineData = { mimeType: "image/png", data: picture };
+
+it.each([
+  ["/v1/chat/completions", 31, chunk({ images: [image] })],
+  ["/v1/chat/completions", 31, chunk({ audio: { data: picture } })],
+  ["/v1/responses", 1, event("response.image_generation_call.partial_image", { partial_image_b64: picture })],
+  [
+    "/v1/responses",
+    1,
+    event("response.output_item.done", { item: { type: "image_generation_call", result: picture } }),
+  ],
+  [
+    "/v1/messages",
+    24,
+    data({ candidates: [{ content: { role: "model", parts: [{ inlineData }] }, index: 0 }] }),
+  ],
+  ["/v1/responses", 31, chunk({ images: [image] })],
+])(
+  "%s on channel type %i: a picture and a sound were something too, though no text",
+  async (path, type, piece) => {
+    const { cost } = await costOf(path, type, sse(piece, "cut"));
+    expect(cost).toMatchObject({ entries: 1, open: 0 });
+  },
+);
+
 it("a client that leaves before the first word pays for its prompt, as ever", async () => {
   await world.addChannel({ type: 1, models: model });
   world.upstream.script(sse(chunk({ role: "assistant" }), 5_000, "cut"));

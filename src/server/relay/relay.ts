@@ -213,8 +213,8 @@ const MODERATION_SUCCESSOR = "omni-moderation-latest";
 
 /** A moderation that names no model asks for the contract's (8.1) where it is served, else for its successor. */
 function servedModel({ ctx }: Rooms, caller: Caller, incoming: Incoming): Incoming {
-  const { endpoint, body, model } = incoming;
-  if (endpoint !== "moderation" || typeof body.model === "string") return incoming;
+  const { endpoint, model, isModelDefault } = incoming;
+  if (endpoint !== "moderation" || isModelDefault !== true) return incoming;
   const isServed = caller.models?.has(model) !== false && ctx.candidates.find(caller.group, model).length > 0;
   return isServed ? incoming : { ...incoming, model: MODERATION_SUCCESSOR };
 }

@@ -75,6 +75,24 @@ describe("events that cannot pass as they are", () => {
     expect(shown({ type: "error", error }, ["secret.host"])).not.toMatch(/abcdef|secret/);
     const response = { status: "failed", status_details: { type: "failed", error } };
     expect(shown({ type: "response.done", response }, [])).not.toContain("abcdef");
+    // As some compatible servers tell them.
+    expect(shown({ type: "error", ...error }, ["secret.host"])).toMatch(
+      /"message":"limit of (?!.*(abcdef|secret))/,
+    );
+    expect(shown({ type: "error", error: error.message }, ["secret.host"])).not.toMatch(/abcdef|secret/);
     expect(shown({ type: "response.done", response: { usage: {} } }, [])).toBeUndefined();
+  });
+
+  it("an error that stands flat says nothing of the operator's account", () => {
+    const event = { type: "error", event_id: "e", code: "insufficient_quota", message: "check your plan" };
+    const fault = faultIn(event, []);
+    expect(fault).toMatchObject({ upstreamStatus: 429, blame: "channel" });
+    const told = fault && String(withFault(event, { ...fault, publicMessage: "busy" }, []));
+    expect(JSON.parse(told ?? "")).toMatchObject({
+      type: "error",
+      event_id: "e",
+      error: { message: "busy" },
+    });
+    expect(told).not.toContain("plan");
   });
 });

@@ -88,13 +88,18 @@ export function withModel(data: Buffer, model: string): Buffer | undefined {
 
 /** What an event tells of a failure, be it the session's, a response's or a transcription's; undefined = it tells of none. */
 export function faultIn(event: JsonRecord, secrets: readonly string[]): RelayFault | undefined {
-  const error = asObject(event["error"]) ?? asObject(detailsIn(event)?.["error"]);
+  const error = asObject(event["error"]) ?? asObject(detailsIn(event)?.["error"]) ?? flatError(event);
   if (error === undefined) return undefined;
   const { code, type } = error;
   const [told, kind] = [code, type].map((word) => asText(word)?.replace(/^invalid_request_error\./, ""));
   const status = toldStatus(told, kind) ?? ([told, kind].includes("server_error") ? 500 : 400);
   const body = { error: { message: "", ...error } };
   return statusFault({ status, body, text: "", retryAfterMs: 0, secrets });
+}
+
+/** An error event without an error object, as some compatible servers send it. */
+function flatError({ type, code, message, error }: JsonRecord): JsonRecord | undefined {
+  return type === "error" ? { code, message: asText(message) ?? asText(error) ?? "" } : undefined;
 }
 
 /**
@@ -114,6 +119,8 @@ function retold(event: JsonRecord, { publicMessage: message, type, code, param }
     const { event_id } = own;
     return { ...event, error: event_id === undefined ? error : { ...error, event_id } };
   }
+  const { type: kind, event_id } = event;
+  if (kind === "error") return { type: kind, event_id, error };
   const status_details = { ...detailsIn(event), error };
   return { ...event, response: { ...asObject(event["response"]), status_details } };
 }

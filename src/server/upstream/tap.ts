@@ -11,7 +11,7 @@ export const Seen = {
   error: 2,
   /** A non-empty `finish_reason`. */
   finish: 4,
-  /** Generated text. */
+  /** Generated text, or something else that was generated. */
   text: 8,
 } as const;
 
@@ -19,6 +19,7 @@ const TEXT = 1;
 const FINISH = 2;
 const USAGE = 3;
 const ERROR = 4;
+const MEDIA = 5;
 
 /** Keys that matter, by length, so that most keys are passed over by one look-up. */
 export type KeyTable = readonly (
@@ -29,6 +30,8 @@ export type KeyTable = readonly (
 /** Which keys of a format mean what. */
 export interface TapKeys {
   readonly text: readonly string[];
+  /** Pictures and sound: they are no text, but something has come. */
+  readonly media?: readonly string[];
   readonly finish: readonly string[];
   readonly usage: readonly string[];
   readonly error: readonly string[];
@@ -44,6 +47,7 @@ export function keyTable(keys: TapKeys): KeyTable {
     }
   };
   add(TEXT, keys.text);
+  add(MEDIA, keys.media ?? []);
   add(FINISH, keys.finish);
   add(USAGE, keys.usage);
   add(ERROR, keys.error);
@@ -53,6 +57,8 @@ export function keyTable(keys: TapKeys): KeyTable {
 /** Chat deltas and messages, completions, tool arguments, words of a voice, and the names thinking goes by (providers 4.4). */
 const OPENAI_KEYS = keyTable({
   text: ["content", "text", "arguments", "input", "refusal", "transcript", "reasoning", "reasoning_content"],
+  // A picture's address or itself, and sound.
+  media: ["url", "data"],
   finish: ["finish_reason"],
   usage: ["usage"],
   error: ["error"],
@@ -71,7 +77,7 @@ export class ReplyTap {
   /** Bytes of generated text seen so far, escapes counted as about what they stand for. */
   textBytes = 0;
   textChars = 0;
-  /** Events or replies that brought text. Most upstreams send one token in each. */
+  /** Events or replies that brought text, pictures or sound. Most upstreams send one token in each. */
   textPieces = 0;
   readonly #keys: KeyTable;
   #text = Buffer.allocUnsafe(512);
@@ -114,6 +120,7 @@ export class ReplyTap {
     if (first !== QUOTE) return 0;
     const valueEnd = stringEnd(bytes, value + 1, end);
     if (valueEnd === value + 1) return 0;
+    if (kind === MEDIA) return Seen.text;
     return kind === FINISH ? Seen.finish : this.#keep(bytes, value + 1, valueEnd);
   }
 

@@ -61,6 +61,7 @@ export interface NativeNews {
 /** JSON keys by what they hold. */
 export interface ReplyKeys {
   readonly text: readonly string[];
+  readonly media?: readonly string[];
   readonly finish: readonly string[];
   readonly usage: readonly string[];
   readonly error: readonly string[];

@@ -9,7 +9,13 @@ const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.inco
 
 export const responsesNative: NativeFormat = {
   // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
-  keys: { text: ["delta"], finish: ["status"], usage: ["usage"], error: ["error"] },
+  keys: {
+    text: ["delta"],
+    media: ["partial_image_b64", "result"],
+    finish: ["status"],
+    usage: ["usage"],
+    error: ["error"],
+  },
   wholeKeys: { text: ["text", "arguments", "input"], finish: [], usage: ["usage"], error: ["error"] },
   shortBytes: 0,
   holdsFinish: false,

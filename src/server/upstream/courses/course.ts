@@ -5,13 +5,13 @@ import type { RelayFault, UpstreamError } from "#server/upstream/fault.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import type { SseEvent } from "#server/upstream/sse.ts";
 
-/** The generated text of a reply, as far as it has come. */
+/** What was generated of a reply, as far as it has come. */
 export interface Heard {
   /** Bytes of text seen. */
   readonly textBytes: number;
   /** Characters of it. */
   readonly textChars: number;
-  /** Events or replies that brought text. Most upstreams send one token in each. */
+  /** Events or replies that brought text, pictures or sound. Most upstreams send one token in each. */
   readonly textPieces: number;
   text(): string;
 }

@@ -150,16 +150,16 @@ class Hearing implements Heard {
   #pieces: string[] = [];
 
   hear(chunks: readonly HubChunk[]): void {
-    let hasText = false;
+    let hasOutput = false;
     for (const chunk of chunks) {
       const text = spoken(chunk);
+      hasOutput ||= text !== "" || chunk.kind === "image" || chunk.kind === "audio";
       if (text === "") continue;
-      hasText = true;
       this.textBytes += Buffer.byteLength(text);
       this.textChars += text.length;
       if (this.textBytes <= TEXT_LIMIT_BYTES) this.#pieces.push(text);
     }
-    if (hasText) this.textPieces += 1;
+    if (hasOutput) this.textPieces += 1;
   }
 
   text(): string {
