@@ -106,8 +106,11 @@ it("serves what Azure has behind no deployment, at its new address too", async (
   expect(list.data.map(({ id }) => id)).toContain(MODEL);
   const headers = { "api-key": `sk-${world.token.key}`, "content-type": "application/json" };
   const body = JSON.stringify(QUESTION);
-  const answer = await fetch(`${world.url}/openai/v1/chat/completions`, { method: "POST", headers, body });
-  expect(await answer.json()).toMatchObject({ object: "chat.completion" });
+  // The last one is an endpoint that was given with a version of its own.
+  for (const path of ["/openai/v1", `/openai/deployments/${MODEL}`, `/v1/openai/deployments/${MODEL}`]) {
+    const answer = await fetch(`${world.url}${path}/chat/completions`, { method: "POST", headers, body });
+    expect(await answer.json(), path).toMatchObject({ object: "chat.completion" });
+  }
 });
 
 it("tells errors in the client's own words", async () => {

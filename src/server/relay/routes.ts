@@ -169,20 +169,21 @@ const BARE =
 /** Theirs only if they show a key, or a browser asks whether they may: people may look for such a page. */
 const BARE_MODELS = /^\/models(\/|\?|$)/;
 /** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
-const VERSION_TWICE = /^\/v1(?=\/v1(alpha|beta)?\/)/;
+const VERSION_TWICE = /^\/v1(?=\/(v1(alpha|beta)?|openai)\/)/;
 /** Addresses as Azure's SDKs build them: behind `/openai/` a deployment, the version, or neither. */
 const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
 
 /** Whether a request is the relay's and nobody else's. */
 export function isRelayed({ method, url = "", headers }: RelayRequest): boolean {
   if (OWN.test(url) || BARE.test(url)) return true;
-  const isKeyed = (headers.authorization ?? headers["x-api-key"]) !== undefined;
+  const isKeyed = (headers.authorization ?? headers["x-api-key"] ?? headers["api-key"]) !== undefined;
   return BARE_MODELS.test(url) && (isKeyed || method === "OPTIONS");
 }
 
 /** The URL with one version, and the deployment that Azure's clients name. */
-function versioned(url: string): [url: string, deployment: string | undefined] {
-  if (url.startsWith("/v1")) return [url.replace(VERSION_TWICE, ""), undefined];
+function versioned(asked: string): [url: string, deployment: string | undefined] {
+  const url = asked.replace(VERSION_TWICE, "");
+  if (url.startsWith("/v1")) return [url, undefined];
   const [azure, deployment] = AZURE.exec(url) ?? [];
   if (azure !== undefined) return [`/v1/${url.slice(azure.length)}`, deployment && decode(deployment)];
   return [BARE.test(url) || BARE_MODELS.test(url) ? `/v1${url}` : url, undefined];

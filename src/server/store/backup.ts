@@ -57,7 +57,10 @@ export function removeLeftovers(to: string, nowMs: number): string[] {
   const left = (existsSync(folder) ? readdirSync(folder) : [])
     .filter((name) => shape(name) === ours)
     .map((name) => join(folder, name))
-    .filter((file) => nowMs - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) > IDLE_MS);
+    .filter((file) => {
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found?.isFile() === true && nowMs - found.mtimeMs > IDLE_MS;
+    });
   for (const file of left) for (const part of [file, `${file}-journal`]) rmSync(part, { force: true });
   return left;
 }

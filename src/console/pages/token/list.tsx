@@ -12,6 +12,7 @@ import { query, useCall } from "#console/base/call.ts";
 import { maskKey } from "#console/base/format.ts";
 import { logPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
+import { isAdmin, useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AddressBar } from "#console/ui/address-bar.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
@@ -116,6 +117,9 @@ const columns: readonly Column<Token>[] = [
 function useTokenActions() {
   const toForm = useToForm();
   const navigate = useNavigate();
+  const user = useUser();
+  // An administrator's log is everybody's, and others may have tokens of the same name.
+  const own = user !== undefined && isAdmin(user) ? { username: user.username } : {};
   const update = useCall(tokenApi.update, {
     invalidates: LISTS,
     onSuccess: () => toast.success(),
@@ -149,7 +153,7 @@ function useTokenActions() {
         icon: <FileSearchOutlined aria-hidden="true" />,
         // Entries are found by the name.
         isDisabled: token.name === "",
-        onClick: () => void navigate(logPath({ token_name: token.name })),
+        onClick: () => void navigate(logPath({ token_name: token.name, ...own })),
       },
       {
         key: "delete",
