@@ -41,6 +41,13 @@ export async function insertLog(db: Db, log: NewLog): Promise<number> {
   return id;
 }
 
+/** Writes several entries that are not calls, all or none. */
+export async function insertLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    for (const log of logs) await insertLog(tx, log);
+  });
+}
+
 /** An entry with the names its channels have or had. */
 export type ListedLog = Omit<LogRow, "trail"> & {
   readonly channel_name: string;
