@@ -8,6 +8,7 @@ import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
+import { briefContent } from "./failure.ts";
 import { channelLabel } from "./trail.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
@@ -16,6 +17,7 @@ const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: 
   [LogType.manage]: { label: "管理", colour: "orange" },
   [LogType.system]: { label: "系统", colour: "violet" },
   [LogType.test]: { label: "测试", colour: "teal" },
+  [LogType.error]: { label: "错误", colour: "red" },
 };
 
 export function LogKind({ type }: { readonly type: number }) {
@@ -72,7 +74,9 @@ function Times({ entry }: { readonly entry: LogEntry }) {
 
 function Channel({ entry }: { readonly entry: LogEntry }) {
   if (entry.channel === 0) return NONE;
-  const tried = entry.trail.map(({ channel }) => `#${channel}`);
+  // Of a failed call the last channel is one of those that failed.
+  const before = entry.trail.filter(({ channel }) => channel !== entry.channel);
+  const tried = before.map(({ channel }) => `#${channel}`);
   return <Text text={[...tried, channelLabel(entry)].join(" → ")} />;
 }
 
@@ -135,7 +139,7 @@ export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
       title: "详情",
       width: isAdmin ? 110 : 310,
       isGrowing: true,
-      render: (entry) => <Text text={entry.content} />,
+      render: (entry) => <Text text={briefContent(entry)} />,
     },
   ];
 }
