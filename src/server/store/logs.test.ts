@@ -219,13 +219,15 @@ describe.each(engines)("the usage log on %s", (engine) => {
   test("several entries are written together, are found by their time, and all or none stand", async () => {
     const at = START + 900_000;
     const failed = (request_id: string) => newLog({ type: 6, created_at: at, request_id });
-    await insertLogs(store.db, [failed("first"), failed("second")]);
+    const later = { ...failed("an hour later"), created_at: at + HOUR };
+    await insertLogs(store.db, [failed("first"), later, failed("second")]);
     // Nothing refers to a user of a log entry, but every type must be a number.
     const broken = { ...failed("broken"), type: null as unknown as number };
     await expect(insertLogs(store.db, [failed("third"), broken])).rejects.toThrow();
     const found = await listLogs(store.db, { type: 6, start: at, end: at }, { page: 0, size: 10 });
     expect(found.map(({ request_id }) => request_id)).toEqual(["second", "first"]);
-    await store.db.deleteFrom("logs").where("created_at", "=", at).execute();
+    expect(await countLogs(store.db, { userId: 1, start: at + 1 })).toBe(1);
+    await store.db.deleteFrom("logs").where("created_at", ">=", at).execute();
   });
 
   test("clearing takes the given types before the moment, and no others", async () => {
