@@ -98,8 +98,8 @@ describe("the dashboard", () => {
     const row = page.getByRole("row", { name: /错误/ });
     await row.getByText("上游服务出错，请稍后再试（500 upstream_error）").waitFor();
     expect(await page.getByRole("row", { name: /gpt-4o-mini/ }).count()).toBe(1);
-    // Neither tokens nor a charge: dashes, no zeros.
-    expect((await row.getByRole("cell").allInnerTexts()).filter((text) => text === "—")).toHaveLength(3);
+    // There are neither tokens nor charges to speak of.
+    expect(await page.getByRole("columnheader", { name: /提示|补全|额度/ }).count()).toBe(0);
     await screenshot(page, "log-errors");
     await row.getByText("gpt-4o-mini").click();
     const details = page.getByRole("dialog", { name: "明细" });
@@ -109,6 +109,10 @@ describe("the dashboard", () => {
     expect(await details.getByText("补全").count()).toBe(0);
     expect(await details.getByText("完成请求").count()).toBe(0);
     await screenshot(page, "log-error-details");
+    // Among calls that were charged: dashes, no zeros.
+    await page.goto("/log");
+    await row.waitFor();
+    expect((await row.getByRole("cell").allInnerTexts()).filter((text) => text === "—")).toHaveLength(3);
     await context.close();
     const phone = await world.visit("root", { width: 390, height: 844 });
     await phone.page.goto("/log?type=6");

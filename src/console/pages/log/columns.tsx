@@ -85,8 +85,17 @@ const adminColumns: readonly Column<LogEntry>[] = [
   { key: "username", title: "用户", width: 84, render: (entry) => <Text text={entry.username} /> },
 ];
 
+/** What failed calls have none of; without these columns the reason has room. */
+const CHARGES: ReadonlySet<string> = new Set(["prompt_tokens", "completion_tokens", "quota"]);
+
+/** The columns for what is filtered. */
+export function columnsFor(isAdmin: boolean, type: number): readonly Column<LogEntry>[] {
+  const columns = logColumns(isAdmin);
+  return type === LogType.error ? columns.filter(({ key }) => !CHARGES.has(key)) : columns;
+}
+
 /** The widths leave nothing to scroll sideways on a desk of 1440 px with the menu open. */
-export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
+function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
   return [
     {
       key: "created_at",

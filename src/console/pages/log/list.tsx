@@ -8,7 +8,7 @@ import { Page } from "#console/ui/page.tsx";
 import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
 import { type ListInput, withParams } from "#console/ui/table-state.ts";
 import { type LogEntry, logApi } from "#contract/log.ts";
-import { LogKind, logColumns } from "./columns.tsx";
+import { columnsFor, LogKind } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
 import { ExportButton } from "./export-button.tsx";
 import { failureIn } from "./failure.ts";
@@ -58,7 +58,7 @@ export function LogListPage() {
         label="使用明细列表"
         filters={<FilterBar filters={filters} isAdmin={isAdmin} onChange={change} />}
         load={loadLogs(isAdmin, filter)}
-        columns={logColumns(isAdmin)}
+        columns={columnsFor(isAdmin, filters.type)}
         cardTitle={cardTitle}
         cardState={(entry) => <LogKind type={entry.type} />}
         cardFacts={[
