@@ -3,7 +3,11 @@ import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { ListBeside, ListQuery, Quota, query, rowsOf } from "./wire.ts";
 
-export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5 } as const;
+/** 1 to 5 are the family's; 6 is ours: a call that failed for its caller and cost nothing (docs/decisions/033). */
+export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5, error: 6 } as const;
+
+/** What clearing takes: calls and channel tests; top-ups and what administrators did stay (contract 3.9). */
+export const CLEARED_LOG_TYPES: readonly number[] = [LogType.consume, LogType.test, LogType.error];
 
 /** A channel that was called in vain before the one that answered. */
 export const FailedChannel = z.object({
@@ -125,7 +129,7 @@ export const logApi = {
     method: "DELETE",
     path: "/api/log/",
     level: "admin",
-    summary: "清理早于 target_timestamp（秒）的消费与测试日志；data 为清理的条数",
+    summary: "清理早于 target_timestamp（秒）的消费、测试与错误日志；data 为清理的条数",
     query: z.object({ target_timestamp: query.count }),
     data: z.int(),
   }),

@@ -80,6 +80,8 @@ export interface Events {
     channelId: number;
     quota: number;
   }): void;
+  /** A failed call has no entry in the log: its user has too many of them, or the database cannot take any now. */
+  failedCallsUnlogged(event: { calls: number }): void;
   optionChanged(event: { option: string; actorId: number }): void;
   rateLimited(event: { limit: string; address: string }): void;
   ledgerRecovered(event: { closed: number }): void;
@@ -164,12 +166,15 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
-/** What calls cost beyond what there was. */
+/** What calls cost beyond what there was, and which of them the usage log does not tell. */
 function moneyEvents(logger: Logger, counters: Counters) {
   return {
     fellShort(event) {
       counters.add("tollgate_relay_shortfall_quota_total", "", event.quota);
       logger.warn(event, "a call cost more than there was");
+    },
+    failedCallsUnlogged(event) {
+      counters.add("tollgate_failed_calls_unlogged_total", "", event.calls);
     },
   } satisfies Partial<Events>;
 }

@@ -90,6 +90,38 @@ describe("the dashboard", () => {
     await context.close();
   });
 
+  it("leads to the calls that failed, which tell why; on a phone too", async () => {
+    const { page, context } = await world.visit("root");
+    await page.goto("/dashboard");
+    await page.getByRole("link", { name: "4 次中失败 1 次" }).click();
+    await page.waitForURL(/\/log\?type=6&start=\d+$/);
+    const row = page.getByRole("row", { name: /错误/ });
+    await row.getByText("上游服务出错，请稍后再试（500 upstream_error）").waitFor();
+    expect(await page.getByRole("row", { name: /gpt-4o-mini/ }).count()).toBe(1);
+    // There are neither tokens nor charges to speak of.
+    expect(await page.getByRole("columnheader", { name: /提示|补全|额度/ }).count()).toBe(0);
+    await screenshot(page, "log-errors");
+    await row.getByText("gpt-4o-mini").click();
+    const details = page.getByRole("dialog", { name: "明细" });
+    await details.getByText("upstream_error", { exact: true }).waitFor();
+    await details.getByText("上游返回 500").waitFor();
+    await details.getByText("上游服务出错，请稍后再试", { exact: true }).waitFor();
+    expect(await details.getByText("补全").count()).toBe(0);
+    expect(await details.getByText("完成请求").count()).toBe(0);
+    await screenshot(page, "log-error-details");
+    // Among calls that were charged: dashes, no zeros.
+    await page.goto("/log");
+    await row.waitFor();
+    expect((await row.getByRole("cell").allInnerTexts()).filter((text) => text === "—")).toHaveLength(3);
+    await context.close();
+    const phone = await world.visit("root", { width: 390, height: 844 });
+    await phone.page.goto("/log?type=6");
+    await phone.page.getByText("上游服务出错，请稍后再试").waitFor();
+    expect(await phone.page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    await screenshot(phone.page, "log-errors-phone");
+    await phone.context.close();
+  });
+
   it("tells of today alone who and what spent most, without courses of days", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/dashboard");

@@ -103,6 +103,22 @@ describe.each(databases)("the usage log on $name", (database) => {
     expect((await app.call(alice.who, "GET", `/api/log/self/search?keyword=${guess}`)).data).toEqual([]);
   });
 
+  test("a failed call is found by its type, costs nothing, and tells its user no channel", async () => {
+    const stat = (await app.call(alice.who, "GET", "/api/log/self/stat")).data;
+    const text = "403 insufficient_user_quota：用户额度不足";
+    const trail = printTrail([{ channelId: 7, error: "upstream_500" }]);
+    await note(alice, 6, text, trail);
+    await note(bob, 6, "404 model_not_found：没有", trail);
+    const own = await app.call(alice.who, "GET", "/api/log/self/?type=6");
+    expect(own.total).toBe(1);
+    expect(own.data).toMatchObject([{ type: 6, content: text, quota: 0, channel: 0, trail: [] }]);
+    expect((await app.call(alice.who, "GET", "/api/log/self/search?keyword=403")).data).toHaveLength(1);
+    const all = await app.call(admin.who, "GET", "/api/log/?type=6");
+    expect(all.data).toMatchObject([{ username: "bob" }, { username: "alice", trail: [{ channel: 7 }] }]);
+    expect((await app.call(alice.who, "GET", "/api/log/self/stat")).data).toEqual(stat);
+    expect((await app.call(alice.who, "GET", "/api/log/self/stat?type=6")).data).toEqual(stat);
+  });
+
   test("clearing needs a moment, tells how many went, and keeps top-ups, acts and sums", async () => {
     const stat = (await app.call(asRoot, "GET", "/api/log/stat")).data;
     const self = (await app.call(alice.who, "GET", "/api/log/self/history")).data;
@@ -111,8 +127,11 @@ describe.each(databases)("the usage log on $name", (database) => {
     expect((await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=5")).data).toBe(0);
     const calls = (await app.call(asRoot, "GET", "/api/log/?type=2")).total;
     const others = (await app.call(asRoot, "GET", "/api/log/?type=1")).total;
+    const failed = (await app.call(asRoot, "GET", "/api/log/?type=6")).total;
     const until = app.ctx.clock.seconds() + 10;
-    expect((await app.call(admin.who, "DELETE", `/api/log/?target_timestamp=${until}`)).data).toBe(calls);
+    expect((await app.call(admin.who, "DELETE", `/api/log/?target_timestamp=${until}`)).data).toBe(
+      calls + failed,
+    );
     expect((await app.call(asRoot, "GET", "/api/log/?type=2")).total).toBe(0);
     expect((await app.call(asRoot, "GET", "/api/log/?type=1")).total).toBe(others);
     expect((await app.call(asRoot, "GET", "/api/log/stat")).data).toEqual(stat);

@@ -1,5 +1,5 @@
 // Handlers: the usage log and its sums (contract 3.9).
-import { type LogEntry, LogType, type logApi } from "#contract/log.ts";
+import { CLEARED_LOG_TYPES, type LogEntry, type logApi } from "#contract/log.ts";
 import { faults } from "#server/errors.ts";
 import type { LogFilter } from "#server/store/log-filter.ts";
 import { statLogs } from "#server/store/log-stats.ts";
@@ -51,7 +51,7 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
     const count = await ctx.coord.lock("log-clearing", async () => {
       // Batches are transactions of their own: the act is written down before the first, what came of it after the last.
       await audit(ctx, ctx.db, call, { action: "log.clear", target: before });
-      const cleared = await clearLogs(ctx.db, before, CLEARED);
+      const cleared = await clearLogs(ctx.db, before, CLEARED_LOG_TYPES);
       await audit(ctx, ctx.db, call, {
         action: "log.cleared",
         target: before,
@@ -68,9 +68,6 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
     return { usage: user.used_quota, request: user.request_count };
   },
 };
-
-/** Calls and channel tests; top-ups and what administrators did stay (contract 3.9). */
-const CLEARED = [LogType.consume, LogType.test] as const;
 
 interface Filters {
   type: number;

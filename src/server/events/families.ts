@@ -26,6 +26,9 @@ export const families: Readonly<Record<string, Family>> = {
     "From the arrival of a relayed call to the first byte of its answer.",
   ),
   tollgate_channel_failures_total: counter("Failed calls to upstreams by channel and code."),
+  tollgate_failed_calls_unlogged_total: counter(
+    "Failed calls without an entry in the usage log: more than a user may have in a minute, or than the database took.",
+  ),
   tollgate_channel_status_changes_total: counter("Channels that were switched on or off by themselves."),
   tollgate_api_requests_total: counter("Management calls by route and status."),
   tollgate_logins_total: counter("Logins by outcome."),

@@ -120,7 +120,7 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
   expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4, trail: "" });
   expect(await store.db.selectFrom("logs").select("type").distinct().orderBy("type").execute()).toEqual([
     { type: 2 },
-    { type: 4 },
+    { type: 6 },
   ]);
 });
 

@@ -56,10 +56,13 @@ async function writeLogs(target: Target, logs: readonly LogRow[]): Promise<void>
   });
 }
 
-/** New API counts errors as 5 and refunds as 6, where One API has channel tests at 5. */
+/** New API's number for failed calls, where One API has channel tests; its refunds are 6. */
+const NEW_API_ERROR = 5;
+
 function typeOf(row: SourceRow, { isNewApi }: Family): number {
   const type = intOf(row, "type");
-  return isNewApi && type > LogType.system ? LogType.system : type;
+  if (!isNewApi || type <= LogType.system) return type;
+  return type === NEW_API_ERROR ? LogType.error : LogType.system;
 }
 
 function logOf(row: SourceRow, family: Family): LogRow {

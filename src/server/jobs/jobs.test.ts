@@ -129,12 +129,12 @@ describe.each(databases)("jobs on $name", (database) => {
     expect(await known()).toBe(1);
   });
 
-  test("old entries about calls and tests go, everything else stays; a clock that leapt takes none with it", async () => {
+  test("old entries about calls, failed ones and tests go, everything else stays; a clock that leapt takes none with it", async () => {
     const { ctx } = app;
     const leaps = vi.spyOn(ctx.events, "clockLeapt");
     const entry = newLog({ content: "retention", username: "root" });
     const write = async (created_at: number) => {
-      for (const type of [1, 2, 3, 4, 5]) await insertLog(ctx.db, { ...entry, type, created_at });
+      for (const type of [1, 2, 3, 4, 5, 6]) await insertLog(ctx.db, { ...entry, type, created_at });
     };
     const left = async (created_at: number) => {
       const rows = ctx.db.selectFrom("logs").select("type").where("content", "=", "retention");
@@ -157,10 +157,10 @@ describe.each(databases)("jobs on $name", (database) => {
     // Nobody knows yet how the clock runs.
     expect(await looks(24)).toEqual([WAITS]);
     expect(leaps).not.toHaveBeenCalled();
-    expect(await looks(1)).toEqual(["2 entries removed"]);
+    expect(await looks(1)).toEqual(["3 entries removed"]);
     expect([await left(old), await left(recent)]).toEqual([
       [1, 3, 4],
-      [1, 2, 3, 4, 5],
+      [1, 2, 3, 4, 5, 6],
     ]);
 
     // A machine comes back in another year, with calls that are logged there, and is corrected some hours later.
@@ -171,7 +171,7 @@ describe.each(databases)("jobs on $name", (database) => {
     clock.advance(-years);
     expect(await looks(26)).toEqual([WAITS, "0 entries removed"]);
     expect(leaps.mock.calls.map(([{ seconds }]) => Math.sign(seconds))).toEqual([1, -1]);
-    expect(await left(recent)).toEqual([1, 2, 3, 4, 5]);
+    expect(await left(recent)).toEqual([1, 2, 3, 4, 5, 6]);
     // The hour of summer time, a correction, a night without power: no leap.
     clock.advance(-60 * MINUTE_MS);
     expect(await looks(1)).toEqual(["0 entries removed"]);

@@ -1,6 +1,6 @@
 // Job: removes entries about calls and tests that are older than LOG_RETENTION_DAYS. Top-ups, acts of administrators, sums and
 // the ledger stay. What is gone is gone, so a clock that leapt removes nothing (reliability F08).
-import { LogType } from "#contract/log.ts";
+import { CLEARED_LOG_TYPES } from "#contract/log.ts";
 import type { Context } from "#server/context.ts";
 import { clearLogs } from "#server/store/logs.ts";
 import { findOption, saveOption } from "#server/store/options.ts";
@@ -19,8 +19,8 @@ export const logRetention: Job = {
     const nowSec = ctx.clock.seconds();
     if (nowSec - (await evenSince(ctx, nowSec)) < DAY_SEC)
       return "waits for a day without a leap of the clock";
-    const types = [LogType.consume, LogType.test];
-    return `${await clearLogs(ctx.db, nowSec - ctx.config.logRetentionSec, types)} entries removed`;
+    const before = nowSec - ctx.config.logRetentionSec;
+    return `${await clearLogs(ctx.db, before, CLEARED_LOG_TYPES)} entries removed`;
   },
 };
 

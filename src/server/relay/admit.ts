@@ -14,6 +14,7 @@ export interface Caller {
   readonly tokenId: number;
   readonly tokenName: string;
   readonly userId: number;
+  readonly username: string;
   readonly group: string;
   readonly isAdmin: boolean;
   /** Models the token may call; undefined = all of the group. */
@@ -206,6 +207,7 @@ function entryOf(row: KeyOwner, pin: string | undefined): Entry {
       tokenId: row.id,
       tokenName: row.name,
       userId: row.user_id,
+      username: row.username,
       group: row.group === "" ? "default" : row.group,
       isAdmin: row.role >= ADMIN_ROLE,
       models: models.length > 0 ? new Set(models) : undefined,

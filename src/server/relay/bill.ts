@@ -154,17 +154,17 @@ export class Account {
   }
 
   /**
-   * Books a call whose answer came, whole or in part, or returns what was set aside; once. `trail` = who was called in vain before.
-   * What it is booked with stands in `usage`.
+   * Books a call whose answer came, whole or in part, or returns what was set aside (undefined = nothing was booked); once. `trail` = who
+   * was called in vain before. What it is booked with stands in `usage`.
    */
   settle(
     reply: WholeReply | StreamReply | undefined,
     isGone: boolean,
     trail: readonly Failure[],
-  ): Promise<Pick<Booked, "charged">> {
+  ): Promise<Pick<Booked, "charged"> | undefined> {
     const { requestId, trace } = this.billed;
     if (reply === undefined && !trace.isSent)
-      return this.tools.ledger.release(requestId).then(() => ({ charged: 0n }));
+      return this.tools.ledger.release(requestId).then(() => undefined);
     const summed = this.sum(reply, isGone);
     return summed instanceof Promise
       ? summed.then((sum) => this.#book(sum, trail))

@@ -14,7 +14,14 @@ async function uncountable(requestId: string) {
   const tokens = { count: () => Promise.reject(new Error("no count")), close: () => Promise.resolve() };
   const tools = { ledger, prices, options, clock, events, tokens };
   const channelId = await world.addChannel();
-  const base = { tokenName: "t", group: "default", isAdmin: false, models: undefined, pin: undefined };
+  const base = {
+    tokenName: "t",
+    username: "u",
+    group: "default",
+    isAdmin: false,
+    models: undefined,
+    pin: undefined,
+  };
   const caller = { ...base, userId: world.userId, tokenId: world.token.id };
   const outside = { endpoint: "chat", isStream: false, wantsEvents: false, apiVersion: "" } as const;
   const incoming = readIncoming(

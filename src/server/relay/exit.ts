@@ -7,6 +7,7 @@ import type { Account } from "./bill.ts";
 import { withUsage } from "./embed-usage.ts";
 import type { Journey } from "./journey.ts";
 import { Refusal, refusals } from "./refusal.ts";
+import type { Rooms } from "./rooms.ts";
 import type { Door } from "./stream.ts";
 import { faultLabel } from "./try.ts";
 
@@ -22,7 +23,7 @@ export function faultOf(error: unknown): RelayFault {
 
 /** Ends a request. Nothing of an answer's end reaches the client before its charge is durable (reliability M11). */
 export async function finish(
-  ctx: Pick<Context, "events" | "clock">,
+  { ctx, failedCalls }: Pick<Rooms, "ctx" | "failedCalls">,
   journey: Journey,
   door: Door,
 ): Promise<void> {
@@ -32,22 +33,50 @@ export async function finish(
     journey.fault = door.cutBy;
     journey.trace.isSent = false;
   }
-  if (account !== undefined) {
-    try {
-      const { charged } = await account.settle(received(journey, account), door.hasLeft, journey.trail);
-      journey.booked = { usage: account.usage, charged };
-    } catch (error) {
-      await account.giveBack(reply);
-      ctx.events.backgroundFailed({ task: "settle", error });
-      journey.fault ??= refusals.bookingFailed(String(error));
-      // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.
-      if (reply?.kind === "whole" && faultKind(error) === "lost") door.hangUp();
-    }
-  }
+  const isUnbooked = account === undefined || (await settle(ctx, journey, door, account)) === "nothing";
   if (journey.fault !== undefined) door.sendFault(journey.fault);
   else if (reply?.kind === "whole") door.sendReply(shown(reply, journey));
   else if (reply !== undefined) door.closeStream(reply.tail());
   tell(ctx, journey, door);
+  if (isUnbooked && !door.hasLeft) note(failedCalls, journey, door.status);
+}
+
+/** Books what came. Tells when that was nothing: then there is no charge, and no entry about one. */
+async function settle(
+  ctx: Pick<Context, "events">,
+  journey: Journey,
+  door: Door,
+  account: Account,
+): Promise<"nothing" | "something" | "unknown"> {
+  const { reply } = journey;
+  try {
+    const booking = await account.settle(received(journey, account), door.hasLeft, journey.trail);
+    if (booking === undefined) return "nothing";
+    journey.booked = { usage: account.usage, charged: booking.charged };
+    return "something";
+  } catch (error) {
+    await account.giveBack(reply);
+    ctx.events.backgroundFailed({ task: "settle", error });
+    journey.fault ??= refusals.bookingFailed(String(error));
+    // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.
+    if (reply?.kind === "whole" && faultKind(error) === "lost") door.hangUp();
+    return "unknown";
+  }
+}
+
+/** A failed call whose caller is known has an entry in the log, if there is none about a charge. */
+function note(failedCalls: Rooms["failedCalls"], journey: Journey, status: number): void {
+  const { caller, fault, incoming } = journey;
+  if (caller === undefined || fault === undefined) return;
+  failedCalls.note({
+    ...journey,
+    caller,
+    fault,
+    model: incoming?.model ?? "",
+    isStream: incoming?.isStream ?? false,
+    // A stream has begun with 200, whatever became of it.
+    status: status < 400 ? fault.status : status,
+  });
 }
 
 /** What is to be paid for. Nothing is charged for an upstream's failure before output, though its answer may have begun (reliability M13). */

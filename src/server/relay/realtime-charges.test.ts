@@ -11,7 +11,14 @@ const model = "gpt-realtime";
 async function newBill(): Promise<RealtimeBill> {
   const { ledger, prices, options, clock, events } = world.ctx;
   const tools = { ledger, prices, options, clock, events, tokens: createTokenCounter(() => true) };
-  const base = { tokenName: "t", group: "default", isAdmin: false, models: undefined, pin: undefined };
+  const base = {
+    tokenName: "t",
+    username: "u",
+    group: "default",
+    isAdmin: false,
+    models: undefined,
+    pin: undefined,
+  };
   const caller = { ...base, userId: world.userId, tokenId: world.token.id };
   await world.addChannel({ models: model });
   const candidates = world.ctx.candidates.find("default", model);

@@ -166,10 +166,12 @@ async function converse(
     tell(rooms, talk, session.fault);
   } catch (error) {
     const fault = talk.cutBy ?? faultOf(error);
+    const hasLeft = talk.cutBy === undefined && talk.cancellation.isCancelled;
     if (client.readyState === client.OPEN) client.send(realtimeError(fault, requestId));
     shut(client, fault.status < 500 ? CLOSE.policy : CLOSE.internal, String(fault.code));
     await talk.bill?.close();
     tell(rooms, talk, fault);
+    if (!hasLeft) note(rooms, talk, fault);
   } finally {
     talk.leave();
   }
@@ -239,6 +241,13 @@ function betaOf({ headers }: RelayRequest, protocols: readonly string[]): readon
   const named = headers["openai-beta"];
   if (typeof named === "string") return ["openai-beta", named];
   return protocols.includes(BETA_PROTOCOL) ? ["openai-beta", "realtime=v1"] : [];
+}
+
+/** A conversation that never began has an entry in the log, as a failed call has. */
+function note({ failedCalls }: Rooms, talk: Conversation, fault: RelayFault): void {
+  const { caller, session } = talk;
+  if (caller === undefined || session !== undefined) return;
+  failedCalls.note({ ...talk, caller, fault, status: fault.status, isStream: true });
 }
 
 /** One line for the operator, at the end. */

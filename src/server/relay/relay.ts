@@ -118,6 +118,7 @@ export function createRelay(
       const hurry = setTimeout(() => void rooms.bill.tokens.close(), COUNTING_MS);
       await Promise.all([...left.map(({ done }) => done), realtime.cut()]);
       clearTimeout(hurry);
+      await rooms.failedCalls.idle();
     },
   });
 }
@@ -192,7 +193,7 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     journey.fault = faultOf(error);
   } finally {
     try {
-      await finish(rooms.ctx, journey, door);
+      await finish(rooms, journey, door);
       const taken = door.taken();
       if (taken !== undefined) await taken;
     } finally {

@@ -5,6 +5,7 @@ import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/attempt.ts"
 import { createTokenCounter } from "#server/upstream/tokens.ts";
 import { createAdmission } from "./admit.ts";
 import { createBodyReader } from "./body.ts";
+import { createFailedCalls } from "./failed-calls.ts";
 import { createRelayLimits } from "./limits.ts";
 
 /** Everything the rooms of a request need. */
@@ -18,6 +19,7 @@ export function createRooms(ctx: Context, limits: Partial<AttemptLimits>) {
     admission: createAdmission(ctx),
     health: createHealth(ctx),
     limits: createRelayLimits(ctx),
+    failedCalls: createFailedCalls(ctx),
     readBody: createBodyReader(ctx.config.memoryBytes),
     bill: {
       ledger,

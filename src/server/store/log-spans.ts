@@ -4,9 +4,14 @@ import { sql } from "kysely";
 import type { Db } from "./db.ts";
 import { spanOf } from "./span.ts";
 
-/** Widens the span of a row that was just written. */
-export async function noteSpan(db: Db, createdAt: number, id: number): Promise<void> {
-  await sql`INSERT INTO log_spans (span, first_id, last_id) VALUES (${spanOf(createdAt)}, ${id}, ${id})
+/** Widens the span of a row that was just written, or of several of one span. */
+export async function noteSpan(
+  db: Db,
+  createdAt: number,
+  firstId: number,
+  lastId: number = firstId,
+): Promise<void> {
+  await sql`INSERT INTO log_spans (span, first_id, last_id) VALUES (${spanOf(createdAt)}, ${firstId}, ${lastId})
     ON CONFLICT (span) DO UPDATE SET
       first_id = CASE WHEN excluded.first_id < log_spans.first_id THEN excluded.first_id ELSE log_spans.first_id END,
       last_id = CASE WHEN excluded.last_id > log_spans.last_id THEN excluded.last_id ELSE log_spans.last_id END`.execute(

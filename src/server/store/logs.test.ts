@@ -1,11 +1,12 @@
 // Whatever index answers, the rows are those that match: random entries and filters against a plain walk over all of them.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CLEARED_LOG_TYPES } from "#contract/log.ts";
 import type { Store } from "#server/store/db.ts";
 import { createTestDatabase, engines, newLog, seedUser, type TestDatabase } from "#test/stores.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { statLogs } from "./log-stats.ts";
-import { clearLogs, countLogs, insertLog, listLogs, type NewLog, searchLogs } from "./logs.ts";
+import { clearLogs, countLogs, insertLog, insertLogs, listLogs, type NewLog, searchLogs } from "./logs.ts";
 
 const START = 1_800_000_000;
 const HOUR = 3_600;
@@ -13,7 +14,7 @@ const ROWS = 600;
 const models = ["gpt-4o", "claude", "qwen", "unused"];
 const tokens = ["default", "mine", "other"];
 const channels = [1, 2, 3];
-const types = [1, 2, 2, 2, 2, 2, 3, 4, 5];
+const types = [1, 2, 2, 2, 2, 2, 3, 4, 5, 6];
 
 describe.each(engines)("the usage log on %s", (engine) => {
   let database: TestDatabase;
@@ -38,6 +39,14 @@ describe.each(engines)("the usage log on %s", (engine) => {
       const created_at = START + index * 120 - (index % 7) * 50;
       const type = pick(types);
       const base = { user_id: id, username, type, created_at };
+      if (type === 6)
+        return newLog({
+          ...base,
+          content: `note ${index}`,
+          token_name: pick(tokens),
+          model_name: pick(models),
+          channel_id: pick(channels),
+        });
       if (type !== 2)
         return newLog({
           ...base,
@@ -207,10 +216,24 @@ describe.each(engines)("the usage log on %s", (engine) => {
     await store.db.deleteFrom("logs").where("id", "=", logId).execute();
   });
 
+  test("several entries are written together, are found by their time, and all or none stand", async () => {
+    const at = START + 900_000;
+    const failed = (request_id: string) => newLog({ type: 6, created_at: at, request_id });
+    const later = { ...failed("an hour later"), created_at: at + HOUR };
+    await insertLogs(store.db, [failed("first"), later, failed("second")]);
+    // Nothing refers to a user of a log entry, but every type must be a number.
+    const broken = { ...failed("broken"), type: null as unknown as number };
+    await expect(insertLogs(store.db, [failed("third"), broken])).rejects.toThrow();
+    const found = await listLogs(store.db, { type: 6, start: at, end: at }, { page: 0, size: 10 });
+    expect(found.map(({ request_id }) => request_id)).toEqual(["second", "first"]);
+    expect(await countLogs(store.db, { userId: 1, start: at + 1 })).toBe(1);
+    await store.db.deleteFrom("logs").where("created_at", ">=", at).execute();
+  });
+
   test("clearing takes the given types before the moment, and no others", async () => {
     const before = START + 30_000;
-    const expected = rows.filter((row) => row.created_at < before && [2, 5].includes(row.type));
-    expect(await clearLogs(store.db, before, [2, 5])).toBe(expected.length);
+    const expected = rows.filter((row) => row.created_at < before && CLEARED_LOG_TYPES.includes(row.type));
+    expect(await clearLogs(store.db, before, CLEARED_LOG_TYPES)).toBe(expected.length);
     const left = await store.db.selectFrom("logs").select("id").orderBy("id").execute();
     const gone = new Set(expected.map(({ id }) => id));
     expect(left.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).filter((id) => !gone.has(id)));

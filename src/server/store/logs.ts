@@ -5,6 +5,7 @@ import { type LogFilter, logsOf, newestOnly, planLogs } from "./log-filter.ts";
 import { noteSpan } from "./log-spans.ts";
 import { type Failure, parseTrail } from "./log-trail.ts";
 import { bounds, idOf, keywordOf, type Page, startsWith } from "./page.ts";
+import { spanOf } from "./span.ts";
 import type { LogsTable } from "./tables.ts";
 
 export type LogRow = Selectable<LogsTable>;
@@ -39,6 +40,17 @@ export async function insertLog(db: Db, log: NewLog): Promise<number> {
   const { id } = await db.insertInto("logs").values(log).returning("id").executeTakeFirstOrThrow();
   await noteSpan(db, log.created_at, id);
   return id;
+}
+
+/** Writes several entries that are not booked, all or none. Spans come last: settlements wait for whoever holds one. */
+export async function insertLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const rows = await tx.insertInto("logs").values(logs).returning(["id", "created_at"]).execute();
+    for (const [span, together] of Map.groupBy(rows, (row) => spanOf(row.created_at))) {
+      const ids = together.map(({ id }) => id);
+      await noteSpan(tx, span, Math.min(...ids), Math.max(...ids));
+    }
+  });
 }
 
 /** An entry with the names its channels have or had. */

@@ -1,12 +1,14 @@
 // The figures above the charts: today, the period and how it compares with the one before.
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { type ReactNode, useEffect } from "react";
+import { Link } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
-import { selfQuery } from "#console/base/session.ts";
+import { logPath } from "#console/base/log-path.ts";
+import { isAdmin, selfQuery, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
-import { logApi } from "#contract/log.ts";
+import { LogType, logApi } from "#contract/log.ts";
 import { formatQuota } from "#contract/quota.ts";
 import type { UsageReport } from "#contract/usage.ts";
 import { growth, outcomeOf, percent, sum } from "./usage.ts";
@@ -14,7 +16,7 @@ import { growth, outcomeOf, percent, sum } from "./usage.ts";
 interface FigureProps {
   readonly label: string;
   readonly value: string;
-  readonly note: string;
+  readonly note: ReactNode;
   /** Change against the period before, as a part; undefined = nothing to compare with. */
   readonly change?: number | undefined;
 }
@@ -71,6 +73,22 @@ export function Balance() {
   );
 }
 
+/** Leads to the failed calls of the report's days: of the whole site, or of the caller. */
+function FailedLink({
+  start,
+  isOwn,
+  text,
+}: {
+  readonly start: number;
+  readonly isOwn: boolean;
+  readonly text: string;
+}) {
+  const user = useUser();
+  // An administrator's log is everybody's.
+  const whose = isOwn && user !== undefined && isAdmin(user) ? { username: user.username } : {};
+  return <Link to={logPath({ type: LogType.error, ...whose, start })}>{text}</Link>;
+}
+
 /** How the calls of the whole period went. Where a balance stands beside them, the time is a note. */
 function CallFigures({ report, isBrief }: FiguresProps) {
   const { failed, firstByteMs } = outcomeOf(report.outcomes);
@@ -78,12 +96,22 @@ function CallFigures({ report, isBrief }: FiguresProps) {
   const failures = report.outcomes.reduce((total, row) => total + row.failures, 0);
   const time = firstByteMs === null ? "—" : formatMs(firstByteMs);
   const count = failed === null ? "还没有记录" : `${formatCount(calls)} 次中失败 ${formatCount(failures)} 次`;
+  const isTimed = isBrief && firstByteMs !== null;
+  const first = `平均首字 ${time}`;
+  const text = isTimed ? `失败 ${formatCount(failures)} 次` : count;
+  const linked = (
+    <>
+      {isTimed ? `${first} · ` : null}
+      <FailedLink start={report.start} isOwn={isBrief} text={text} />
+    </>
+  );
+  const plain = isTimed ? first : count;
   return (
     <>
       <Figure
         label="失败率"
         value={failed === null ? "—" : percent(failed)}
-        note={isBrief && firstByteMs !== null ? `平均首字 ${time}` : count}
+        note={failures === 0 ? plain : linked}
       />
       {isBrief ? null : (
         <Figure

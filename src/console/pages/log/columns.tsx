@@ -8,6 +8,7 @@ import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
+import { briefContent } from "./failure.ts";
 import { channelLabel } from "./trail.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
@@ -16,6 +17,7 @@ const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: 
   [LogType.manage]: { label: "管理", colour: "orange" },
   [LogType.system]: { label: "系统", colour: "violet" },
   [LogType.test]: { label: "测试", colour: "teal" },
+  [LogType.error]: { label: "错误", colour: "red" },
 };
 
 export function LogKind({ type }: { readonly type: number }) {
@@ -72,7 +74,9 @@ function Times({ entry }: { readonly entry: LogEntry }) {
 
 function Channel({ entry }: { readonly entry: LogEntry }) {
   if (entry.channel === 0) return NONE;
-  const tried = entry.trail.map(({ channel }) => `#${channel}`);
+  // Of a failed call the last channel is one of those that failed.
+  const before = entry.trail.filter(({ channel }) => channel !== entry.channel);
+  const tried = before.map(({ channel }) => `#${channel}`);
   return <Text text={[...tried, channelLabel(entry)].join(" → ")} />;
 }
 
@@ -81,8 +85,17 @@ const adminColumns: readonly Column<LogEntry>[] = [
   { key: "username", title: "用户", width: 84, render: (entry) => <Text text={entry.username} /> },
 ];
 
+/** What failed calls have none of; without these columns the reason has room. */
+const CHARGES: ReadonlySet<string> = new Set(["prompt_tokens", "completion_tokens", "quota"]);
+
+/** The columns for what is filtered. */
+export function columnsFor(isAdmin: boolean, type: number): readonly Column<LogEntry>[] {
+  const columns = logColumns(isAdmin);
+  return type === LogType.error ? columns.filter(({ key }) => !CHARGES.has(key)) : columns;
+}
+
 /** The widths leave nothing to scroll sideways on a desk of 1440 px with the menu open. */
-export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
+function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
   return [
     {
       key: "created_at",
@@ -135,7 +148,7 @@ export function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
       title: "详情",
       width: isAdmin ? 110 : 310,
       isGrowing: true,
-      render: (entry) => <Text text={entry.content} />,
+      render: (entry) => <Text text={briefContent(entry)} />,
     },
   ];
 }

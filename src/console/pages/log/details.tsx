@@ -3,8 +3,9 @@ import { Descriptions, type DescriptionsProps, Drawer } from "antd";
 import { formatCount, formatMs, formatTime } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
-import type { LogEntry } from "#contract/log.ts";
+import { type LogEntry, LogType } from "#contract/log.ts";
 import { Charge, LogKind } from "./columns.tsx";
+import { failureIn } from "./failure.ts";
 import { channelLabel, failureText } from "./trail.ts";
 
 type Item = NonNullable<DescriptionsProps["items"]>[number];
@@ -24,20 +25,32 @@ function RequestId({ id }: { readonly id: string }) {
 
 function callLines(entry: LogEntry): Item[] {
   if (entry.model_name === "") return [];
+  const isFailed = entry.type === LogType.error;
   const cached = entry.cached_tokens === 0 ? "" : `（其中缓存 ${formatCount(entry.cached_tokens)}）`;
   const estimated = entry.estimated ? "（估算）" : "";
   return [
     line("令牌", entry.token_name || "无"),
     line("模型", <code className="tg-code">{entry.model_name}</code>),
-    line("提示", `${formatCount(entry.prompt_tokens)}${cached}${estimated}`),
-    line("补全", `${formatCount(entry.completion_tokens)}${estimated}`),
+    ...(isFailed
+      ? []
+      : [
+          line("提示", `${formatCount(entry.prompt_tokens)}${cached}${estimated}`),
+          line("补全", `${formatCount(entry.completion_tokens)}${estimated}`),
+        ]),
     line("方式", entry.is_stream ? "流式" : "非流式"),
     ...(entry.elapsed_time === 0 ? [] : [line("用时", formatMs(entry.elapsed_time))]),
     ...(entry.first_byte_time === 0 ? [] : [line("首字", formatMs(entry.first_byte_time))]),
   ];
 }
 
-/** Every channel that was called, in order; the last one answered. */
+/** What the caller of a failed call was told. */
+function failureLines(entry: LogEntry): Item[] {
+  const { status = "", code } = failureIn(entry) ?? {};
+  if (status === "") return [];
+  return [line("状态码", status), line("错误码", <code className="tg-code">{code}</code>)];
+}
+
+/** Every channel that was called, in order; the last one answered, unless the call failed. */
 function Trail({ entry }: { readonly entry: LogEntry }) {
   if (entry.trail.length === 0) return channelLabel(entry);
   return (
@@ -48,10 +61,12 @@ function Trail({ entry }: { readonly entry: LogEntry }) {
           <span className="tg-log-failure">{failureText(failed.error)}</span>
         </li>
       ))}
-      <li>
-        <span>{channelLabel(entry)}</span>
-        <span className="tg-muted">完成请求</span>
-      </li>
+      {entry.type === LogType.error ? null : (
+        <li>
+          <span>{channelLabel(entry)}</span>
+          <span className="tg-muted">完成请求</span>
+        </li>
+      )}
     </ol>
   );
 }
@@ -69,6 +84,7 @@ function linesOf(entry: LogEntry, isAdmin: boolean): Item[] {
     line("类型", <LogKind type={entry.type} />),
     ...(isAdmin ? adminLines(entry) : []),
     ...callLines(entry),
+    ...failureLines(entry),
     ...(entry.quota === 0
       ? []
       : [
@@ -105,7 +121,7 @@ export function LogDetails({ entry, isAdmin, onClose }: LogDetailsProps) {
           {entry.content === "" ? null : (
             <section className="tg-log-content">
               <h3>详情</h3>
-              <p>{entry.content}</p>
+              <p>{failureIn(entry)?.message ?? entry.content}</p>
             </section>
           )}
         </>

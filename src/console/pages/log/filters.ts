@@ -31,6 +31,7 @@ export const LOG_TYPES: readonly { readonly value: number; readonly label: strin
   { value: LogType.manage, label: "管理" },
   { value: LogType.system, label: "系统" },
   { value: LogType.test, label: "测试" },
+  { value: LogType.error, label: "错误" },
 ];
 
 function whole(text: string | null): number {

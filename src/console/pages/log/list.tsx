@@ -8,9 +8,10 @@ import { Page } from "#console/ui/page.tsx";
 import { type ListAnswer, ResourceTable } from "#console/ui/resource-table.tsx";
 import { type ListInput, withParams } from "#console/ui/table-state.ts";
 import { type LogEntry, logApi } from "#contract/log.ts";
-import { LogKind, logColumns } from "./columns.tsx";
+import { columnsFor, LogKind } from "./columns.tsx";
 import { LogDetails } from "./details.tsx";
 import { ExportButton } from "./export-button.tsx";
+import { failureIn } from "./failure.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { filterParams, isFiltered, type LogFilters, logQuery, NO_FILTERS, readFilters } from "./filters.ts";
 import { LogStats } from "./stats.tsx";
@@ -30,6 +31,18 @@ function emptyOf(filters: LogFilters, onClear: () => void) {
   return { text: "没有符合筛选条件的记录。", action: <Button onClick={onClear}>清除筛选</Button> };
 }
 
+/** What a card is about; of a failed call also why, since cards have no column for that. */
+function cardTitle(entry: LogEntry) {
+  const failure = failureIn(entry);
+  if (failure === undefined) return entry.model_name || entry.content;
+  return (
+    <>
+      {entry.model_name}
+      <span className="tg-log-why">{failure.message}</span>
+    </>
+  );
+}
+
 export function LogListPage() {
   const isAdmin = isAdministrator(useUser());
   const [params, setParams] = useSearchParams();
@@ -45,8 +58,8 @@ export function LogListPage() {
         label="使用明细列表"
         filters={<FilterBar filters={filters} isAdmin={isAdmin} onChange={change} />}
         load={loadLogs(isAdmin, filter)}
-        columns={logColumns(isAdmin)}
-        cardTitle={(entry) => entry.model_name || entry.content}
+        columns={columnsFor(isAdmin, filters.type)}
+        cardTitle={cardTitle}
         cardState={(entry) => <LogKind type={entry.type} />}
         cardFacts={[
           "created_at",

@@ -25,7 +25,7 @@ export function LogClearing() {
   return (
     <div className="tg-log-clearing">
       <h3>清理历史日志</h3>
-      <p>删除此时间之前的调用与测试记录；充值与管理记录会保留，余额与已用额度不受影响。</p>
+      <p>删除此时间之前的调用（含失败的）与测试记录；充值与管理记录会保留，余额与已用额度不受影响。</p>
       <div className="tg-form-inline">
         <DatePicker
           showTime

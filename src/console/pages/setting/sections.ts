@@ -150,7 +150,12 @@ const operation: readonly Section[] = [
     title: "日志设置",
     text: "关闭消费日志不影响扣费，只是不再留下每次调用的明细。",
     submit: "保存日志设置",
-    fields: [{ key: "LogConsumeEnabled", help: "每次调用记录模型、用量与花费，供用户与管理员查询。" }],
+    fields: [
+      {
+        key: "LogConsumeEnabled",
+        help: "每次调用记录模型、用量与花费，失败的记录原因，供用户与管理员查询。",
+      },
+    ],
   },
   {
     id: "monitor",

@@ -1,0 +1,23 @@
+// What an entry of a failed call says. Pure.
+import { type LogEntry, LogType } from "#contract/log.ts";
+
+export interface Failure {
+  /** What the caller was told; "" = the entry came from another program. */
+  readonly status: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Status, code and sentence stand in the content, in this order; undefined = the entry is of another type. */
+export function failureIn({ type, content }: Pick<LogEntry, "type" | "content">): Failure | undefined {
+  if (type !== LogType.error) return undefined;
+  const [, status = "", code = "", message = content] = /^(\d{3}) (\w+)：(.*)$/s.exec(content) ?? [];
+  return { status, code, message };
+}
+
+/** The text of an entry where there is little room: of a failure its sentence, and the rest behind it. */
+export function briefContent(entry: Pick<LogEntry, "type" | "content">): string {
+  const failure = failureIn(entry);
+  if (failure === undefined || failure.status === "") return entry.content;
+  return `${failure.message}（${failure.status} ${failure.code}）`;
+}
