@@ -163,8 +163,10 @@ export class Account {
     trail: readonly Failure[],
   ): Promise<Pick<Booked, "charged"> | undefined> {
     const { requestId, trace } = this.billed;
-    if (reply === undefined && !trace.isSent)
+    if (reply === undefined && !trace.isSent) {
+      this.#cover?.close();
       return this.tools.ledger.release(requestId).then(() => undefined);
+    }
     const summed = this.sum(reply, isGone);
     return summed instanceof Promise
       ? summed.then((sum) => this.#book(sum, trail))

@@ -48,9 +48,9 @@ async function settle(
   door: Door,
   account: Account,
 ): Promise<"nothing" | "something" | "unknown"> {
-  const { reply } = journey;
+  const reply = received(journey, account);
   try {
-    const booking = await account.settle(received(journey, account), door.hasLeft, journey.trail);
+    const booking = await account.settle(reply, door.hasLeft, journey.trail);
     if (booking === undefined) return "nothing";
     journey.booked = { usage: account.usage, charged: booking.charged };
     return "something";
@@ -59,7 +59,7 @@ async function settle(
     ctx.events.backgroundFailed({ task: "settle", error });
     journey.fault ??= refusals.bookingFailed(String(error));
     // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.
-    if (reply?.kind === "whole" && faultKind(error) === "lost") door.hangUp();
+    if (journey.reply?.kind === "whole" && faultKind(error) === "lost") door.hangUp();
     return "unknown";
   }
 }

@@ -1,5 +1,6 @@
 // Entries of type 6 in the usage log: calls that failed for their callers and cost nothing (docs/decisions/033). Written beside the calls
 // and best effort: nobody waits for them, few are kept in memory, and a database in trouble is asked for none.
+import { setTimeout as sleep } from "node:timers/promises";
 import { LogType } from "#contract/log.ts";
 import type { Context } from "#server/context.ts";
 import { Marks, takeTurn } from "#server/coord/marks.ts";
@@ -33,6 +34,8 @@ const PER_MINUTE = { windowMs: 60_000, limit: 60 };
 const MOST_WAITING = 1_000;
 /** Calls settle between two transactions. */
 const AT_ONCE = 50;
+/** Failures come in company, and each transaction beside the bank's costs the same for one as for many. */
+const GATHER_MS = 250;
 /** As long as names are in entries about charges. */
 const MOST_OF_A_NAME = 200;
 
@@ -56,6 +59,7 @@ export function createFailedCalls({
   let writing: Promise<void> | undefined;
 
   async function write(): Promise<void> {
+    await sleep(GATHER_MS);
     while (waiting.length > 0) {
       const some = waiting.splice(0, AT_ONCE);
       try {
