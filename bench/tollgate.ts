@@ -47,7 +47,7 @@ export async function startTollgate({ dataDir, profileDir }: Home): Promise<Toll
   const args =
     profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`, "--cpu-prof-interval=250"];
   const start = performance.now();
-  const child = startScript("src/server/main.ts", { args, env: environment(dataDir, port), output });
+  const child = startScript("dist/server/main.js", { args, env: environment(dataDir, port), output });
   closeSync(output);
   try {
     await waitReady(port, child);

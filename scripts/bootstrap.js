@@ -1,6 +1,6 @@
-// Prepares a checkout: installs the packages and builds the console, each only when it has to be done; then starts
-// the program named after `--`. Plain JavaScript without dependencies, since it runs on whatever Node (>= 20) starts
-// npm the first time. No npm pre-scripts do this, because `ignore-scripts=true` (.npmrc) turns those off too.
+// Prepares a checkout: installs the packages and builds what is asked for (`console`, `server`), each only when it has to
+// be done; then starts the program named after `--`. Plain JavaScript without dependencies, since it runs on whatever Node
+// (>= 20) starts npm the first time. No npm pre-scripts do this, because `ignore-scripts=true` (.npmrc) turns those off too.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -21,13 +21,44 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MODULES = join(ROOT, "node_modules");
 const LOCKFILE = join(ROOT, "package-lock.json");
-const CONSOLE_STAMP = join(ROOT, "dist/console/.stamp");
+
+/** What is built, from what, and by which program of which package. */
+const PARTS = {
+  console: {
+    sources: [
+      "src/console",
+      "src/contract",
+      "vite.config.ts",
+      "tsconfig.base.json",
+      "package-lock.json",
+      "CHANGELOG.md",
+    ],
+    command: ["vite/bin/vite.js", "build", "--logLevel", "warn"],
+  },
+  server: {
+    sources: [
+      "src/server",
+      "src/contract",
+      "rolldown.config.ts",
+      "tsconfig.base.json",
+      "package.json",
+      "package-lock.json",
+    ],
+    command: ["rolldown/bin/cli.mjs", "--config", "rolldown.config.ts", "--log-level", "warn"],
+  },
+};
+
 const MINIMUM_NODE = 20;
 const MAJOR = Number(process.versions.node.split(".")[0]);
 const LOCK_DIR = join(ROOT, ".cache");
 const LOCK = join(LOCK_DIR, "bootstrap.lock");
 const LOCK_WAIT_MS = 10 * 60_000;
 const ORPHAN_CHECK_MS = 250;
+const OF_TESTS = /\.test\.tsx?$|[\\/]fixtures[\\/]/;
+/** The files of one build are written within this time. */
+const OF_ONE_BUILD_MS = 60_000;
+/** Where compiled code is kept from start to start. */
+const COMPILED = ".cache/compile";
 
 /** Prints one line of progress; stderr, so that stdout stays what the started program writes. */
 function say(text) {
@@ -125,9 +156,9 @@ function runtime() {
 
 /** Starts the program on the pinned runtime, passes signals on, and ends as it ends. */
 function run(args) {
-  // Compiled and type-stripped code is kept from start to start, beside the checkout.
+  // Compiled code is kept beside the checkout.
   // Two malloc arenas instead of one per thread keep some 3 MB free, and cost nothing where malloc is not the bottleneck.
-  const env = { NODE_COMPILE_CACHE: join(ROOT, ".cache/compile"), MALLOC_ARENA_MAX: "2", ...process.env };
+  const env = { NODE_COMPILE_CACHE: join(ROOT, COMPILED), MALLOC_ARENA_MAX: "2", ...process.env };
   const child = spawn(runtime(), args, { cwd: ROOT, stdio: "inherit", env });
   // A terminal's Ctrl-C reaches the child by itself; twice would mean "at once" to it.
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
@@ -152,38 +183,50 @@ function* files(path) {
   for (const name of readdirSync(path).sort()) yield* files(join(path, name));
 }
 
-/** One hash over everything the console is built from. Tests beside the sources do not count. */
-function consoleHash() {
+/** Says in one hash what a part is built from. Tests beside the sources do not count. */
+function hashOf(part) {
   const all = createHash("sha256");
-  for (const root of [
-    "src/console",
-    "src/contract",
-    "vite.config.ts",
-    "tsconfig.base.json",
-    "package-lock.json",
-    "CHANGELOG.md",
-  ]) {
+  for (const root of PARTS[part].sources) {
     for (const path of files(join(ROOT, root))) {
-      if (/\.test\.tsx?$/.test(path)) continue;
+      if (OF_TESTS.test(path)) continue;
       all.update(path.slice(ROOT.length)).update("\0").update(readFileSync(path)).update("\0");
     }
   }
   // The one build-time setting: which server the console talks to.
-  return all.update(process.env.VITE_SERVER ?? "").digest("hex");
+  return all.update(part === "console" ? (process.env.VITE_SERVER ?? "") : "").digest("hex");
 }
 
-/** Builds the console for what is in `src` now and remembers the hash it was built from. */
-function buildConsole(wanted) {
+/** Where it stands which sources a part was built from. */
+function stampOf(part) {
+  return join(ROOT, "dist", part, ".stamp");
+}
+
+/** Builds a part from what is in `src` now and remembers the hash of it. */
+function build(part, hash) {
   const startMs = Date.now();
-  say("building the console …");
-  const args = [join(MODULES, "vite/bin/vite.js"), "build", "--logLevel", "warn"];
+  say(`building the ${part} …`);
+  if (part === "server") clearOldServers();
+  // Whatever stops the build: what stands there then is of no known sources.
+  rmSync(stampOf(part), { force: true });
+  const [program, ...args] = PARTS[part].command;
   // Whatever this shell is for (tests run as NODE_ENV=test), Vite must build the production form of React.
   const env = { ...process.env, NODE_ENV: "production" };
-  const result = spawnSync(runtime(), args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"], env });
-  if (result.error || result.status !== 0) fail("the console could not be built; the reason is above.");
-  mkdirSync(join(ROOT, "dist/console"), { recursive: true });
-  writeFileSync(CONSOLE_STAMP, wanted);
-  say(`console built in ${seconds(startMs)}`);
+  const options = { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"], env };
+  const result = spawnSync(runtime(), [join(MODULES, program), ...args], options);
+  if (result.error || result.status !== 0) fail(`the ${part} could not be built; the reason is above.`);
+  mkdirSync(join(ROOT, "dist", part), { recursive: true });
+  writeFileSync(stampOf(part), hash);
+  say(`${part} built in ${seconds(startMs)}`);
+}
+
+/**
+ * Removes what stands there from before the last build, and compiled code, which is of files with other names from now on.
+ * The last build stays: a server that still runs on it reads some of its files only when it needs them.
+ */
+function clearOldServers() {
+  const lastMs = modifiedMs(stampOf("server")) - OF_ONE_BUILD_MS;
+  for (const path of files(join(ROOT, "dist/server"))) if (modifiedMs(path) < lastMs) rmSync(path);
+  rmSync(join(ROOT, COMPILED), { recursive: true, force: true });
 }
 
 function seconds(startMs) {
@@ -229,15 +272,15 @@ function releaseLock() {
   if (read(LOCK) === String(process.pid)) rmSync(LOCK, { force: true });
 }
 
-function prepare({ wantsConsole, mayInstall }) {
-  const wanted = wantsConsole ? consoleHash() : "";
-  const needsConsole = () => wanted !== "" && read(CONSOLE_STAMP) !== wanted;
-  // A production install without the build tools is enough for a console that is built already.
-  const needsInstall = () => mayInstall && !isInstalled(wanted === "" || needsConsole());
-  if (!needsInstall() && !needsConsole()) return;
+function prepare({ parts, mayInstall }) {
+  const hashes = new Map(parts.map((part) => [part, hashOf(part)]));
+  const stale = () => parts.filter((part) => read(stampOf(part)) !== hashes.get(part));
+  // A production install without the build tools is enough for what is built already.
+  const needsInstall = () => mayInstall && !isInstalled(parts.length === 0 || stale().length > 0);
+  if (!needsInstall() && stale().length === 0) return;
   acquireLock();
   if (needsInstall()) install();
-  if (needsConsole()) buildConsole(wanted);
+  for (const part of stale()) build(part, hashes.get(part));
   releaseLock();
 }
 
@@ -247,7 +290,8 @@ function main() {
   }
   const separator = process.argv.indexOf("--");
   const options = process.argv.slice(2, separator < 0 ? undefined : separator);
-  prepare({ wantsConsole: options.includes("console"), mayInstall: !options.includes("no-install") });
+  const parts = Object.keys(PARTS).filter((part) => options.includes(part));
+  prepare({ parts, mayInstall: !options.includes("no-install") });
   if (separator >= 0) run(process.argv.slice(separator + 1));
   else runtime();
 }

@@ -36,7 +36,7 @@ async function startUpstream(): Promise<LLMock> {
 
 /** The real server, as `npm start` runs it, with the upstreams' port allowed. */
 function startServer(upstreamPort: string): ChildProcess {
-  return spawn(process.execPath, ["src/server/main.ts"], {
+  return spawn(process.execPath, ["dist/server/main.js"], {
     cwd: ROOT,
     stdio: "inherit",
     env: {

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
-import { buildConsole } from "./console-build.ts";
+import { buildConsole } from "./build.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "./process.ts";
 
 /** The super administrator, a user (id 2) and an administrator (id 3), with their passwords. */

@@ -1,9 +1,10 @@
-// The real server as a child process, for tests that need a real start, a real kill or a real browser.
+// The real server as operators start it, as a child process: for tests that need a real start, a real kill or a real browser.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buildServer, SERVER } from "./build.ts";
 
 export const rootKey = "TestRootTokenKey00000000000000000000000000000000";
 export const rootAccess = "0123456789abcdef0123456789abcdef";
@@ -62,8 +63,9 @@ export function serverEnvironment(dataDir: string, port: number): Record<string,
  * Root's relay key is `rootKey` and root's access token `rootAccess`, unless `env` says otherwise.
  */
 export async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  buildServer();
   const port = Number(env["PORT"] ?? (await freePort()));
-  const child = spawn(process.execPath, ["src/server/main.ts"], {
+  const child = spawn(process.execPath, [SERVER], {
     cwd: join(import.meta.dirname, ".."),
     env: {
       PATH: process.env["PATH"],

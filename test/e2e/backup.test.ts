@@ -18,6 +18,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { audit } from "#server/money/audit.ts";
 import { openStore } from "#server/store/db.ts";
+import { buildServer, SERVER } from "#test/build.ts";
 import { testDirectory } from "#test/directory.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
 import { manage, rootAccess, rootKey, type ServerProcess, startServer } from "#test/process.ts";
@@ -35,8 +36,8 @@ interface Ran {
 
 /** Runs a command of the program to its end. */
 function tollgate(args: readonly string[], env: Record<string, string>): Promise<Ran> {
-  const child = spawn(process.execPath, ["src/server/main.ts", ...args], {
-    cwd: join(import.meta.dirname, "../.."),
+  buildServer();
+  const child = spawn(process.execPath, [SERVER, ...args], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -329,8 +330,7 @@ test("an exchange that is killed at any moment leaves a database that opens, and
     mkdirSync(dataDir);
     cpSync(origin, dataDir, { recursive: true });
     rmSync(join(dataDir, "tollgate.lock"), { force: true });
-    const child = spawn(process.execPath, ["src/server/main.ts", "rotate-key"], {
-      cwd: join(import.meta.dirname, "../.."),
+    const child = spawn(process.execPath, [SERVER, "rotate-key"], {
       env: { PATH: process.env["PATH"], DATA_DIR: dataDir },
       stdio: "ignore",
     });

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/console-build.ts";
+import { buildConsole } from "#test/build.ts";
 import { type GithubEmulator, type GithubUser, startGithub } from "#test/github-emulator.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 import {

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/console-build.ts";
+import { buildConsole } from "#test/build.ts";
 import { type OneApiServer, startOneApi } from "#test/one-api-server.ts";
 
 let server: OneApiServer;

@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
 import { launchBrowser, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/console-build.ts";
+import { buildConsole } from "#test/build.ts";
 import { type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
 const dir = temporaryDir();

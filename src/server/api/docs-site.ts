@@ -8,10 +8,10 @@ export interface DocsFile {
   readonly body: string;
 }
 
-const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
-  "/api/docs": ["index.html", "text/html; charset=utf-8"],
-  "/api/docs/docs.css": ["docs.css", "text/css; charset=utf-8"],
-  "/api/docs/docs.js": ["docs.js", "text/javascript; charset=utf-8"],
+const FILES: Readonly<Record<string, readonly [file: URL, type: string]>> = {
+  "/api/docs": [new URL("./docs/index.html", import.meta.url), "text/html; charset=utf-8"],
+  "/api/docs/docs.css": [new URL("./docs/docs.css", import.meta.url), "text/css; charset=utf-8"],
+  "/api/docs/docs.js": [new URL("./docs/docs.js", import.meta.url), "text/javascript; charset=utf-8"],
 };
 
 /** Paths that are answered, without a slash at the end. */
@@ -46,6 +46,6 @@ function makeFile(path: string, version: string): DocsFile {
     const body = JSON.stringify(printOpenApi(api, version));
     return { type: "application/json; charset=utf-8", body };
   }
-  const [name, type] = entry;
-  return { type, body: readFileSync(new URL(`./docs/${name}`, import.meta.url), "utf8") };
+  const [file, type] = entry;
+  return { type, body: readFileSync(file, "utf8") };
 }

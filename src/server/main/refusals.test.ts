@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { buildServer, SERVER } from "#test/build.ts";
 import { testDirectory } from "#test/directory.ts";
 import { createPostgresDatabase } from "#test/postgres.ts";
 import { freePort } from "#test/process.ts";
@@ -14,8 +15,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 /** Runs the program with its own empty directory until it ends, or until it listens: then it gets a SIGTERM. */
 async function run(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ["src/server/main.ts", ...args], {
-    cwd: join(import.meta.dirname, "../../.."),
+  buildServer();
+  const child = spawn(process.execPath, [SERVER, ...args], {
     env: { PATH: process.env["PATH"], DATA_DIR: testDirectory(), PORT: "0", LOG_LEVEL: "silent", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

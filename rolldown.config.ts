@@ -1,0 +1,43 @@
+// Bundles the server (src/server → dist/server) into some thirty files, since finding and reading nine hundred modules is
+// half of a start (decision 034). Not minified, so that the stack of an error can be read without maps, which would cost as
+// much again. Development and unit tests run the sources as they are.
+import { readFileSync } from "node:fs";
+import { basename, dirname, extname, resolve } from "node:path";
+import { defineConfig, type Plugin } from "rolldown";
+
+/** A file beside its module; `../../…` on the other hand is a file of the installation, and as far away from the bundle. */
+const FILE_BESIDE = /new URL\("(\.\/[^"]+)", import\.meta\.url\)/g;
+
+/** Takes along what modules name by `new URL("./…", import.meta.url)`: programs of threads bundled, other files as they are. */
+function filesBeside(): Plugin {
+  return {
+    name: "files-beside",
+    transform(code, id) {
+      if (!code.includes("import.meta.url)") || id.includes("node_modules")) return;
+      const take = (file: string) =>
+        extname(file) === ".ts"
+          ? this.emitFile({ type: "chunk", id: file })
+          : this.emitFile({ type: "asset", name: basename(file), source: readFileSync(file) });
+      const taken = code.replaceAll(FILE_BESIDE, (_, path: string) => {
+        return `new URL(import.meta.ROLLUP_FILE_URL_${take(resolve(dirname(id), path))})`;
+      });
+      // Every line stays where it was.
+      return { code: taken, map: null };
+    },
+  };
+}
+
+export default defineConfig({
+  input: "src/server/main.ts",
+  platform: "node",
+  plugins: [filesBeside()],
+  output: {
+    dir: "dist/server",
+    format: "esm",
+    // The name of the entry is known to operators. The others change with their content: a server that still runs finds its own.
+    entryFileNames: ({ facadeModuleId }) =>
+      facadeModuleId?.endsWith("/src/server/main.ts") ? "[name].js" : "[name]-[hash].js",
+    chunkFileNames: "[name]-[hash].js",
+    assetFileNames: "[name]-[hash][extname]",
+  },
+});
