@@ -1,10 +1,10 @@
 // `npm run bench`, what may follow it is in flags.ts: Tollgate beside a bare proxy, in one run, as ratios. A
 // benchmark, not a test: it ends with 0 whatever it finds, and with 1 only when it could not measure.
-import { availableParallelism } from "node:os";
 import { type Book, checkBooks } from "./books.ts";
 import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target } from "./cases.ts";
 import { measureDisk } from "./disk.ts";
 import { readFlags } from "./flags.ts";
+import { machineText } from "./machine.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
 import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
@@ -146,9 +146,7 @@ async function main(): Promise<void> {
     await profile();
     return;
   }
-  const others = Math.round((await othersShare(SETTLE_MS)) * 100);
-  const cores = `${availableParallelism()} cores shared with load and upstream`;
-  const machine = `Node ${process.version}, ${cores}, ${others} % busy with other work before the run`;
+  const machine = machineText(await othersShare(SETTLE_MS));
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
   else print(await (flags.self ? measureFloorTwice() : measureTollgate()), machine);
 }
