@@ -155,6 +155,9 @@ export function modelObject(id: string, owner: string) {
   };
 }
 
+/** `testing`: a test of all or all disabled channels goes on. Our addition. */
+const ChannelsBeside = ListBeside.extend({ testing: z.boolean().optional() });
+
 export const channelApi = {
   list: endpoint({
     method: "GET",
@@ -163,7 +166,7 @@ export const channelApi = {
     summary: "渠道列表（不含密钥）",
     query: ListQuery,
     data: rowsOf(Channel),
-    beside: ListBeside,
+    beside: ChannelsBeside,
   }),
   search: endpoint({
     method: "GET",
@@ -172,7 +175,7 @@ export const channelApi = {
     summary: "按 ID、名称前缀或完整密钥搜索渠道",
     query: SearchQuery,
     data: rowsOf(Channel),
-    beside: ListBeside,
+    beside: ChannelsBeside,
   }),
   models: endpoint({
     method: "GET",

@@ -7,6 +7,12 @@ export interface Clock {
   seconds(): number;
 }
 
+/**
+ * How far what was written down may lie ahead, seconds: the clock was set back a little since. What lies further was written while
+ * the clock was wrong, and would stand until that time comes (reliability F08).
+ */
+export const AHEAD_SEC = 2 * 3600;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   seconds: () => Math.floor(Date.now() / 1000),

@@ -262,15 +262,15 @@ function livePrices({
 
 function tablesOf(options: Options): PriceTables {
   return {
-    modelRatio: options.get("ModelRatio"),
-    completionRatio: options.get("CompletionRatio"),
-    cacheRatio: options.get("CacheRatio"),
-    cacheWriteRatio: options.get("CacheWriteRatio"),
-    audioRatio: options.get("AudioRatio"),
-    audioCompletionRatio: options.get("AudioCompletionRatio"),
-    imageRatio: options.get("ImageRatio"),
-    imageCompletionRatio: options.get("ImageCompletionRatio"),
-    groupRatio: options.get("GroupRatio"),
-    fallbackModelRatio: options.get("FallbackModelRatio"),
+    ModelRatio: options.get("ModelRatio"),
+    CompletionRatio: options.get("CompletionRatio"),
+    CacheRatio: options.get("CacheRatio"),
+    CacheWriteRatio: options.get("CacheWriteRatio"),
+    AudioRatio: options.get("AudioRatio"),
+    AudioCompletionRatio: options.get("AudioCompletionRatio"),
+    ImageRatio: options.get("ImageRatio"),
+    ImageCompletionRatio: options.get("ImageCompletionRatio"),
+    GroupRatio: options.get("GroupRatio"),
+    FallbackModelRatio: options.get("FallbackModelRatio"),
   };
 }

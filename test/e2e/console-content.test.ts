@@ -207,10 +207,14 @@ describe("many channels", () => {
     await page.goto("/channel");
     await page.getByRole("button", { name: "测试所有渠道" }).click();
     await page.getByText("已开始测试所有渠道").waitFor();
-    // The list follows what the tests find, without being asked to.
-    const read = () => page.waitForRequest((request) => /\/api\/channel\/\?/.test(request.url()));
-    await read();
-    await read();
+    // The list follows what the tests find, without being asked to, and no longer than they take.
+    const list = /\/api\/channel\/\?/;
+    const ended = await page.waitForResponse(
+      async (response) => list.test(response.url()) && !(await response.json()).testing,
+    );
+    expect(await ended.json()).toMatchObject({ testing: false });
+    const again = page.waitForRequest((request) => list.test(request.url()), { timeout: 6_000 });
+    await expect(again).rejects.toThrow(/Timeout/);
     const row = page.getByRole("row", { name: /渠道丙/ });
     await row.getByRole("button", { name: "禁用" }).click();
     await row.getByText("已禁用").waitFor();

@@ -1,6 +1,7 @@
 // One-time codes: what was mailed, handed to a browser, or earned by a human check. Only hashes are stored; each code is
 // bound to a purpose and a subject, lives ten minutes, and the newest of a subject is the only one (reliability A13, A15).
 
+import { AHEAD_SEC } from "#server/clock.ts";
 import {
   type CodeQuery,
   deleteCode,
@@ -27,8 +28,6 @@ export type CodeTools = Pick<Tools, "db" | "clock" | "secrets">;
 
 /** Ten minutes (contract 4.2). */
 const LIFE_SEC = 600;
-/** A code that ends later than this beyond its life was made while the clock was wrong, and counts for nothing (reliability F08). */
-const AHEAD_SEC = 2 * 3600;
 /** Wrong tries after which a code that was mailed is worth nothing (reliability A15). */
 const MAX_TRIES = 5;
 
@@ -43,6 +42,7 @@ function queryOf(tools: CodeTools, ref: CodeRef, code: string): CodeQuery {
     key: keyOf(tools, ref),
     codeHash: tools.secrets.hash(`code ${ref.purpose} ${ref.subject} ${code}`),
     now,
+    // One that ends later was made while the clock was wrong, and counts for nothing.
     latest: now + LIFE_SEC + AHEAD_SEC,
     maxTries: MAX_TRIES,
   };

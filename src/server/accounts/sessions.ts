@@ -1,6 +1,6 @@
 // Console sessions: opaque ids whose hash alone is stored; idle and absolute lifetimes (reliability A01–A06).
 import { UserStatus } from "#contract/user.ts";
-import type { Clock } from "#server/clock.ts";
+import { AHEAD_SEC, type Clock } from "#server/clock.ts";
 import { randomId, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isPassing } from "#server/store/fault.ts";
@@ -17,8 +17,6 @@ import { holdUser, type SeenColumns } from "#server/store/users.ts";
 /** Absolute lifetime: 30 days (reliability A05). */
 export const SESSION_MAX_SEC = 30 * 24 * 3600;
 const IDLE_SEC = 7 * 24 * 3600;
-/** One that begins later than this from now was opened while the clock was wrong, and would live until that time comes (reliability F08). */
-const AHEAD_SEC = 2 * 3600;
 /** `last_seen` is written at most once a minute. */
 const TOUCH_SEC = 60;
 

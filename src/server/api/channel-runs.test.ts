@@ -122,6 +122,26 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect(upstream.journal).toHaveLength(1);
   });
 
+  test("the list tells whether a run goes on, which its reader waits for", async () => {
+    const id = await add();
+    const isTesting = async () => [
+      (await call("/api/channel/")).testing,
+      (await call("/api/channel/search?keyword=test")).testing,
+    ];
+    await expect.poll(isTesting).toEqual([false, false]);
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    upstream.script(async (res, request) => {
+      await asked;
+      await json(chatReply("hi"))(res, request);
+    });
+    expect((await call("/api/channel/test")).success).toBe(true);
+    expect(await isTesting()).toEqual([true, true]);
+    answer();
+    await expect.poll(isTesting).toEqual([false, false]);
+    expect((await row(id)).test_time).toBeGreaterThan(0);
+  });
+
   test.each(["", "all", "disabled"])("scope %j is known", async (scope) => {
     await expect.poll(async () => (await call(`/api/channel/test?scope=${scope}`)).success).toBe(true);
   });

@@ -9,6 +9,7 @@ import {
 import { providerModels } from "#contract/provider-models.ts";
 import { providers } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
+import { areChannelsTested } from "#server/channels/bulk-test.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import {
@@ -31,14 +32,17 @@ import { unpricedModels } from "./unpriced-models.ts";
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   async list(ctx, { query }) {
+    // Before the rows: when it says that the tests have ended, the rows hold what they found.
+    const testing = await areChannelsTested(ctx);
     const rows = await listChannels(ctx.db, sortedPage(query));
-    return { data: rows.map(present), total: await countChannels(ctx.db, {}) };
+    return { data: rows.map(present), total: await countChannels(ctx.db, {}), testing };
   },
 
   async search(ctx, { query }) {
+    const testing = await areChannelsTested(ctx);
     const filter = { keyword: query.keyword, keyHash: ctx.secrets.hash(query.keyword) };
     const rows = await listChannels(ctx.db, { ...filter, ...sortedPage(query) });
-    return { data: rows.map(present), total: await countChannels(ctx.db, filter) };
+    return { data: rows.map(present), total: await countChannels(ctx.db, filter), testing };
   },
 
   models() {

@@ -13,6 +13,8 @@ export type TestScope = "all" | "disabled";
 export type BulkTestParts = RunParts &
   Pick<Tools, "db" | "options" | "egress" | "credentials" | "notify"> & { readonly candidates: Candidates };
 
+const NAME = "channel-tests";
+
 /** What a run found, as sentences about channels. */
 interface Findings {
   tested: number;
@@ -34,7 +36,12 @@ export function startChannelTests(
     if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content });
   };
   const work = () => testChannels(ctx, scope, tester);
-  return startRun(ctx, { name: "channel-tests", begin, work, tell });
+  return startRun(ctx, { name: NAME, begin, work, tell });
+}
+
+/** Whether a run goes on anywhere. */
+export function areChannelsTested({ coord }: Pick<Tools, "coord">): Promise<boolean> {
+  return coord.isLocked(NAME);
 }
 
 /** Tests the channels of a scope one after another. Returns a sentence for the diagnostic log. */

@@ -67,11 +67,14 @@ describe.each(engines)("coord for %s", (engine) => {
     let release = () => {};
     const first = here.lock("job", () => new Promise<string>((resolve) => (release = () => resolve("done"))));
     await sleep(50);
+    for (const node of [here, there])
+      expect([await node.isLocked("job"), await node.isLocked("other job")]).toEqual([true, false]);
     expect(await there.lock("job", () => Promise.resolve("twice"))).toBeUndefined();
     expect(await here.lock("job", () => Promise.resolve("twice"))).toBeUndefined();
     expect(await there.lock("other job", () => Promise.resolve("other"))).toBe("other");
     release();
     expect(await first).toBe("done");
+    for (const node of [here, there]) expect(await node.isLocked("job")).toBe(false);
     await expect(there.lock("job", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
     expect(await there.lock("job", () => Promise.resolve("next"))).toBe("next");
   });

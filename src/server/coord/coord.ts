@@ -13,6 +13,8 @@ export interface Coord {
   subscribe(topic: Topic, handler: (payload: string) => void): () => void;
   /** Runs the work unless somebody anywhere is at it; undefined = somebody is. */
   lock<T>(name: string, work: () => Promise<T>): Promise<T | undefined>;
+  /** Whether somebody anywhere is at it. */
+  isLocked(name: string): Promise<boolean>;
   /**
    * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). 0 = no limit.
    * Refused events do not count.

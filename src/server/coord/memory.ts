@@ -26,6 +26,7 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
         locked.delete(name);
       }
     },
+    isLocked: (name) => Promise.resolve(locked.has(name)),
     count(key, windowMs, limit) {
       if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0 });
       const waitMs = takeTurn(limits, key, { windowMs, limit, nowMs: clock.now() });

@@ -66,6 +66,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
         locked.delete(name);
       }
     },
+    isLocked: async (name) => locked.has(name) || (await isLocked(deps.store, name)),
     count: (key, windowMs, limit) =>
       limit <= 0
         ? Promise.resolve({ allowed: true, retryAfterMs: 0 })
@@ -80,6 +81,16 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
       await session.close();
     },
   };
+}
+
+/** Looks at the lock without trying it: whoever wanted it meanwhile would be refused. PostgreSQL shows both of its numbers without signs. */
+async function isLocked(store: PostgresStore, name: string): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND classid::bigint = ${LOCK_CLASS}::bigint
+      AND objid::bigint = hashtext(${name})::bigint & 4294967295`.execute(store.db);
+  return rows.length > 0;
 }
 
 interface Message {

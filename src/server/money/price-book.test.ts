@@ -3,16 +3,16 @@ import { charge } from "./price.ts";
 import { createPriceBook, type PriceTables } from "./price-book.ts";
 
 const tables = (change: Partial<PriceTables> = {}): PriceTables => ({
-  modelRatio: {},
-  completionRatio: {},
-  cacheRatio: {},
-  cacheWriteRatio: {},
-  audioRatio: {},
-  audioCompletionRatio: {},
-  imageRatio: {},
-  imageCompletionRatio: {},
-  groupRatio: { default: 1, half: 0.5, free: 0 },
-  fallbackModelRatio: null,
+  ModelRatio: {},
+  CompletionRatio: {},
+  CacheRatio: {},
+  CacheWriteRatio: {},
+  AudioRatio: {},
+  AudioCompletionRatio: {},
+  ImageRatio: {},
+  ImageCompletionRatio: {},
+  GroupRatio: { default: 1, half: 0.5, free: 0 },
+  FallbackModelRatio: null,
   ...change,
 });
 
@@ -23,7 +23,7 @@ function find(model: string, change: Partial<PriceTables> = {}) {
 }
 
 test("finds the requested model before the one it is mapped to", () => {
-  const book = createPriceBook(tables({ modelRatio: { alias: 7, real: 3 } }));
+  const book = createPriceBook(tables({ ModelRatio: { alias: 7, real: 3 } }));
   expect(book.find("alias", "real", "default")).toMatchObject({ model: "alias", modelRatio: "7" });
   expect(book.find("other", "real", "default")).toMatchObject({ model: "real", modelRatio: "3" });
   expect(book.find("alias", "real", "default")).toBe(book.find("alias", "real", "default"));
@@ -31,7 +31,7 @@ test("finds the requested model before the one it is mapped to", () => {
 
 test("puts the operator's ratios above the built-in ones, and the rule below", () => {
   const book = createPriceBook(
-    tables({ modelRatio: { "gpt-4": 1, "gpt-3.5-turbo-0613": 1 }, completionRatio: { "gpt-4": 9 } }),
+    tables({ ModelRatio: { "gpt-4": 1, "gpt-3.5-turbo-0613": 1 }, CompletionRatio: { "gpt-4": 9 } }),
   );
   expect(book.find("gpt-4", "gpt-4", "half")).toMatchObject({ completionRatio: "9", groupRatio: "0.5" });
   expect(createPriceBook(tables()).find("gpt-4o", "gpt-4o", "default")).toMatchObject({
@@ -46,7 +46,7 @@ test("puts the operator's ratios above the built-in ones, and the rule below", (
 
 test("refuses unpriced models unless there is a fallback", () => {
   expect(createPriceBook(tables()).find("nobody-knows", "nobody-knows", "default")).toBeUndefined();
-  const book = createPriceBook(tables({ fallbackModelRatio: 30 }));
+  const book = createPriceBook(tables({ FallbackModelRatio: 30 }));
   expect(book.find("nobody-knows", "x", "default")).toMatchObject({
     model: "nobody-knows",
     modelRatio: "30",
@@ -55,7 +55,7 @@ test("refuses unpriced models unless there is a fallback", () => {
 
 test("tells of models that only the fallback prices, each time, and of no other", () => {
   const told: string[] = [];
-  const book = createPriceBook(tables({ fallbackModelRatio: 30, modelRatio: { real: 1 } }), (model) =>
+  const book = createPriceBook(tables({ FallbackModelRatio: 30, ModelRatio: { real: 1 } }), (model) =>
     told.push(model),
   );
   for (const name of ["nobody-knows", "gpt-4", "nobody-knows"]) book.find(name, name, "default");
@@ -72,7 +72,7 @@ test("an unknown group pays the plain price", () => {
 });
 
 test("keeps a bounded number of prices, whatever names callers make up", () => {
-  const book = createPriceBook(tables({ fallbackModelRatio: 1 }));
+  const book = createPriceBook(tables({ FallbackModelRatio: 1 }));
   const first = book.find("model0", "model0", "default");
   for (let index = 1; index <= 5_000; index += 1) book.find(`model${index}`, `model${index}`, "default");
   expect(book.find("model0", "model0", "default")).not.toBe(first);
@@ -83,18 +83,18 @@ test("knows what cache writes, sound and pictures cost", () => {
   expect(find("gpt-5.6")).toMatchObject({ cacheWriteRatio: "1.25" });
   expect(find("gpt-4o")).toMatchObject({ cacheWriteRatio: "1" });
   // In no table: Anthropic's rule.
-  expect(find("claude-next", { modelRatio: { "claude-next": 1 } })).toMatchObject({
+  expect(find("claude-next", { ModelRatio: { "claude-next": 1 } })).toMatchObject({
     cacheWriteRatio: "1.25",
   });
   expect(find("gpt-audio")).toMatchObject({ audioRatio: "12.8", audioCompletionRatio: "2" });
   expect(find("gpt-image-1")).toMatchObject({ imageRatio: "2" });
   expect(
     find("gpt-audio", {
-      cacheWriteRatio: { "gpt-audio": 2 },
-      audioRatio: { "gpt-audio": 3 },
-      audioCompletionRatio: { "gpt-audio": 4 },
-      imageRatio: { "gpt-audio": 5 },
-      imageCompletionRatio: { "gpt-audio": 6 },
+      CacheWriteRatio: { "gpt-audio": 2 },
+      AudioRatio: { "gpt-audio": 3 },
+      AudioCompletionRatio: { "gpt-audio": 4 },
+      ImageRatio: { "gpt-audio": 5 },
+      ImageCompletionRatio: { "gpt-audio": 6 },
     }),
   ).toMatchObject({
     cacheWriteRatio: "2",
@@ -156,26 +156,26 @@ test.each([
 
 test("keeps a built-in tier in proportion to a base that the operator has changed", () => {
   // Built in: 1.25 and 2.5, completion 6 and 4.5, cache 0.1 of either.
-  const doubled = find("gpt-5.4", { modelRatio: { "gpt-5.4": 2.5 } });
+  const doubled = find("gpt-5.4", { ModelRatio: { "gpt-5.4": 2.5 } });
   expect(doubled.tiers).toMatchObject([
     { above: 272_000, price: { modelRatio: "5", completionRatio: "4.5" } },
   ]);
-  const third = find("gpt-5.4", { completionRatio: { "gpt-5.4": 2 }, cacheRatio: { "gpt-5.4": 0.7 } });
+  const third = find("gpt-5.4", { CompletionRatio: { "gpt-5.4": 2 }, CacheRatio: { "gpt-5.4": 0.7 } });
   expect(third.tiers).toMatchObject([
     { price: { modelRatio: "2.5", completionRatio: "1.5", cacheRatio: "0.7" } },
   ]);
-  expect(find("gpt-5.4", { modelRatio: { "gpt-5.4": 0 } }).tiers).toMatchObject([
+  expect(find("gpt-5.4", { ModelRatio: { "gpt-5.4": 0 } }).tiers).toMatchObject([
     { price: { modelRatio: "0" } },
   ]);
 });
 
 test("takes the operator's own tiers, of any model", () => {
-  const modelRatio = { mine: 1, "mine>1000": 3, "mine>100": 2, "gpt-5.4>272000": 9 };
-  const mine = find("mine", { modelRatio, completionRatio: { mine: 4, "mine>1000": 5 } });
+  const ModelRatio = { mine: 1, "mine>1000": 3, "mine>100": 2, "gpt-5.4>272000": 9 };
+  const mine = find("mine", { ModelRatio, CompletionRatio: { mine: 4, "mine>1000": 5 } });
   expect(mine.tiers).toMatchObject([
     { above: 100, price: { modelRatio: "2", completionRatio: "4" } },
     { above: 1000, price: { modelRatio: "3", completionRatio: "5" } },
   ]);
-  expect(find("gpt-5.4", { modelRatio }).tiers).toMatchObject([{ price: { modelRatio: "9" } }]);
+  expect(find("gpt-5.4", { ModelRatio }).tiers).toMatchObject([{ price: { modelRatio: "9" } }]);
   expect(charge(usage(1001, 0), mine)).toBe(3003n);
 });

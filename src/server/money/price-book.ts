@@ -22,37 +22,16 @@ export interface PriceBook {
 
 type Table = Readonly<Record<string, number>>;
 
-/** Ratios the operator set; they stand above the built-in ones. */
-export interface PriceTables {
-  readonly modelRatio: Table;
-  readonly completionRatio: Table;
-  readonly cacheRatio: Table;
-  readonly cacheWriteRatio: Table;
-  readonly audioRatio: Table;
-  readonly audioCompletionRatio: Table;
-  readonly imageRatio: Table;
-  readonly imageCompletionRatio: Table;
-  readonly groupRatio: Table;
+/** The tables of models, by the name of their option. */
+type ModelTable = keyof typeof builtInRatios;
+
+/** What the operator set, by the name of its option; it stands above the built-in ratios. */
+export interface PriceTables extends Readonly<Record<ModelTable | "GroupRatio", Table>> {
   /** Ratio of models that have none; null = they are refused. */
-  readonly fallbackModelRatio: number | null;
+  readonly FallbackModelRatio: number | null;
 }
 
-/** The tables of models, without the group's. */
-type ModelTable = Exclude<keyof PriceTables, "groupRatio" | "fallbackModelRatio">;
-
-const BUILT_IN: Readonly<Record<ModelTable, Table>> = {
-  modelRatio: builtInRatios.ModelRatio,
-  completionRatio: builtInRatios.CompletionRatio,
-  cacheRatio: builtInRatios.CacheRatio,
-  cacheWriteRatio: builtInRatios.CacheWriteRatio,
-  audioRatio: builtInRatios.AudioRatio,
-  audioCompletionRatio: builtInRatios.AudioCompletionRatio,
-  imageRatio: builtInRatios.ImageRatio,
-  imageCompletionRatio: builtInRatios.ImageCompletionRatio,
-};
-
-// The keys of the record are exactly these.
-const MODEL_TABLES = Object.keys(BUILT_IN) as ModelTable[];
+const BUILT_IN: Readonly<Record<ModelTable, Table>> = builtInRatios;
 
 /** Prices kept ready: models × groups in use; callers choose model names, so there is a bound. */
 const KEPT_PRICES = 5_000;
@@ -68,7 +47,7 @@ export function createPriceBook(
   tables: PriceTables,
   onFallback: (model: string) => void = () => undefined,
 ): PriceBook {
-  const shelf = { tables, tiers: tiersOf(tables.modelRatio) };
+  const shelf = { tables, tiers: tiersOf(tables.ModelRatio) };
   /** Group → upstream model → model; null = there is none. Level by level: a key of all three would be a new text for every call. */
   const kept = new Map<string, Map<string, Map<string, Price | null>>>();
   let keptPrices = 0;
@@ -97,16 +76,16 @@ export function createPriceBook(
 
 function findPrice(shelf: Shelf, names: readonly string[], group: string): Price | undefined {
   const { tables } = shelf;
-  const groupRatio = String(lookUp(tables.groupRatio, group) ?? 1);
+  const groupRatio = String(lookUp(tables.GroupRatio, group) ?? 1);
   for (const name of names) {
-    const modelRatio = ratioOf(tables, "modelRatio", name);
+    const modelRatio = ratioOf(tables, "ModelRatio", name);
     if (modelRatio === undefined) continue;
     const base = baseRatios(tables, name, { modelRatio, groupRatio });
     return createPrice(base, tiersFor(shelf, name, base));
   }
   const [name = ""] = names;
-  if (tables.fallbackModelRatio === null) return undefined;
-  const modelRatio = String(tables.fallbackModelRatio);
+  if (tables.FallbackModelRatio === null) return undefined;
+  const modelRatio = String(tables.FallbackModelRatio);
   return { ...createPrice(baseRatios(tables, name, { modelRatio, groupRatio })), isFallback: true };
 }
 
@@ -128,13 +107,13 @@ function baseRatios(
   return {
     model: name,
     ...known,
-    completionRatio: ratioOf(tables, "completionRatio", name) ?? completionRatioRule(name),
-    cacheRatio: ratioOf(tables, "cacheRatio", name) ?? "1",
-    cacheWriteRatio: ratioOf(tables, "cacheWriteRatio", name) ?? String(cacheWriteRatioRule(name)),
-    audioRatio: ratioOf(tables, "audioRatio", name),
-    audioCompletionRatio: ratioOf(tables, "audioCompletionRatio", name),
-    imageRatio: ratioOf(tables, "imageRatio", name),
-    imageCompletionRatio: ratioOf(tables, "imageCompletionRatio", name),
+    completionRatio: ratioOf(tables, "CompletionRatio", name) ?? completionRatioRule(name),
+    cacheRatio: ratioOf(tables, "CacheRatio", name) ?? "1",
+    cacheWriteRatio: ratioOf(tables, "CacheWriteRatio", name) ?? String(cacheWriteRatioRule(name)),
+    audioRatio: ratioOf(tables, "AudioRatio", name),
+    audioCompletionRatio: ratioOf(tables, "AudioCompletionRatio", name),
+    imageRatio: ratioOf(tables, "ImageRatio", name),
+    imageCompletionRatio: ratioOf(tables, "ImageCompletionRatio", name),
   };
 }
 
@@ -152,13 +131,18 @@ function tierRatios(
   base: PriceRatios,
 ): PriceRatios {
   const own = tierName(name, above);
-  const named: Partial<PriceRatios> = Object.fromEntries(
-    MODEL_TABLES.flatMap((table) => {
-      const ratio = tierRatio(tables, table, { name, own });
-      return ratio === undefined ? [] : [[table, ratio]];
-    }),
-  );
-  return { ...base, ...named };
+  const ratio = (table: ModelTable) => tierRatio(tables, table, { name, own });
+  return {
+    ...base,
+    modelRatio: ratio("ModelRatio") ?? base.modelRatio,
+    completionRatio: ratio("CompletionRatio") ?? base.completionRatio,
+    cacheRatio: ratio("CacheRatio") ?? base.cacheRatio,
+    cacheWriteRatio: ratio("CacheWriteRatio") ?? base.cacheWriteRatio,
+    audioRatio: ratio("AudioRatio") ?? base.audioRatio,
+    audioCompletionRatio: ratio("AudioCompletionRatio") ?? base.audioCompletionRatio,
+    imageRatio: ratio("ImageRatio") ?? base.imageRatio,
+    imageCompletionRatio: ratio("ImageCompletionRatio") ?? base.imageCompletionRatio,
+  };
 }
 
 /**

@@ -47,6 +47,17 @@ it("have errors in the client's own words", async () => {
   ).rejects.toMatchObject({ status: 503 });
 });
 
+it("are known for everything that is served by POST, with a slash or a query behind them too", async () => {
+  const text = ["chat/completions", "completions", "embeddings", "responses", "messages", "moderations"];
+  const tasks = ["images/generations", "images/edits", "images/variations", "audio/speech"];
+  const others = ["audio/transcriptions", "audio/translations", "rerank", "messages/count_tokens"];
+  for (const path of [...text, ...tasks, ...others])
+    for (const end of ["", "/", "?a=1", "/?a=1"]) {
+      const answer = await fetch(`${world.url}/${path}${end}`, { method: "POST", body: "{}" });
+      expect([path, end, answer.status]).toEqual([path, end, 401]);
+    }
+});
+
 it("are none where anything else stands behind them", async () => {
   for (const path of ["/chat", "/completions/x", "/embeddingsx", "/images", "/audio/none"]) {
     const answer = await fetch(`${world.url}${path}`, { method: "POST", body: "{}" });

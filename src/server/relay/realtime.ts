@@ -14,7 +14,7 @@ import { RealtimeBill } from "./realtime-bill.ts";
 import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import type { Rooms } from "./rooms.ts";
-import { addressOf, offersOf, plainPath, type RelayRequest, splitUrl } from "./routes.ts";
+import { addressOf, offersOf, plainPath, REALTIME, type RelayRequest, splitUrl } from "./routes.ts";
 import { eachChannel, faultLabel, findCandidates, type Progress, report } from "./try.ts";
 import { realtimeError, voices } from "./voices.ts";
 
@@ -27,7 +27,6 @@ export interface Realtime {
   cut(): Promise<void>;
 }
 
-const PATH = "/v1/realtime";
 /** Codex tries a WebSocket here, and goes on by HTTP when told so (providers 17.3.1). */
 const RESPONSES_PATH = "/v1/responses";
 /** A key in the list of protocols: browsers can send no headers (providers 3.2). */
@@ -78,7 +77,7 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
       const requestId = newRequestId(rooms.ctx.clock.now());
       ids.set(req, requestId);
       const path = plainPath(splitUrl(req.url ?? "").path);
-      if (path === PATH) server.handleUpgrade(req, socket, head, begin);
+      if (path === REALTIME) server.handleUpgrade(req, socket, head, begin);
       else
         refuse(
           socket,

@@ -60,7 +60,6 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
       ["/v1/responses", "responses"],
       ["/v1/moderations", "moderation"],
       ["/v1/rerank", "rerank"],
-      ["/rerank", "rerank"],
     ] as const
   ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
 );
@@ -73,6 +72,9 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
   ["/v1/audio/transcriptions", "transcription"],
   ["/v1/audio/translations", "translation"],
 ]);
+
+const COUNT = "/v1/messages/count_tokens";
+export const REALTIME = "/v1/realtime";
 
 /** Source: contract 8.1, providers 3.1; of Responses all that needs what an upstream keeps (providers 17.3.5). */
 const ABSENT =
@@ -104,8 +106,7 @@ function postRoute(path: string): Route | undefined {
   if (relayed !== undefined) return relayed;
   const task = TASKS.get(path);
   if (task !== undefined) return { kind: "task", endpoint: task, pathModel: undefined };
-  if (path === "/v1/messages/count_tokens")
-    return { kind: "count", endpoint: "messages", pathModel: undefined };
+  if (path === COUNT) return { kind: "count", endpoint: "messages", pathModel: undefined };
   const [, model, action] = GEMINI.exec(path) ?? [];
   if (model !== undefined) return geminiRoute(decode(model), action);
   const engine = ENGINE_EMBEDDINGS.exec(path)?.[1];
@@ -135,7 +136,7 @@ function getRoute(method: string, path: string): Route | undefined {
   if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
   if (method !== "GET" && method !== "HEAD") return undefined;
   if (MODELS.test(path)) return { kind: "models" };
-  if (path === "/v1/realtime") return { kind: "upgrade" };
+  if (path === REALTIME) return { kind: "upgrade" };
   const part = BILLING.exec(path)?.[1];
   if (part === "subscription" || part === "usage") return { kind: "billing", part };
   return id === undefined ? undefined : { kind: "model", id: decode(id) };
@@ -163,9 +164,11 @@ export interface Asked {
 }
 
 const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
-/** What clients ask that were given the address without its version; nothing of the console has such a path. */
-const BARE =
-  /^\/((chat\/)?completions|embeddings|responses|messages(\/count_tokens)?|moderations|realtime|images\/(generations|edits|variations)|audio\/(speech|transcriptions|translations))\/?(\?|$)/;
+/**
+ * What clients ask that were given the address without its version. Whatever is added here may be no page of the console: people
+ * get the relay's answer there.
+ */
+const BARE: ReadonlySet<string> = new Set([...RELAYED.keys(), ...TASKS.keys(), COUNT, REALTIME]);
 /** Theirs only if they show a key, or a browser asks whether they may: people may look for such a page. */
 const BARE_MODELS = /^\/models(\/|\?|$)/;
 /** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
@@ -173,9 +176,14 @@ const VERSION_TWICE = /^\/v1(?=\/(v1(alpha|beta)?|openai)\/)/;
 /** Addresses as Azure's SDKs build them: behind `/openai/` a deployment, the version, or neither. */
 const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
 
+function isBare(url: string): boolean {
+  const at = url.indexOf("?");
+  return BARE.has(plainPath(`/v1${at < 0 ? url : url.slice(0, at)}`));
+}
+
 /** Whether a request is the relay's and nobody else's. */
 export function isRelayed({ method, url = "", headers }: RelayRequest): boolean {
-  if (OWN.test(url) || BARE.test(url)) return true;
+  if (OWN.test(url) || isBare(url)) return true;
   const isKeyed = (headers.authorization ?? headers["x-api-key"] ?? headers["api-key"]) !== undefined;
   return BARE_MODELS.test(url) && (isKeyed || method === "OPTIONS");
 }
@@ -186,7 +194,7 @@ function versioned(asked: string): [url: string, deployment: string | undefined]
   if (url.startsWith("/v1")) return [url, undefined];
   const [azure, deployment] = AZURE.exec(url) ?? [];
   if (azure !== undefined) return [`/v1/${url.slice(azure.length)}`, deployment && decode(deployment)];
-  return [BARE.test(url) || BARE_MODELS.test(url) ? `/v1${url}` : url, undefined];
+  return [isBare(url) || BARE_MODELS.test(url) ? `/v1${url}` : url, undefined];
 }
 
 export function splitUrl(url: string): Asked {

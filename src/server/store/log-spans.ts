@@ -4,14 +4,9 @@ import { sql } from "kysely";
 import type { Db } from "./db.ts";
 import { spanOf } from "./span.ts";
 
-/** Widens the span of a row that was just written, or of several of one span. */
-export async function noteSpan(
-  db: Db,
-  createdAt: number,
-  firstId: number,
-  lastId: number = firstId,
-): Promise<void> {
-  await sql`INSERT INTO log_spans (span, first_id, last_id) VALUES (${spanOf(createdAt)}, ${firstId}, ${lastId})
+/** Widens a span, named by its start, by the rows of it that were just written. */
+export async function noteSpan(db: Db, span: number, ids: readonly number[]): Promise<void> {
+  await sql`INSERT INTO log_spans (span, first_id, last_id) VALUES (${span}, ${Math.min(...ids)}, ${Math.max(...ids)})
     ON CONFLICT (span) DO UPDATE SET
       first_id = CASE WHEN excluded.first_id < log_spans.first_id THEN excluded.first_id ELSE log_spans.first_id END,
       last_id = CASE WHEN excluded.last_id > log_spans.last_id THEN excluded.last_id ELSE log_spans.last_id END`.execute(

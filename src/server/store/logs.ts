@@ -38,7 +38,7 @@ const COLUMNS = [
 export async function insertLog(db: Db, log: NewLog): Promise<number> {
   if (!db.isTransaction) return db.transaction().execute((tx) => insertLog(tx, log));
   const { id } = await db.insertInto("logs").values(log).returning("id").executeTakeFirstOrThrow();
-  await noteSpan(db, log.created_at, id);
+  await noteSpan(db, spanOf(log.created_at), [id]);
   return id;
 }
 
@@ -48,7 +48,7 @@ export async function insertLogs(db: Db, logs: readonly NewLog[]): Promise<void>
     const rows = await tx.insertInto("logs").values(logs).returning(["id", "created_at"]).execute();
     for (const [span, together] of Map.groupBy(rows, (row) => spanOf(row.created_at))) {
       const ids = together.map(({ id }) => id);
-      await noteSpan(tx, span, Math.min(...ids), Math.max(...ids));
+      await noteSpan(tx, span, ids);
     }
   });
 }

@@ -1,6 +1,6 @@
 // The buttons under the channel list: add, test all, test disabled, delete disabled, refresh (spec §2).
 import { DeleteOutlined, PlusOutlined, ReloadOutlined, ThunderboltOutlined } from "@ant-design/icons";
-import { useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";
 import { useEffect, useState } from "react";
 import { invalidate, useCall } from "#console/base/call.ts";
@@ -8,23 +8,39 @@ import { toast } from "#console/base/toast.ts";
 import { ConfirmButton } from "#console/ui/confirm-button.tsx";
 import { LinkButton } from "#console/ui/plain-button.tsx";
 import { channelApi } from "#contract/channel.ts";
+import type { AnswerOf } from "#contract/endpoint.ts";
+
+type ListAnswer = AnswerOf<typeof channelApi.list>;
 
 const LISTS = [channelApi.list, channelApi.search] as const;
 
-/** How often the list is read while channels are tested, and for how long: nobody tells when the tests have ended. */
+/** How often the list is read while channels are tested, and for how long at most: not every server tells when the tests have ended. */
 const FOLLOW_EVERY_MS = 5_000;
 const FOLLOW_FOR_MS = 300_000;
 
-/** What it returns makes the list follow what becomes of the channels, for a while. */
+/** Whether a list that was asked for since then says that no tests go on. */
+function haveEnded(client: QueryClient, sinceMs: number): boolean {
+  return LISTS.flatMap(({ path }) =>
+    client.getQueryCache().findAll({ queryKey: [path], type: "active" }),
+  ).some(
+    // The key says whose answer it is.
+    ({ state }) => state.dataUpdatedAt >= sinceMs && (state.data as ListAnswer).testing === false,
+  );
+}
+
+/** What it returns makes the list follow what becomes of the channels, until their tests have ended. */
 function useFollow(): () => void {
   const client = useQueryClient();
   const [startedMs, setStartedMs] = useState(0);
   useEffect(() => {
     if (startedMs === 0) return;
-    const timer = setInterval(() => {
-      if (Date.now() - startedMs > FOLLOW_FOR_MS) clearInterval(timer);
-      void invalidate(client, LISTS);
-    }, FOLLOW_EVERY_MS);
+    const follow = async () => {
+      const askedMs = Date.now();
+      if (askedMs - startedMs > FOLLOW_FOR_MS) clearInterval(timer);
+      await invalidate(client, LISTS);
+      if (haveEnded(client, askedMs)) clearInterval(timer);
+    };
+    const timer = setInterval(() => void follow(), FOLLOW_EVERY_MS);
     return () => clearInterval(timer);
   }, [client, startedMs]);
   return () => setStartedMs(Date.now());

@@ -4,8 +4,8 @@ import { type ReactNode, useEffect } from "react";
 import { Link } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
-import { logPath } from "#console/base/log-path.ts";
-import { isAdmin, selfQuery, useUser } from "#console/base/session.ts";
+import { logPath, ownLogPath } from "#console/base/log-path.ts";
+import { selfQuery, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { LogType, logApi } from "#contract/log.ts";
@@ -84,9 +84,8 @@ function FailedLink({
   readonly text: string;
 }) {
   const user = useUser();
-  // An administrator's log is everybody's.
-  const whose = isOwn && user !== undefined && isAdmin(user) ? { username: user.username } : {};
-  return <Link to={logPath({ type: LogType.error, ...whose, start })}>{text}</Link>;
+  const filters = { type: LogType.error, start };
+  return <Link to={isOwn ? ownLogPath(user, filters) : logPath(filters)}>{text}</Link>;
 }
 
 /** How the calls of the whole period went. Where a balance stands beside them, the time is a note. */

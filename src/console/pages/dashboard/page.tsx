@@ -91,18 +91,18 @@ interface BoardProps {
   readonly ranks: (total: number) => ReactNode;
 }
 
-function Charts({ report, models, ranks }: { readonly models: readonly ModelUsage[] } & BoardProps) {
+function Charts({ report, models, ranks, first }: { readonly models: readonly ModelUsage[] } & BoardProps) {
   return (
     <div className="tg-charts">
       {/* One day is neither a course of days nor of a week. */}
       {report.days === 1 ? (
         <div className="tg-charts-wide">
-          <ModelRanks report={report} models={models} />
+          <ModelRanks report={report} models={models} isOwn={first !== undefined} />
         </div>
       ) : (
         <>
           <DayCharts report={report} models={models} />
-          <ModelRanks report={report} models={models} />
+          <ModelRanks report={report} models={models} isOwn={first !== undefined} />
           <WeekMap report={report} />
         </>
       )}

@@ -3,7 +3,8 @@
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
-import { logPath } from "#console/base/log-path.ts";
+import { logPath, ownLogPath } from "#console/base/log-path.ts";
+import { useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
 import type { OwnUsage, RankedChannel, SiteUsage, UsageReport } from "#contract/usage.ts";
@@ -83,14 +84,21 @@ const countText = (count: number) => (count < 1_000_000 ? formatCount(count) : s
 interface ModelRanksProps {
   readonly report: UsageReport;
   readonly models: readonly ModelUsage[];
+  /** The report is the caller's own, not that of the site. */
+  readonly isOwn: boolean;
 }
 
-export function ModelRanks({ report: { start }, models }: ModelRanksProps) {
+export function ModelRanks({ report: { start }, models, isOwn }: ModelRanksProps) {
   const display = useQuotaDisplay();
+  const user = useUser();
+  const pathOf = (model: string) => {
+    const filters = { model_name: model, start };
+    return isOwn ? ownLogPath(user, filters) : logPath(filters);
+  };
   const rows = models.map(({ name, colour, share, quota, requests }) => ({
     key: name,
     name,
-    to: name === OTHERS ? undefined : logPath({ model_name: name, start }),
+    to: name === OTHERS ? undefined : pathOf(name),
     colour,
     part: share,
     cells: [formatCharge(quota, display), percent(share), countText(requests)],
@@ -114,11 +122,15 @@ function useSpender(total: number) {
 
 export function TokenRanks({ report, total }: { readonly report: OwnUsage; readonly total: number }) {
   const spender = useSpender(total);
+  const user = useUser();
   const most = report.tokens[0]?.quota ?? 0;
   const rows = report.tokens.map((row) => ({
     key: row.token_name,
     name: row.token_name || "无",
-    to: row.token_name === "" ? undefined : logPath({ token_name: row.token_name, start: report.start }),
+    to:
+      row.token_name === ""
+        ? undefined
+        : ownLogPath(user, { token_name: row.token_name, start: report.start }),
     colour: "teal" as const,
     ...spender(row, most),
   }));

@@ -10,9 +10,9 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import { query, useCall } from "#console/base/call.ts";
 import { maskKey } from "#console/base/format.ts";
-import { logPath } from "#console/base/log-path.ts";
+import { ownLogPath } from "#console/base/log-path.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
-import { isAdmin, useUser } from "#console/base/session.ts";
+import { useUser } from "#console/base/session.ts";
 import { toast } from "#console/base/toast.ts";
 import { AddressBar } from "#console/ui/address-bar.tsx";
 import { useToForm } from "#console/ui/form-way.ts";
@@ -118,8 +118,6 @@ function useTokenActions() {
   const toForm = useToForm();
   const navigate = useNavigate();
   const user = useUser();
-  // An administrator's log is everybody's, and others may have tokens of the same name.
-  const own = user !== undefined && isAdmin(user) ? { username: user.username } : {};
   const update = useCall(tokenApi.update, {
     invalidates: LISTS,
     onSuccess: () => toast.success(),
@@ -153,7 +151,7 @@ function useTokenActions() {
         icon: <FileSearchOutlined aria-hidden="true" />,
         // Entries are found by the name.
         isDisabled: token.name === "",
-        onClick: () => void navigate(logPath({ token_name: token.name, ...own })),
+        onClick: () => void navigate(ownLogPath(user, { token_name: token.name })),
       },
       {
         key: "delete",
