@@ -4,7 +4,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  accessSync,
   existsSync,
+  constants as fileModes,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -255,9 +257,22 @@ function seconds(startMs) {
   return `${((Date.now() - startMs) / 1000).toFixed(1)} s`;
 }
 
+/** Commands may be run by a user who only reads this folder; what is out of date somebody else has to build. */
+function refuseOthersFolder() {
+  try {
+    mkdirSync(LOCK_DIR, { recursive: true });
+    accessSync(LOCK_DIR, fileModes.W_OK);
+  } catch (error) {
+    fail(
+      `packages or builds are out of date, and cannot be made here: ${error.message}. ` +
+        `Run \`npm run build\` as the user who owns ${ROOT}.`,
+    );
+  }
+}
+
 /** One preparation at a time: two `npm ci` in the same folder would delete each other's work. */
 function acquireLock() {
-  mkdirSync(LOCK_DIR, { recursive: true });
+  refuseOthersFolder();
   const startMs = Date.now();
   let hasSaid = false;
   while (!tryLock()) {

@@ -86,6 +86,15 @@ describe("a build of the server", () => {
     expect(start(makeCheckout(), "one")).toMatch(/^started \S+\/dist\/server\/thread-\S+\.js\n$/);
   });
 
+  test("is refused with what to do where nothing can be written", () => {
+    const checkout = makeCheckout();
+    // In the place of the folder, since permissions do not stop root.
+    writeFileSync(join(checkout, ".cache"), "");
+    expect(() => start(checkout, "one")).toThrow(
+      /^\[tollgate\] .* cannot be made here: .* Run `npm run build` as the user/,
+    );
+  });
+
   test("leaves what servers of the four builds before need, and no more", () => {
     const checkout = makeCheckout();
     const threads: string[] = [];
