@@ -28,15 +28,14 @@ function filesBeside(): Plugin {
 }
 
 export default defineConfig({
-  input: "src/server/main.ts",
+  input: { main: "src/server/main.ts" },
   platform: "node",
   plugins: [filesBeside()],
   output: {
     dir: "dist/server",
     format: "esm",
     // The name of the entry is known to operators. The others change with their content: a server that still runs finds its own.
-    entryFileNames: ({ facadeModuleId }) =>
-      facadeModuleId?.endsWith("/src/server/main.ts") ? "[name].js" : "[name]-[hash].js",
+    entryFileNames: ({ name }) => (name === "main" ? "[name].js" : "[name]-[hash].js"),
     chunkFileNames: "[name]-[hash].js",
     assetFileNames: "[name]-[hash][extname]",
   },

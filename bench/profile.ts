@@ -1,7 +1,7 @@
 // Reads V8 CPU profiles and names the functions that cost most themselves, in µs per request. Only what lies between two
 // moments counts, so that the start of the process and the warm-up stay out.
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 interface Frame {
   readonly functionName: string;
@@ -39,11 +39,34 @@ export interface ThreadCosts {
 
 const TOP = 30;
 
-/** `src/server/relay/relay.ts:12`, `undici/lib/dispatcher/client.js:3`, `node:internal/streams:4`. */
-function placeOf({ url }: Frame): string {
-  const path = url.replace(/^file:\/\//, "");
+const BUNDLED = /\/dist\/server\/[^/]+\.js$/;
+const MODULE_ABOVE = /^\/\/ ((?:src|node_modules|\.\.)\/\S+\.\w+)$/;
+const owners = new Map<string, readonly string[]>();
+
+/** Whose code each line of a bundled file is: the bundler writes the module's path above it (decision 034). */
+function ownersOf(path: string): readonly string[] {
+  const known = owners.get(path);
+  if (known) return known;
+  let owner = path;
+  const found = readFileSync(path, "utf8")
+    .split("\n")
+    .map((line) => (owner = MODULE_ABOVE.exec(line)?.[1] ?? owner));
+  owners.set(path, found);
+  return found;
+}
+
+/** `src/server/relay/relay.ts`, `undici/lib/dispatcher/client.js`, `node:internal/streams`. */
+function placeOf({ url, lineNumber }: Frame): string {
+  const file = url.replace(/^file:\/\//, "");
+  const path = (BUNDLED.test(file) ? ownersOf(file)[lineNumber] : undefined) ?? file;
   const inModules = /node_modules\/(.+)$/.exec(path)?.[1];
   return inModules ?? /(?:^|\/)(src\/.+)$/.exec(path)?.[1] ?? (path || "(V8 and native)");
+}
+
+/** Where a function begins; of a bundled one the line in the bundle, which is what can be looked up. */
+function lineOf({ url, lineNumber }: Frame, place: string): string {
+  const line = lineNumber + 1;
+  return BUNDLED.test(url) ? `${place}  ${basename(url)}:${line}` : `${place}:${line}`;
 }
 
 function costsOf(totals: ReadonlyMap<string, number>, requests: number): Cost[] {
@@ -70,7 +93,7 @@ function readThread(profile: CpuProfile, thread: number, { fromUs, toUs, request
     if (frame === undefined || at < fromUs || at > toUs || frame.functionName === "(idle)") continue;
     const place = placeOf(frame);
     busyUs += us;
-    add(functions, `${frame.functionName || "(anonymous)"}  ${place}:${frame.lineNumber + 1}`, us);
+    add(functions, `${frame.functionName || "(anonymous)"}  ${lineOf(frame, place)}`, us);
     add(places, place, us);
   }
   return {

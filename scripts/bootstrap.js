@@ -4,7 +4,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  accessSync,
   existsSync,
+  constants as fileModes,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -44,7 +46,16 @@ const PARTS = {
       "package.json",
       "package-lock.json",
     ],
-    command: ["rolldown/bin/cli.mjs", "--config", "rolldown.config.ts", "--log-level", "warn"],
+    // Read as it is: a compiled copy would stand beside it, and stay there when the build is killed.
+    command: [
+      "rolldown/bin/cli.mjs",
+      "--config",
+      "rolldown.config.ts",
+      "--configLoader",
+      "native",
+      "--log-level",
+      "warn",
+    ],
   },
 };
 
@@ -57,6 +68,9 @@ const ORPHAN_CHECK_MS = 250;
 const OF_TESTS = /\.test\.tsx?$|[\\/]fixtures[\\/]/;
 /** The files of one build are written within this time. */
 const OF_ONE_BUILD_MS = 60_000;
+/** So many builds of the server stay, the newest among them; and where it stands when they were made. */
+const KEPT_BUILDS = 5;
+const BUILD_TIMES = join(ROOT, "dist/server/.builds");
 /** Where compiled code is kept from start to start. */
 const COMPILED = ".cache/compile";
 
@@ -211,21 +225,31 @@ function build(part, hash) {
   const [program, ...args] = PARTS[part].command;
   // Whatever this shell is for (tests run as NODE_ENV=test), Vite must build the production form of React.
   const env = { ...process.env, NODE_ENV: "production" };
-  const options = { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"], env };
+  // What a builder has to say it says on stderr; stdout is the started program's, a new password for example.
+  const options = { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"], env };
   const result = spawnSync(runtime(), [join(MODULES, program), ...args], options);
   if (result.error || result.status !== 0) fail(`the ${part} could not be built; the reason is above.`);
   mkdirSync(join(ROOT, "dist", part), { recursive: true });
+  if (part === "server")
+    writeFileSync(BUILD_TIMES, [...buildTimes(), Date.now()].slice(-KEPT_BUILDS).join("\n"));
   writeFileSync(stampOf(part), hash);
   say(`${part} built in ${seconds(startMs)}`);
 }
 
+/** When the last builds of the server ended, oldest first. */
+function buildTimes() {
+  return read(BUILD_TIMES).split("\n").filter(Boolean).map(Number);
+}
+
 /**
- * Removes what stands there from before the last build, and compiled code, which is of files with other names from now on.
- * The last build stays: a server that still runs on it reads some of its files only when it needs them.
+ * Removes what only older builds have, and compiled code, which is of files with other names from now on. A build writes all its
+ * files anew, so their age says it. The last few stay: a server that still runs on one of them reads some of its files only
+ * when it needs them, and may have been running since before several updates.
  */
 function clearOldServers() {
-  const lastMs = modifiedMs(stampOf("server")) - OF_ONE_BUILD_MS;
-  for (const path of files(join(ROOT, "dist/server"))) if (modifiedMs(path) < lastMs) rmSync(path);
+  const timesMs = buildTimes();
+  const oldestMs = timesMs.length < KEPT_BUILDS ? 0 : timesMs.at(1 - KEPT_BUILDS) - OF_ONE_BUILD_MS;
+  for (const path of files(join(ROOT, "dist/server"))) if (modifiedMs(path) < oldestMs) rmSync(path);
   rmSync(join(ROOT, COMPILED), { recursive: true, force: true });
 }
 
@@ -233,9 +257,22 @@ function seconds(startMs) {
   return `${((Date.now() - startMs) / 1000).toFixed(1)} s`;
 }
 
+/** Commands may be run by a user who only reads this folder; what is out of date somebody else has to build. */
+function refuseOthersFolder() {
+  try {
+    mkdirSync(LOCK_DIR, { recursive: true });
+    accessSync(LOCK_DIR, fileModes.W_OK);
+  } catch (error) {
+    fail(
+      `packages or builds are out of date, and cannot be made here: ${error.message}. ` +
+        `Run \`npm run build\` as the user who owns ${ROOT}.`,
+    );
+  }
+}
+
 /** One preparation at a time: two `npm ci` in the same folder would delete each other's work. */
 function acquireLock() {
-  mkdirSync(LOCK_DIR, { recursive: true });
+  refuseOthersFolder();
   const startMs = Date.now();
   let hasSaid = false;
   while (!tryLock()) {

@@ -77,6 +77,14 @@ describe("supply chain", () => {
     );
   });
 
+  test("the lockfile repeats what package.json says, else npm changes it and everything is built anew", () => {
+    const own = JSON.parse(readText("package.json"));
+    own.bin.tollgate = own.bin.tollgate.replace("./", "");
+    const repeated = Object.keys(packages[""] ?? {});
+    expect(repeated).toEqual(expect.arrayContaining(["bin", "dependencies", "devDependencies"]));
+    expect(packages[""]).toEqual(Object.fromEntries(repeated.map((key) => [key, own[key]])));
+  });
+
   test("install scripts are off, and versions are exact", () => {
     expect(readText(".npmrc")).toMatch(/^ignore-scripts=true$/m);
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(readText("package.json"));
