@@ -83,7 +83,7 @@ test("lines are handed on together, in order and whole: when there are many, soo
   const written: string[] = [];
   let flushes = 0;
   const gatherer = new Gatherer({
-    write: (text) => void written.push(text),
+    write: (bytes) => void written.push(bytes.toString()),
     flushSync: () => {
       flushes += 1;
     },
@@ -95,10 +95,16 @@ test("lines are handed on together, in order and whole: when there are many, soo
   expect(written).toEqual(["a\nb\n"]);
   vi.advanceTimersByTime(1_000);
   expect(written).toHaveLength(1);
-  const long = "x".repeat(9_000);
+  const long = "字".repeat(9_000);
   gatherer.write(long);
+  expect(written).toHaveLength(1);
   gatherer.write(long);
   expect(written.slice(1)).toEqual([long + long]);
+  // Longer than there is room for, behind a short one.
+  const longest = "字x".repeat(20_000);
+  gatherer.write("short");
+  gatherer.write(longest);
+  expect(written.slice(2)).toEqual(["short", longest]);
   gatherer.write("last");
   gatherer.flushSync();
   expect([written.at(-1), flushes]).toEqual(["last", 2]);
