@@ -68,11 +68,16 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
   let isStale = false;
 
   async function load(): Promise<void> {
-    do {
-      isStale = false;
-      const rows = await listLiveChannels(db);
-      snapshot = build(rows.flatMap((row) => openChannel(row) ?? []));
-    } while (isStale);
+    try {
+      do {
+        isStale = false;
+        const rows = await listLiveChannels(db);
+        snapshot = build(rows.flatMap((row) => openChannel(row) ?? []));
+      } while (isStale);
+    } finally {
+      // Here, not when the promise is told of: a change in between would be nobody's.
+      running = undefined;
+    }
   }
   /** The channel of a row; undefined = its type is unknown or its key cannot be opened, so that nothing can call it. */
   function openChannel(row: SealedChannel): LiveChannel | undefined {
@@ -92,9 +97,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
   }
   function reload(): Promise<void> {
     isStale = true;
-    running ??= load().finally(() => {
-      running = undefined;
-    });
+    running ??= load();
     return running;
   }
 

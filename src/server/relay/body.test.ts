@@ -1,7 +1,8 @@
 // How a request's body is read: at once when it came with its head, else as it comes.
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { createBodyReader, type Reader } from "./body.ts";
 import { Refusal } from "./refusal.ts";
@@ -16,8 +17,10 @@ const seen: { isAtOnce: boolean; body: string }[] = [];
 /** Requests whose body somebody has asked for. */
 let begun = 0;
 const server = createServer(async (req, res) => {
-  // As after the look at a remembered key.
+  // As after the look at a remembered key, or at one that the database knows: meanwhile all of the body came.
   await undefined;
+  const hasCome = () => req.readableLength === Number(req.headers["content-length"]);
+  if (req.headers["x-late"] !== undefined) await vi.waitUntil(hasCome);
   const onOver = (listener: () => void) => void res.once("close", listener);
   seen.push(
     await read(req, { onOver, gone: req.headers["x-gone"] === undefined ? new Cancellation() : gone }),
@@ -74,6 +77,19 @@ test("a body that comes with its head is there at once, and so is the next one o
 test("requests that come in one piece keep their own bodies", async () => {
   const bodies = (await send([post("one") + post("two") + post("three")], 3)).map(({ body }) => body);
   expect(bodies).toEqual(["one", "two", "three"]);
+});
+
+test("a body that came in pieces before anybody asked for it is whole", async () => {
+  seen.length = 0;
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.setNoDelay(true).resume();
+  socket.write(post("first ", "x-late: 1\r\n", 12));
+  // So that the kernel hands them over one by one.
+  await sleep(50);
+  socket.write("second");
+  await expect.poll(() => seen.length).toBe(1);
+  socket.destroy();
+  expect(seen).toEqual([{ isAtOnce: true, body: "first second" }]);
 });
 
 test("a body that comes later, in pieces or in chunks is read to its end", async () => {

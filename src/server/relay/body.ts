@@ -107,8 +107,15 @@ class Shelf {
  */
 function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
   if (announced === 0 || req.readableLength !== announced) return undefined;
-  const body: unknown = req.read();
-  return Buffer.isBuffer(body) ? body : undefined;
+  const first: Buffer = req.read();
+  return first.length === announced ? first : withOthers(req, first);
+}
+
+/** A body that came in pieces while its key was looked up: each read gives one of them. */
+function withOthers(req: RelayRequest, first: Buffer): Buffer {
+  const pieces = [first];
+  while (req.readableLength > 0) pieces.push(req.read());
+  return Buffer.concat(pieces);
 }
 
 function collect(

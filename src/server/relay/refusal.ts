@@ -64,6 +64,7 @@ export const refusals = {
   bodyCoded: () =>
     localFault(415, "unsupported_content_encoding", "不支持压缩的请求体，请使用 identity 编码"),
   bodyUnreadable: () => invalid("请求体不是合法的 JSON 对象"),
+  formUnreadable: () => invalid("请求体不是合法的 multipart/form-data 表单"),
   keysRepeated: () => invalid("请求体中存在重复的字段"),
   fieldMissing: (name: string) => invalid(`缺少参数 ${name}`, name),
   fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),

@@ -281,8 +281,17 @@ describe("transcription", () => {
     world.upstream.script(step());
     const small = new File([Buffer.alloc(8_000)], "a.opus");
     const fields = { file: small, model: "whisper-1", response_format: "text" };
-    const { charged } = await world.costOf(async () => (await upload(path, fields)).text());
+    const { charged } = await world.costOf(async () => {
+      const response = await upload(path, fields);
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+    });
     expect(Math.round(charged / 100) * 100).toBe(price);
+  });
+
+  it("says of what is no form that it is none", async () => {
+    const contentType = "multipart/form-data; boundary=x";
+    const response = await world.ask("--x", { path, headers: { "content-type": contentType } });
+    expect(await errorOf(response)).toMatchObject({ status: 400, message: expect.stringContaining("表单") });
   });
 
   it("refuses what two parsers could read differently", async () => {

@@ -71,8 +71,9 @@ export async function readTask(
   bytes: Buffer,
   contentType: string,
 ): Promise<TaskIncoming> {
-  const form = contentType.startsWith("multipart/form-data") ? await readForm(bytes, contentType) : undefined;
-  if (form === undefined) return fromJson(outside, bytes);
+  if (!contentType.startsWith("multipart/form-data")) return fromJson(outside, bytes);
+  const form = await readForm(bytes, contentType);
+  if (form === undefined) throw new Refusal(refusals.formUnreadable());
   if (repeatsFields(form)) throw new Refusal(refusals.keysRepeated());
   const object = wholeObject(EMPTY_BODY);
   if (object === undefined) throw new Error("no object");
