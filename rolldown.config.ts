@@ -5,7 +5,10 @@ import { readFileSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import { defineConfig, type Plugin } from "rolldown";
 
-/** A file beside its module; `../../…` on the other hand is a file of the installation, and as far away from the bundle. */
+/**
+ * A file beside its module; `../../…` on the other hand is a file of the installation, and as far away from the bundle. Written as our
+ * formatter writes it: the bundle's test looks for any other way to write it, which would be left behind here.
+ */
 const FILE_BESIDE = /new URL\("(\.\/[^"]+)", import\.meta\.url\)/g;
 
 /** Takes along what modules name by `new URL("./…", import.meta.url)`: programs of threads bundled, other files as they are. */

@@ -9,6 +9,7 @@ import { freePort, serverEnvironment } from "./process.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const BUNDLE = join(SERVER, "..");
+// Wider than the plugin's own pattern (rolldown.config.ts): finds what that would miss.
 const FILE_BESIDE = /\bnew URL\(\s*["'`]([^."'`][^"'`]*|\.\/[^"'`]+)["'`],\s*import\.meta\.url/g;
 const IMPORTED = /\b(?:from|import)[ (]*"\.\/([^"]+)"/g;
 

@@ -14,3 +14,8 @@ export function logPath(filters: Filters): string {
 export function ownLogPath(user: Pick<User, "role" | "username"> | undefined, filters: Filters): string {
   return logPath(user !== undefined && isAdmin(user) ? { ...filters, username: user.username } : filters);
 }
+
+/** The log behind a figure of a board: its owner's, or everybody's. */
+export function boardLogPath(user: Parameters<typeof ownLogPath>[0], isOwn: boolean, filters: Filters): string {
+  return isOwn ? ownLogPath(user, filters) : logPath(filters);
+}

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect } from "react";
 import { Link } from "react-router";
 import { query } from "#console/base/call.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
-import { logPath, ownLogPath } from "#console/base/log-path.ts";
+import { boardLogPath } from "#console/base/log-path.ts";
 import { selfQuery, useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
@@ -84,8 +84,7 @@ function FailedLink({
   readonly text: string;
 }) {
   const user = useUser();
-  const filters = { type: LogType.error, start };
-  return <Link to={isOwn ? ownLogPath(user, filters) : logPath(filters)}>{text}</Link>;
+  return <Link to={boardLogPath(user, isOwn, { type: LogType.error, start })}>{text}</Link>;
 }
 
 /** How the calls of the whole period went. Where a balance stands beside them, the time is a note. */

@@ -3,7 +3,7 @@
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
 import { formatCharge, formatCount, formatMs, shortCount } from "#console/base/format.ts";
-import { logPath, ownLogPath } from "#console/base/log-path.ts";
+import { boardLogPath, logPath, ownLogPath } from "#console/base/log-path.ts";
 import { useUser } from "#console/base/session.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
 import { useThemeMode } from "#console/base/theme-mode.ts";
@@ -91,14 +91,10 @@ interface ModelRanksProps {
 export function ModelRanks({ report: { start }, models, isOwn }: ModelRanksProps) {
   const display = useQuotaDisplay();
   const user = useUser();
-  const pathOf = (model: string) => {
-    const filters = { model_name: model, start };
-    return isOwn ? ownLogPath(user, filters) : logPath(filters);
-  };
   const rows = models.map(({ name, colour, share, quota, requests }) => ({
     key: name,
     name,
-    to: name === OTHERS ? undefined : pathOf(name),
+    to: name === OTHERS ? undefined : boardLogPath(user, isOwn, { model_name: name, start }),
     colour,
     part: share,
     cells: [formatCharge(quota, display), percent(share), countText(requests)],
