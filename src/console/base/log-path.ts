@@ -16,6 +16,10 @@ export function ownLogPath(user: Pick<User, "role" | "username"> | undefined, fi
 }
 
 /** The log behind a figure of a board: its owner's, or everybody's. */
-export function boardLogPath(user: Parameters<typeof ownLogPath>[0], isOwn: boolean, filters: Filters): string {
+export function boardLogPath(
+  user: Parameters<typeof ownLogPath>[0],
+  isOwn: boolean,
+  filters: Filters,
+): string {
   return isOwn ? ownLogPath(user, filters) : logPath(filters);
 }
