@@ -30,6 +30,17 @@ test("a second instance is refused, though it finds the database through a link"
   await other.close();
 });
 
+test("why a file cannot be opened is told, and not that its thread has ended, though both are heard at once", async () => {
+  const { dataDir } = database.options;
+  mkdirSync(join(dataDir, "tollgate.db"));
+  const deaths: unknown[] = [];
+  const opening = openStore({ dataDir, onFatal: (error) => deaths.push(error) });
+  // As on a busy machine: this thread hears nothing until the other one is gone.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+  await expect(opening).rejects.toThrow("unable to open database file");
+  expect(deaths).toEqual([]);
+});
+
 test("all files are for their owner alone, also those that were not; a directory that is there stays as it is", async () => {
   const { dataDir } = database.options;
   const made = join(dataDir, "made");

@@ -39,6 +39,7 @@ export class SqliteThread {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #gone: StoreError | undefined;
+  #hasOpened = false;
   #isClosing = false;
 
   private constructor(worker: Worker, onDeath: (error: StoreError) => void) {
@@ -128,13 +129,14 @@ export class SqliteThread {
     if (!waiting) return;
     if ("fault" in reply) waiting.reject(new StoreError(reply.fault.kind, reply.fault.message));
     else waiting.resolve(reply.value);
+    if (reply.id === 0) this.#hasOpened = !("fault" in reply);
   }
 
   #die(error: StoreError, onDeath: (error: StoreError) => void): void {
     if (!this.#gone) {
       this.#gone = error;
-      // One that never opened has told so by its answer.
-      if (!this.#waiting.has(0) && !this.#isClosing) onDeath(error);
+      // Of one that never opened `open` tells why; its exit may be heard in the same breath.
+      if (this.#hasOpened && !this.#isClosing) onDeath(error);
     }
     for (const waiting of this.#waiting.values()) waiting.reject(this.#gone);
     this.#waiting.clear();
