@@ -4,6 +4,7 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Coord } from "#server/coord/coord.ts";
+import { follow } from "#server/coord/follow.ts";
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
 import { openKey, type Secrets } from "#server/secrets.ts";
@@ -101,10 +102,12 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     return running;
   }
 
-  await reload();
-  const stop = coord.subscribe("channels", () => {
-    reload().catch((error: unknown) => events.backgroundFailed({ task: "reload channels", error }));
+  const stop = follow(coord, {
+    topic: "channels",
+    read: reload,
+    onError: (error) => events.backgroundFailed({ task: "reload channels", error }),
   });
+  await reload();
   return {
     find: (group, model) => snapshot.byGroup.get(group)?.get(model) ?? NONE,
     byId: (id) => snapshot.byId.get(id),
