@@ -41,7 +41,10 @@ export interface Candidates {
   all(): readonly LiveChannel[];
   /** All models an enabled channel serves for the group. Order: by name. */
   models(group: string): readonly string[];
-  /** A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. */
+  /**
+   * A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. Never rejects: after
+   * one that failed, what was known serves until the next has succeeded.
+   */
   readonly pending: Promise<void> | undefined;
   reload(): Promise<void>;
   close(): void;
@@ -114,7 +117,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     all: () => [...snapshot.byId.values()],
     models: (group) => [...(snapshot.byGroup.get(group)?.keys() ?? [])].toSorted(),
     get pending() {
-      return running;
+      return running?.catch(() => undefined);
     },
     reload,
     close: stop,
