@@ -128,7 +128,8 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const { masterKey, store, secrets } = await openDatabase(config, { ...parts, logger }, cleanup);
   const { db } = store;
   const onError = (error: unknown) => events.backgroundFailed({ task: "database", error });
-  const coord = cleanup.keep(await openCoord({ store, clock, node, onError }), (it) => it.close());
+  const syncMs = config.syncFrequencyMs;
+  const coord = cleanup.keep(await openCoord({ store, clock, node, syncMs, onError }), (it) => it.close());
 
   const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
   const prices = livePrices({ options, clock, events });
@@ -144,7 +145,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const sessions = createSessions({ db, clock, secrets });
 
   if (store.dialect === "postgres")
-    mindOthers({ config, options, candidates, ledger, events, onError }, cleanup);
+    cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
   const stop = cleanup.keep(new AbortController(), (it) => it.abort());
   await ensureRoot({ config, db, clock, secrets, coord, ledger, tell: parts.onFirstStart });
   events.ledgerRecovered(await ledger.recover());
@@ -206,20 +207,6 @@ function hideConfigured(config: Config): void {
 /** Keys of channels and the options' secrets are in use all the time; of users' keys and codes there may be any number. */
 function hideOverheard(plain: string, context: string): void {
   hideSecret(plain, context !== "channels.key" && !context.startsWith("options."));
-}
-
-type Minded = Pick<Context, "config" | "options" | "candidates" | "ledger" | "events"> & {
-  readonly onError: (error: unknown) => void;
-};
-
-/** Where others may write to the database too: reads anew what they may have changed, and takes over from those that died. */
-function mindOthers(
-  { config, options, candidates, ledger, events, onError }: Minded,
-  cleanup: Cleanup,
-): void {
-  const sync = () => Promise.all([options.reload(), candidates.reload()]).catch(onError);
-  cleanup.keep(setInterval(() => void sync(), config.syncFrequencyMs).unref(), clearInterval);
-  cleanup.keep(watchDead({ ledger, events, onError }), (stopWatching) => stopWatching());
 }
 
 type Post = Pick<Context, "mailer" | "resets" | "wechat" | "reminders" | "notify">;

@@ -9,6 +9,7 @@ import {
 } from "#contract/option.ts";
 import { builtInRatios } from "#contract/prices.ts";
 import type { Coord } from "#server/coord/coord.ts";
+import { follow } from "#server/coord/follow.ts";
 import type { Events } from "#server/events.ts";
 import type { Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -126,10 +127,12 @@ export async function createOptions(deps: {
     await loading;
   }
 
-  await load();
-  const stop = coord.subscribe("options", () => {
-    reload().catch((error) => deps.events.backgroundFailed({ task: "options", error }));
+  const stop = follow(coord, {
+    topic: "options",
+    read: reload,
+    onError: (error) => deps.events.backgroundFailed({ task: "options", error }),
   });
+  await reload();
   return {
     // `values` was filled by decoding with the key's own schema.
     get: (key) => values.get(key) as never,

@@ -27,11 +27,17 @@ export interface DefaultPassword {
 export function createDefaultPassword(deps: { db: Db; coord: Coord }): DefaultPassword {
   let checkedHash = "";
   let isInUse = false;
-  async function check(): Promise<void> {
+  async function look(): Promise<void> {
     const hash = (await findRootPassword(deps.db, Role.root)) ?? "";
     if (hash === checkedHash) return;
     isInUse = await verifyPassword(DEFAULT_PASSWORD, hash);
     checkedHash = hash;
+  }
+  let checking = Promise.resolve();
+  /** One after the other, so that the last answer of the database is the one that stays. */
+  function check(): Promise<void> {
+    checking = checking.catch(() => undefined).then(look);
+    return checking;
   }
   // A failed look-up leaves the last answer; the next change or start looks again.
   const close = deps.coord.subscribe("users", () => void check().catch(() => undefined));

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createTestApp, databases, type TestApp } from "#test/app.ts";
+import { holdReads } from "#test/held-reads.ts";
 import { seedToken, seedUser } from "#test/seed.ts";
 import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
+import { createReminders } from "./reminders.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -94,6 +96,22 @@ describe.each(databases)("quota reminders on $name", (database) => {
     ]);
     expect(letters[0]?.html).toContain("$0.001800");
     expect(letters[1]?.html).toContain('<a href="https://gate.example/topup">');
+  });
+
+  test("a look that failed is made up for by the next one", async () => {
+    const { ctx } = app;
+    const user = await userWith("looked", 2_000n);
+    const reads = holdReads(ctx.db);
+    const reminders = createReminders({ ...ctx, db: reads.db });
+    await spend(user, 1_900);
+    const first = reads.hold();
+    const swept = reminders.sweep();
+    (await first).tell(new Error("the line broke"));
+    await expect(swept).rejects.toThrow("the line broke");
+    await reminders.sweep();
+    await ctx.mailer.idle();
+    expect(smtp.letters.filter(({ to }) => to.includes("looked@example.com"))).toHaveLength(1);
+    reminders.close();
   });
 
   test("what is set aside for running calls is not spent", async () => {

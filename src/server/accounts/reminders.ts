@@ -46,7 +46,15 @@ export function createReminders(tools: ReminderTools): Reminders {
     const costs = charged;
     charged = new Map();
     const ids = [...costs.keys()];
-    for (let at = 0; at < ids.length; at += BATCH) await look(tools, costs, ids.slice(at, at + BATCH));
+    for (let at = 0; at < ids.length; at += BATCH) {
+      try {
+        await look(tools, costs, ids.slice(at, at + BATCH));
+      } catch (error) {
+        // Some of them may not be charged again: whose quota is used up is not.
+        for (const id of ids.slice(at)) note(id, costs.get(id) ?? 0);
+        throw error;
+      }
+    }
   }
 
   const timer = setInterval(() => {

@@ -216,6 +216,25 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect((await row(id)).status).toBe(2);
   });
 
+  test.each([
+    ["off", 1, refusal],
+    ["on", 3, json(chatReply("hi"))],
+  ] as const)(
+    "nothing is switched %s for a key that was replaced while it was tested",
+    async (_, status, step) => {
+      await set("AutomaticDisableChannelEnabled", "true");
+      await set("AutomaticEnableChannelEnabled", "true");
+      const id = await add({ status });
+      upstream.script(async (res, asked) => {
+        const change = { id, key: "sk-another-upstream-key-0123456789" };
+        expect((await app.call(admin.who, "PUT", "/api/channel/", change)).success).toBe(true);
+        await step(res, asked);
+      });
+      await runTests("all");
+      expect(await row(id)).toMatchObject({ status });
+    },
+  );
+
   test("all disabled channels are deleted at once, and how many is told", async () => {
     await add();
     await add({ status: 2 });

@@ -52,14 +52,19 @@ export function isAsset(path: string): boolean {
 export function createConsoleFiles(root: string, now: () => number): ConsoleFiles {
   let entries = new Map<string, Entry>();
   let scannedMs = Number.NEGATIVE_INFINITY;
+  let scanning: Promise<void> | undefined;
   /** Bodies by ETag and encoding: each file is read and compressed once. */
   const bodies = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
   async function scan(): Promise<void> {
     scannedMs = now();
-    const found = await list(root);
-    if ([...found.values()].some((entry) => entries.get(entry.path)?.etag !== entry.etag)) bodies.clear();
-    entries = found;
+    try {
+      const found = await list(root);
+      if ([...found.values()].some((entry) => entries.get(entry.path)?.etag !== entry.etag)) bodies.clear();
+      entries = found;
+    } finally {
+      scanning = undefined;
+    }
   }
 
   function body(entry: Entry, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> {
@@ -74,7 +79,10 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
 
   return {
     async answer(path, request) {
-      if (now() - scannedMs > RESCAN_MS) await scan();
+      // Also after a step back of the clock (reliability F08).
+      if (Math.abs(now() - scannedMs) > RESCAN_MS) scanning ??= scan();
+      // Whoever else began it: before the first has ended nothing is known.
+      await scanning;
       const wanted = entries.get(path);
       // A chunk of an older build is gone; the console then offers to reload. A newer build's may come: nobody keeps the answer.
       if (!wanted && isAsset(path))

@@ -4,6 +4,7 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { type Provider, providerOf } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Coord } from "#server/coord/coord.ts";
+import { follow } from "#server/coord/follow.ts";
 import type { Events } from "#server/events.ts";
 import { hideSecret } from "#server/log/texts.ts";
 import { openKey, type Secrets } from "#server/secrets.ts";
@@ -40,7 +41,10 @@ export interface Candidates {
   all(): readonly LiveChannel[];
   /** All models an enabled channel serves for the group. Order: by name. */
   models(group: string): readonly string[];
-  /** A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. */
+  /**
+   * A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. Never rejects: after
+   * one that failed, what was known serves until the next has succeeded.
+   */
   readonly pending: Promise<void> | undefined;
   reload(): Promise<void>;
   close(): void;
@@ -101,17 +105,19 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     return running;
   }
 
-  await reload();
-  const stop = coord.subscribe("channels", () => {
-    reload().catch((error: unknown) => events.backgroundFailed({ task: "reload channels", error }));
+  const stop = follow(coord, {
+    topic: "channels",
+    read: reload,
+    onError: (error) => events.backgroundFailed({ task: "reload channels", error }),
   });
+  await reload();
   return {
     find: (group, model) => snapshot.byGroup.get(group)?.get(model) ?? NONE,
     byId: (id) => snapshot.byId.get(id),
     all: () => [...snapshot.byId.values()],
     models: (group) => [...(snapshot.byGroup.get(group)?.keys() ?? [])].toSorted(),
     get pending() {
-      return running;
+      return running?.catch(() => undefined);
     },
     reload,
     close: stop,

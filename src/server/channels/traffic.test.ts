@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createEvents, type RelayDone } from "#server/events.ts";
 import { createLogger } from "#server/log.ts";
+import { holdReads } from "#test/held-reads.ts";
 import { createTestDatabase, engines } from "#test/stores.ts";
 import { createTraffic } from "./traffic.ts";
 
@@ -61,6 +62,31 @@ test.each(engines)(
       "user 7 0 3 1 1 40",
       "user 8 3600 1 0 1 40",
     ]);
+    await store.close();
+    await database.drop();
+  },
+);
+
+test.each(engines)(
+  "%s: what is being stored when the server ends is stored before the database closes",
+  async (engine) => {
+    const database = await createTestDatabase(engine);
+    const store = await database.open();
+    const clock = fakeClock(0);
+    const events = createEvents(createLogger({ logLevel: "silent", pretty: false, now: clock.now }));
+    const writes = holdReads(store.db);
+    const traffic = createTraffic({ db: writes.db, clock, events });
+    events.relayDone(CALL);
+    const first = writes.hold();
+    const flushed = traffic.flush();
+    const held = await first;
+    const steps: string[] = [];
+    const closed = traffic.close().then(() => steps.push("closed"));
+    void flushed.then(() => steps.push("stored"));
+    await new Promise(setImmediate);
+    held.tell();
+    await closed;
+    expect(steps).toEqual(["stored", "closed"]);
     await store.close();
     await database.drop();
   },

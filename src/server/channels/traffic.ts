@@ -79,7 +79,7 @@ export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" 
     row.failures += 1;
   }
 
-  async function flush(): Promise<void> {
+  async function store(): Promise<void> {
     const rows = [...hours.values()].flatMap(({ all, user, channel }) =>
       [all, user, channel].flatMap((byId) => [...byId.values()]),
     );
@@ -91,6 +91,13 @@ export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" 
     } catch (error) {
       events.backgroundFailed({ task: "traffic", error });
     }
+  }
+
+  let storing = Promise.resolve();
+  /** After what is being stored: the server's end waits for both. */
+  function flush(): Promise<void> {
+    storing = storing.then(store);
+    return storing;
   }
 
   const stops = [events.onRelayDone(hearRelay), events.onChannelFailed(hearFailure)];

@@ -260,6 +260,46 @@ describe.each(engines)("coord for %s", (engine) => {
     },
   );
 
+  test.runIf(engine === "postgres")("what could not be told at once is told later", async () => {
+    let isAway = false;
+    const flaky = store.db.withPlugin({
+      transformQuery({ node }) {
+        if (isAway) throw new Error("the line broke");
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const failures: unknown[] = [];
+    const onError = (error: unknown) => failures.push(error);
+    const other = await openCoord({
+      store: { ...store, db: flaky },
+      clock: systemClock,
+      node: "flaky",
+      onError,
+    });
+    const heard: string[] = [];
+    const stop = here.subscribe("tokens", (payload) => heard.push(payload));
+    isAway = true;
+    for (const payload of ["7", "8", "7"]) await other.publish("tokens", payload);
+    isAway = false;
+    await expect.poll(() => heard.toSorted()).toEqual(["7", "8"]);
+    expect(failures).not.toEqual([]);
+    stop();
+    await other.close();
+  });
+
+  test.runIf(engine === "postgres")(
+    "says now and then that all may have changed: a node that died told nobody",
+    async () => {
+      const syncing = await openCoord({ store, clock: systemClock, node: "syncing", syncMs: 20 });
+      const heard: string[] = [];
+      syncing.subscribe("tokens", (payload) => heard.push(payload));
+      await expect.poll(() => heard.length).toBeGreaterThan(1);
+      expect(new Set(heard)).toEqual(new Set([""]));
+      await syncing.close();
+    },
+  );
+
   test.runIf(engine === "postgres")("hears nothing in what is not ours", async () => {
     const heard: string[] = [];
     const stop = here.subscribe("options", (payload) => heard.push(payload));

@@ -4,11 +4,14 @@
 export type Topic = "options" | "channels" | "tokens" | "users";
 
 export interface Coord {
-  /** Tells every process, this one included and at once. Payload: an id, or "" for everything. */
+  /**
+   * Tells every process, this one included and at once; those that cannot be told now are told as soon as they can be. Payload: an id, or
+   * "" for everything.
+   */
   publish(topic: Topic, payload: string): Promise<void>;
   /**
-   * Calls back for each message. After a lost connection it calls once with "", because messages may have been missed.
-   * Returns the way to stop.
+   * Calls back for each message. After a lost connection it calls once with "", because messages may have been missed, and so it does now
+   * and then where there are other processes: one that died may not have told of its last change. Returns the way to stop.
    */
   subscribe(topic: Topic, handler: (payload: string) => void): () => void;
   /** Runs the work unless somebody anywhere is at it; undefined = somebody is. */

@@ -10,6 +10,7 @@ export async function openCoord(deps: {
   store: Store;
   clock: Clock;
   node: string;
+  syncMs?: number;
   onError?: (error: unknown) => void;
 }): Promise<Coord> {
   const { store, ...rest } = deps;

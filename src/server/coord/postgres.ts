@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import type { Client } from "pg";
 import type { Clock } from "#server/clock.ts";
 import type { PostgresStore } from "#server/store/db.ts";
+import { Announcements } from "./announcements.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
 import { DATABASE_NOW, type DatabaseClock, openDatabaseClock } from "./database-clock.ts";
 import { Lines } from "./lines.ts";
@@ -13,6 +14,7 @@ import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
 const SWEEP_MS = 60_000;
+const SYNC_MS = 60_000;
 const COMPARE_MS = 600_000;
 const RECONNECT_MIN_MS = 100;
 const RECONNECT_MAX_MS = 1_000;
@@ -24,6 +26,8 @@ export interface PostgresCoordDeps {
   readonly clock: Clock;
   /** Boot id: tells our own messages from those of others. */
   readonly node: string;
+  /** How often all may have changed: a node that died may not have told of its last change. */
+  readonly syncMs?: number;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -41,7 +45,12 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     onError,
   });
   await session.connect();
+  const announcements = new Announcements({
+    send: (text) => sql`SELECT pg_notify(${CHANNEL}, ${text})`.execute(deps.store.db),
+    onError,
+  });
   const timers = [
+    setInterval(() => subscriptions.deliverAll(), deps.syncMs ?? SYNC_MS).unref(),
     setInterval(() => void sweep(deps.store).catch(onError), SWEEP_MS).unref(),
     setInterval(() => void clock.compare().catch(onError), COMPARE_MS).unref(),
   ];
@@ -52,8 +61,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   return {
     async publish(topic, payload) {
       subscriptions.deliver(topic, payload);
-      const text = JSON.stringify({ node: deps.node, topic, payload } satisfies Message);
-      await sql`SELECT pg_notify(${CHANNEL}, ${text})`.execute(deps.store.db);
+      await announcements.tell(JSON.stringify({ node: deps.node, topic, payload } satisfies Message));
     },
     subscribe: (topic, handler) => subscriptions.add(topic, handler),
     async lock(name, work) {
@@ -77,6 +85,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     remember: (key, ttlMs) => remember(shared, key, ttlMs),
     async close() {
       for (const timer of timers) clearInterval(timer);
+      announcements.close();
       places.close();
       await session.close();
     },

@@ -296,3 +296,29 @@ test("a node whose lease ran out is declared dead; one that lives is left alone"
     await direct.db.selectFrom("nodes").select("node").where("node", "in", ["alive", "renewing"]).execute(),
   ).toEqual([]);
 });
+
+test("a connection that is lost again before it has told that it lives is not taken for alive", async () => {
+  const account = await seedAccount(direct.db, ledger, { quota: 1_000n });
+  const held = order(account, 100n);
+  await ledger.reserve(held);
+  const kill = () =>
+    sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'tollgate bank'`.execute(direct.db);
+  const locks = async () => {
+    const { rows } = await sql`SELECT 1 FROM pg_locks
+      WHERE locktype = 'advisory' AND classid = ${0x7012} AND granted`.execute(direct.db);
+    return rows.length;
+  };
+  await direct.db.transaction().execute(async (tx) => {
+    // The lease waits for this.
+    await sql`LOCK TABLE nodes IN EXCLUSIVE MODE`.execute(tx);
+    await kill();
+    const waiting = sql`SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INTO nodes%'`;
+    await expect.poll(async () => (await waiting.execute(direct.db)).rows.length).toBe(1);
+    await kill();
+    await expect.poll(locks).toBe(0);
+  });
+  await expect.poll(locks, { timeout: 3_000 }).toBe(1);
+  await ledger.release(held.requestId);
+});

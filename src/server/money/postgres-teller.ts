@@ -188,11 +188,17 @@ class Connection {
 
   async #connect(): Promise<Client> {
     const client = this.#store.createClient("tollgate bank");
-    client.on("error", () => this.#forget(client));
-    client.on("end", () => this.#forget(client));
+    let isLost = false;
+    const lose = () => {
+      isLost = true;
+      this.#forget(client);
+    };
+    client.on("error", lose).on("end", lose);
     await client.connect();
     try {
       await this.#life.lock(client);
+      // The lease went over another connection: meanwhile this one may have ended, and its lock with it.
+      if (isLost) throw new StoreError("lost", "the bank's connection was lost as it began");
     } catch (error) {
       void client.end().catch(() => undefined);
       throw error;

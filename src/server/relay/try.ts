@@ -95,6 +95,20 @@ function pinned(channel: LiveChannel | undefined, caller: Caller, model: string)
   return channel;
 }
 
+/** Those of the channels found for a request that still serve it, as they are now: calls and pauses take minutes. */
+function stillServing(
+  candidates: Pick<Candidates, "find">,
+  { caller, model, candidates: found }: Search,
+): readonly LiveChannel[] {
+  // One call, made at once.
+  if (caller.pin !== undefined) return found;
+  const now = candidates.find(caller.group, model);
+  // Nothing has been rebuilt.
+  if (now === found) return found;
+  const ids = new Set(found.map(({ id }) => id));
+  return now.filter(({ id }) => ids.has(id));
+}
+
 /** Tried before the first call. */
 const NONE: ReadonlySet<number> = new Set();
 
@@ -139,20 +153,26 @@ export function tryChannels(
 export async function eachChannel<Done extends { readonly kind: string }>(
   tools: Omit<TryTools, "upstream">,
   progress: Progress,
-  { caller, model, candidates, conversation, cancellation }: Search,
+  search: Search,
   ask: (channel: LiveChannel) => Promise<Done | RelayFault>,
 ): Promise<Done> {
   const { health, ctx } = tools;
+  const { caller, model, conversation, cancellation } = search;
   const retries = caller.pin === undefined ? Math.min(ctx.options.get("RetryTimes"), MAX_RETRIES) : 0;
   let tried = NONE;
   let spent = 0;
   let uncalled = 0;
   let fault: RelayFault | undefined;
-  for (;;) {
+  const next = () => {
+    const serving = stillServing(ctx.candidates, search);
     const isCooling = health.cooling(model);
-    const channel = choose(candidates, { tried, random: Math.random(), conversation, isCooling });
+    const channel = choose(serving, { tried, random: Math.random(), conversation, isCooling });
     if (channel === undefined) throw new Refusal(lastWord(fault ?? refusals.noChannel(caller.group, model)));
-    if (fault !== undefined) await calmDown(fault, spent, cancellation);
+    return channel;
+  };
+  for (;;) {
+    let channel = next();
+    if (fault !== undefined && (await calmDown(fault, spent, cancellation))) channel = next();
     progress.channel = channel;
     progress.attempts += 1;
     const ticket = health.calling(channel.id, model);
@@ -178,11 +198,12 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   }
 }
 
-/** Before another channel is called after this fault. Throws: Refusal when the client leaves meanwhile. */
-async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<void> {
-  if (wasUncalled(fault)) return;
+/** Before another channel is called after this fault: whether that took time. Throws: Refusal when the client leaves meanwhile. */
+async function calmDown(fault: RelayFault, calls: number, cancellation: Cancellation): Promise<boolean> {
+  if (wasUncalled(fault)) return false;
   await pause(pauseAfter(calls, Math.random()), cancellation);
   if (cancellation.isCancelled) throw new Refusal(lastWord(fault));
+  return true;
 }
 
 /** Tells a fault from what was asked for, which is never called one. */

@@ -83,10 +83,15 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
   }
   const visitor = new SqliteVisitor(files.file);
   const loaded = new Map<string, Promise<void>>();
-  const runProgram: SqliteStore["runProgram"] = async (module, input, onEarly) => {
-    const loading = loaded.get(module.href) ?? files.writer.load(module.href);
+  const load = (module: URL) => {
+    const loading = files.writer.load(module.href);
     loaded.set(module.href, loading);
-    await loading;
+    // Whoever asks next tries again: perhaps no file could be opened for a moment.
+    loading.catch(() => loaded.delete(module.href));
+    return loading;
+  };
+  const runProgram: SqliteStore["runProgram"] = async (module, input, onEarly) => {
+    await (loaded.get(module.href) ?? load(module));
     return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
   };
   return {
