@@ -15,7 +15,7 @@ import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
-import { EarlyAnswer, holdBody } from "#server/app/early-answer.ts";
+import { EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
@@ -71,6 +71,7 @@ export function createApp(ctx: Context): App {
   const listen: RequestListener = (req, res) => {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
+    endWithConnection(req, res);
     if (isRelayed(req)) {
       if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
       else relay(req, res);

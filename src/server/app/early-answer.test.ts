@@ -1,11 +1,12 @@
 // How much of a body nobody wants is read, on every kind of route, and that its sender is told why (reliability D01, R02).
 import { once } from "node:events";
-import { request, type Server } from "node:http";
-import { connect, type Socket } from "node:net";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createHttpServer } from "#server/app.ts";
 import { createTestApp, rootAccess, type TestApp } from "#test/app.ts";
+import { EarlyAnswer } from "./early-answer.ts";
 
 const PIECE = Buffer.alloc(64 * 1024, " ");
 
@@ -165,6 +166,57 @@ test("a short body that does not come is waited for, but not for ever", async ()
     vi.useRealTimers();
   }
 });
+
+test.each([
+  ["long", 900_000, 1_000],
+  ["short", 1_000, 40_000],
+])("a refusal whose %s body is not here does not end the answer before it", async (_, length, waitMs) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const answered: string[] = [];
+  let answerFirst: () => unknown = () => undefined;
+  const both = createServer({ ServerResponse: EarlyAnswer }, (req, res) => {
+    answered.push(req.url ?? "");
+    if (req.url === "/first") answerFirst = () => res.end("first");
+    else res.writeHead(413, { "content-length": 6 }).end("second");
+  });
+  try {
+    await once(both.listen(0, "127.0.0.1"), "listening");
+    const { port: at } = both.address() as AddressInfo;
+    const client = connect(at, "127.0.0.1").on("error", () => undefined);
+    const closed = new Promise((resolve) => client.once("close", resolve));
+    let text = "";
+    client.on("data", (data) => {
+      text += data;
+    });
+    client.write(ask("GET", "/first") + ask("POST", "/second", `Content-Length: ${length}\r\n`));
+    await expect.poll(() => answered).toEqual(["/first", "/second"]);
+    vi.advanceTimersByTime(waitMs);
+    answerFirst();
+    await expect.poll(() => text).toMatch(/first.*\r\n\r\nsecond$/s);
+    vi.advanceTimersByTime(waitMs);
+    await closed;
+  } finally {
+    vi.useRealTimers();
+    both.close();
+  }
+});
+
+test.each([
+  ["CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"],
+  ["Upgrade", ask("GET", "/", "Connection: Upgrade\r\nUpgrade: websocket\r\n")],
+])(
+  "answers that wait for another one end with a connection of which %s made something else",
+  async (_, last) => {
+    const ended: (string | undefined)[] = [];
+    const hear = ({ url }: IncomingMessage, res: ServerResponse) => res.once("close", () => ended.push(url));
+    server.on("request", hear);
+    const client = connect(port, "127.0.0.1").on("error", () => undefined);
+    const unknown = "Authorization: Bearer nobody\r\n";
+    client.write(ask("GET", "/v1/models", unknown) + ask("GET", "/v1/models/m", unknown) + last);
+    await expect.poll(() => ended.toSorted()).toEqual(["/v1/models", "/v1/models/m"]);
+    server.off("request", hear);
+  },
+);
 
 test.each(["/v1/chat/completions", "/v1/messages", "/api/user/login"])(
   "who reads while sending 100 MB to %s is told why they are not wanted",

@@ -26,6 +26,18 @@ export function holdBody(req: IncomingMessage): void {
   if (isLong(req)) req.socket.pause();
 }
 
+/**
+ * Ends an answer that waits for another one when their connection ends. Node does so by itself, but not once a later request has made
+ * something else of the connection (CONNECT, Upgrade): then whoever answers would wait for ever.
+ */
+export function endWithConnection({ socket }: IncomingMessage, res: ServerResponse): void {
+  if (res.socket !== null) return;
+  const end = () => res.destroy();
+  // One for each request that was sent ahead.
+  socket.setMaxListeners(0).once("close", end);
+  res.once("close", () => socket.off("close", end));
+}
+
 /** An answer of our server. Where the request is here whole, as nearly always, it is Node's own. */
 export class EarlyAnswer<Request extends IncomingMessage> extends ServerResponse<Request> {
   #isLingering = false;
@@ -54,7 +66,12 @@ export class EarlyAnswer<Request extends IncomingMessage> extends ServerResponse
     return this;
   }
 
+  /** The connection is still needed by an answer that this one has to wait for (RFC 9112 9.3.2). */
   #hangUpAfter(delayMs: number): void {
+    if (this.socket === null) {
+      this.once("socket", () => this.#hangUpAfter(delayMs));
+      return;
+    }
     const timer = setTimeout(() => {
       if (this.#isLingering) super.end();
       if (!this.req.complete) this.req.destroy();

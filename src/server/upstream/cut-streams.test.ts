@@ -77,3 +77,22 @@ it.each(breakable)("%s is broken by an error, after whatever event that comes", 
     check(fixture, whole, run, `error at ${end}`);
   }
 });
+
+/** Streams that pass as they are: by chat's own meter, and by one that holds what ends the answer. */
+const PASSING = [
+  "openai/stream-tools",
+  "openai/completions-stream",
+  "anthropic/messages-stream",
+  "gemini/generate-stream",
+];
+
+it.each(PASSING)("%s with CRLF is the same bytes, wherever it is cut", async (name) => {
+  const found = fixtures.find((fixture) => fixture.name === name);
+  if (found === undefined) throw new Error(`no ${name}`);
+  const reply = Buffer.from(found.reply.toString().replaceAll("\n", "\r\n"));
+  const whole = await playFixture({ ...found, reply });
+  for (let cut = 1; cut < reply.length; cut += 1) {
+    const { bytes } = await playFixture({ ...found, reply }, { cuts: [cut] });
+    expect(bytes.toString(), `cut at ${cut}`).toBe(whole.bytes.toString());
+  }
+});

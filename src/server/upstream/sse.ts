@@ -97,9 +97,10 @@ export class SseReader {
         continue;
       }
       at += 1;
-      // The LF of a CRLF ends nothing more.
+      // The LF of a CRLF ends nothing more. That of an event which is out already goes after it, and waits for no other.
       const isSecondHalf = byte === LF && this.#afterCr;
       this.#afterCr = byte === CR;
+      if (isSecondHalf && this.#lines === 0) return at;
       if (isSecondHalf) continue;
       if (this.#atLineStart) return this.#afterCrLf(bytes, at);
       this.#atLineStart = true;
@@ -172,11 +173,9 @@ function readLines(bytes: Uint8Array, span: { start: number; end: number; isFirs
 
 /** An event that is one JSON object and no field: so Google's servers tell an error amid a stream, over several lines, as their SDKs know. */
 function bareObject(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
-  // The LF of the CRLF before it may have come late.
-  const first = bytes[start] === LF ? start + 1 : start;
   let last = end;
-  while (last > first && (bytes[last - 1] === LF || bytes[last - 1] === CR)) last -= 1;
-  return bytes[first] === OPEN && bytes[last - 1] === CLOSE ? bytes.subarray(first, last) : undefined;
+  while (last > start && (bytes[last - 1] === LF || bytes[last - 1] === CR)) last -= 1;
+  return bytes[start] === OPEN && bytes[last - 1] === CLOSE ? bytes.subarray(start, last) : undefined;
 }
 
 /** The value of a `data` line: `data`, `data:`, `data:x` and `data: x` all count. */

@@ -79,7 +79,7 @@ function tableOf(keys: ReplyKeys): KeyTable {
 
 const EMPTY = new Uint8Array(0);
 const CR = 0x0d;
-const LF = Buffer.from("\n");
+const LF = 0x0a;
 
 class NativeMeter implements Meter {
   readonly tap: ReplyTap;
@@ -109,7 +109,7 @@ class NativeMeter implements Meter {
   take(event: SseEvent): EventAction {
     const { data, dataStart, dataEnd } = event;
     const { format, isArray } = this.#options;
-    if (dataStart < 0 || dataStart === dataEnd) return isArray ? "drop" : "pass";
+    if (dataStart < 0 || dataStart === dataEnd) return isArray ? "drop" : this.#aside(event);
     this.events = countEvent(this.events, event);
     const seen = this.tap.scan(data, dataStart, dataEnd);
     const isCurious = (seen & (Seen.usage | Seen.finish | Seen.error)) !== 0;
@@ -140,7 +140,7 @@ class NativeMeter implements Meter {
     const { isArray, format } = this.#options;
     if (!isArray && !this.#hasEnd && format.lastEvent !== undefined) return Buffer.from(format.lastEvent);
     // The blank line's LF may still have been on its way when its CR ended the event.
-    if (!isArray) return this.#held.at(-1) === CR ? Buffer.concat([this.#held, LF]) : this.#held;
+    if (!isArray) return this.#held.at(-1) === CR ? withLf(this.#held) : this.#held;
     return Buffer.concat([this.#held, Buffer.from(this.#isFirst ? "[]" : "]")]);
   }
 
@@ -157,6 +157,14 @@ class NativeMeter implements Meter {
     return before.length === 0 ? "drop" : before;
   }
 
+  /** What brings nothing goes on at once; the LF that came late is part of the event before it, which may be held. */
+  #aside({ bytes, start, end }: SseEvent): EventAction {
+    const isLate = end - start === 1 && bytes[start] === LF && this.#held.at(-1) === CR;
+    if (!isLate) return "pass";
+    this.#held = withLf(this.#held);
+    return "drop";
+  }
+
   #next(event: SseEvent): EventAction {
     if (this.#held.length === 0) return this.#options.isArray ? this.#framed(event) : "pass";
     const bytes = Buffer.concat([this.#held, this.#framed(event)]);
@@ -170,6 +178,10 @@ class NativeMeter implements Meter {
     this.#isFirst = false;
     return Buffer.concat([before, data.subarray(dataStart, dataEnd)]);
   }
+}
+
+function withLf(bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([bytes, Buffer.of(LF)]);
 }
 
 function withoutNulls(usage: JsonRecord): JsonRecord {
