@@ -113,6 +113,8 @@ describe("the end of a session", () => {
     await page.locator("#key").fill("sk-canary");
     await page.locator("#base_url").fill("https://upstream.example");
     await page.locator("#models").fill("gpt-4o");
+    // The list of models may still be on its way.
+    await page.locator('.ant-select-item-option[title="gpt-4o"]').waitFor();
     await page.keyboard.press("Enter");
     await submitLate("提交", wangfang);
     await toast("已恢复登录过期前填写的内容").waitFor();
