@@ -1,11 +1,5 @@
 // The whole server behind one listener: relay paths go straight to relay/, everything else to Hono (api, ops, console).
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
@@ -17,6 +11,7 @@ import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts"
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
+import { RelayServer, type ServePlain } from "#server/app/plain-connection.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
@@ -24,12 +19,14 @@ import { createOps } from "#server/ops.ts";
 import { refusals } from "#server/relay/refusal.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { Roster } from "#server/relay/roster.ts";
-import { isRelayed } from "#server/relay/routes.ts";
+import { isRelayed, type RelayRequest, type RelayResponse } from "#server/relay/routes.ts";
 import { limitStall, STALL_MS } from "#server/relay/stall.ts";
 import { newRequestId } from "#server/secrets.ts";
 
 export interface App {
   readonly listener: RequestListener;
+  /** Answers a relayed request that needs no parser of Node's. */
+  readonly plain: ServePlain;
   /** Takes an upgrade to WebSocket. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Answers without a socket, for tests: management API, ops and console, not the relay. */
@@ -68,13 +65,16 @@ export function createApp(ctx: Context): App {
     if (isTooMuch) ctx.events.rateLimited({ limit: "overload_calls", address: "" });
     return isTooMuch;
   }
+  const take = (req: RelayRequest, res: RelayResponse) => {
+    if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
+    else relay(req, res);
+  };
   const listen: RequestListener = (req, res) => {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
     endWithConnection(req, res);
     if (isRelayed(req)) {
-      if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
-      else relay(req, res);
+      take(req, res);
       return;
     }
     if (pressure.shedsGuests() && isGuest(req)) {
@@ -93,6 +93,10 @@ export function createApp(ctx: Context): App {
       if (isRelayed(req)) relay.turnAway(req, res, refusals.ambiguous());
       else turnAway(ctx, res, faults.ambiguous());
     }),
+    plain(req, res) {
+      if (isDraining) res.shouldKeepAlive = false;
+      take(req, res);
+    },
     upgrade(req, socket, head) {
       if (isAmbiguous(req)) relay.decline(socket, refusals.ambiguous());
       else if (isDraining) relay.decline(socket, refusals.serverStopping());
@@ -113,7 +117,7 @@ export function createApp(ctx: Context): App {
 
 /** The server around the listener. Bodies of relayed calls have no time limit here: the relay has its own. */
 export function createHttpServer(app: App): Server {
-  const server = createServer(
+  const server = new RelayServer(
     {
       ServerResponse: EarlyAnswer,
       maxHeaderSize: 16 * 1024,
@@ -127,6 +131,7 @@ export function createHttpServer(app: App): Server {
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     app.listener,
+    app.plain,
   );
   app.attach(server);
   server.on("upgrade", (req, socket, head) => app.upgrade(req, socket, head));

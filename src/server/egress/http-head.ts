@@ -136,7 +136,8 @@ function readStatus(line: string): number {
   return Number(line.slice(9, 12));
 }
 
-function readFields(text: string, start: number): Record<string, string | string[]> {
+/** Reads lines of fields, from `start` on; names in small letters. Throws: HttpError for what is none. */
+export function readFields(text: string, start: number): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (let at = start; at < text.length; ) {
     const found = text.indexOf(LINE_END, at);

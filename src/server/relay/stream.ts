@@ -203,7 +203,7 @@ export class Door {
 
   /** The connection ends with the answer, which tells the client so unless it has begun. */
   endConnection(): void {
-    if (!this.#res.headersSent) this.#res.setHeader("Connection", "close");
+    if (!this.#res.headersSent) this.#res.shouldKeepAlive = false;
   }
 
   /** Gives the client up. */

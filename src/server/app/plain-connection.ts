@@ -1,0 +1,246 @@
+// Connections of clients. What comes on one is read here as long as each of its requests is a plain one (plain-request.ts) that goes to the
+// relay; the first that is not takes the connection to Node's parser, as it came and for good (docs/decisions/035).
+import { type IncomingMessage, type RequestListener, Server, type ServerOptions } from "node:http";
+import { systemClock } from "#server/clock.ts";
+import { Roster, type Seat } from "#server/relay/roster.ts";
+import { isRelayed, type RelayResponse, type WholeRequest } from "#server/relay/routes.ts";
+import { PlainAnswer } from "./plain-answer.ts";
+import { readPlainHead } from "./plain-request.ts";
+
+type Socket = IncomingMessage["socket"];
+
+const SWEEP_MS = 250;
+/** So long the first request, or the rest of one, may take to come. */
+const PATIENT_SWEEPS = 2;
+/** A longer request is Node's; of what is sent ahead no more is read than this. */
+const MOST_BYTES = 64 * 1024;
+
+/** Answers a plain request. */
+export type ServePlain = (req: WholeRequest, res: RelayResponse) => void;
+
+/** What a connection asks of its server. */
+interface House {
+  readonly connections: Roster<Connection>;
+  readonly serve: ServePlain;
+  /** The lines that every head ends with, without the empty one. */
+  readonly closingLines: (isLast: boolean) => string;
+  /** Gives a connection to Node's parser. */
+  readonly hand: (socket: Socket) => void;
+  /** Counts sweeps: a clock that is good enough for idle connections. */
+  sweeps: number;
+}
+
+/** Node's server, before which plain requests are read and answered with less work. */
+export class RelayServer extends Server {
+  readonly #house: House;
+  /** Of this sweep; "" = not written yet. */
+  #date = "";
+
+  constructor(options: ServerOptions, listener: RequestListener, serve: ServePlain) {
+    super(options, listener);
+    // What Node does with a new connection: that others give it one is foreseen, as the event `connection`.
+    const [take] = this.listeners("connection");
+    if (take === undefined) throw new Error("node:http takes no connections");
+    const house: House = {
+      connections: new Roster(),
+      serve,
+      closingLines: (isLast) => this.#closingLines(isLast),
+      hand: (socket) => Reflect.apply(take, this, [socket]),
+      sweeps: 0,
+    };
+    this.#house = house;
+    this.removeAllListeners("connection");
+    this.on("connection", (socket) => new Connection(socket, house).begin());
+    const timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.once("close", () => clearInterval(timer));
+  }
+
+  override closeAllConnections(): void {
+    for (const connection of this.#house.connections.list()) connection.destroy();
+    super.closeAllConnections();
+  }
+
+  override closeIdleConnections(): void {
+    for (const connection of this.#house.connections.list()) if (connection.isIdle) connection.destroy();
+    super.closeIdleConnections();
+  }
+
+  #sweep(): void {
+    this.#house.sweeps += 1;
+    this.#date = "";
+    const keepSweeps = this.keepAliveTimeout / SWEEP_MS;
+    for (const connection of this.#house.connections.list()) connection.look(keepSweeps);
+  }
+
+  #closingLines(isLast: boolean): string {
+    if (this.#date === "") this.#date = `date: ${new Date(systemClock.now()).toUTCString()}\r\n`;
+    if (isLast) return `${this.#date}connection: close\r\n`;
+    return `${this.#date}connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this.keepAliveTimeout / 1000)}\r\n`;
+  }
+}
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #house: House;
+  #seat: Seat<Connection> | undefined;
+  #answer: PlainAnswer | undefined;
+  /** The begin of a request whose rest is on its way; while one is answered, what was sent ahead. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  /** As many are worth a look; 0 = any. */
+  #neededBytes = 0;
+  /** The sweep at which it came, was answered, or began to ask. */
+  #since: number;
+  #isNew = true;
+
+  constructor(socket: Socket, house: House) {
+    this.#socket = socket;
+    this.#house = house;
+    this.#since = house.sweeps;
+  }
+
+  begin(): void {
+    this.#seat = this.#house.connections.add(this);
+    const socket = this.#socket;
+    socket.on("data", this.#onData).on("drain", this.#onDrain).on("timeout", this.#onTimeout);
+    socket.on("end", this.#onEnd).on("close", this.#onClose).on("error", this.#onError);
+  }
+
+  /** It has been answered, and nothing of another request has come. */
+  get isIdle(): boolean {
+    return !this.#isNew && this.#answer === undefined && this.#waiting.length === 0;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Ends what has been idle for too long. Who says nothing at first, or stops amid a request, waits at Node's parser for what it does then. */
+  look(keepSweeps: number): void {
+    if (this.#answer !== undefined) return;
+    const sweeps = this.#house.sweeps - this.#since;
+    if (this.isIdle) {
+      if (sweeps > keepSweeps) this.#socket.destroy();
+    } else if (sweeps >= PATIENT_SWEEPS) this.#handOver(this.#takeWaiting());
+  }
+
+  readonly #onData = (bytes: Buffer) => {
+    if (this.#answer !== undefined) this.#keepAhead(bytes);
+    else if (this.#waiting.length === 0) {
+      if (!this.#isNew) this.#since = this.#house.sweeps;
+      this.#read(bytes);
+    } else {
+      this.#waiting.push(bytes);
+      this.#waitingBytes += bytes.length;
+      if (this.#waitingBytes >= this.#neededBytes) this.#read(this.#takeWaiting());
+    }
+  };
+
+  /** All that has come since the last request. */
+  #read(bytes: Buffer): void {
+    const head = readPlainHead(bytes);
+    if (head === "part") {
+      this.#wait(bytes, 0);
+      return;
+    }
+    const socket = this.#socket;
+    // What follows its request was sent ahead: answers have an order then.
+    if (head === undefined || head.end > MOST_BYTES || head.end < bytes.length) {
+      this.#handOver(bytes);
+      return;
+    }
+    const { url, headers, bodyAt, end } = head;
+    const request = { method: "POST", url, headers, socket, body: bytes.subarray(bodyAt) };
+    if (!isRelayed(request)) this.#handOver(bytes);
+    else if (end > bytes.length) this.#wait(bytes, end);
+    else this.#answerTo(request);
+  }
+
+  #answerTo(request: WholeRequest): void {
+    this.#isNew = false;
+    const { closingLines, serve } = this.#house;
+    this.#answer = new PlainAnswer({ socket: this.#socket, closingLines, onOver: this.#onOver });
+    serve(request, this.#answer);
+  }
+
+  /** The rest is on its way: mostly in the next packet. */
+  #wait(bytes: Buffer, neededBytes: number): void {
+    this.#waiting = [bytes];
+    this.#waitingBytes = bytes.length;
+    this.#neededBytes = neededBytes;
+  }
+
+  #takeWaiting(): Buffer {
+    const bytes = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return bytes;
+  }
+
+  /** It is read on meanwhile: else nobody would notice that the client leaves. */
+  #keepAhead(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#waitingBytes > MOST_BYTES) this.#socket.pause();
+  }
+
+  readonly #onOver = () => {
+    const isLast = this.#answer?.shouldKeepAlive === false;
+    this.#answer = undefined;
+    this.#since = this.#house.sweeps;
+    if (isLast) this.#socket.destroySoon();
+    // Not in the midst of what ends the answer.
+    else if (this.#waiting.length > 0) process.nextTick(() => this.#handOver(this.#takeWaiting()));
+  };
+
+  /** Node's parser reads this connection from now on, beginning with these bytes. */
+  #handOver(bytes: Buffer): void {
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    this.#leave();
+    socket.off("data", this.#onData).off("drain", this.#onDrain).off("timeout", this.#onTimeout);
+    socket.off("end", this.#onEnd).off("close", this.#onClose);
+    const pieces = [bytes];
+    if (socket.isPaused()) {
+      for (let piece = socket.read(); piece !== null; piece = socket.read()) pieces.push(piece);
+      socket.resume();
+    }
+    // The stream reads on by itself after each piece, and when it is resumed. Later than that: what Node's server then pauses stays so.
+    process.nextTick(() => process.nextTick(() => this.#hand(Buffer.concat(pieces))));
+  }
+
+  #hand(bytes: Buffer): void {
+    const socket = this.#socket.off("error", this.#onError);
+    if (socket.destroyed) return;
+    this.#house.hand(socket);
+    if (bytes.length > 0) socket.emit("data", bytes);
+  }
+
+  #leave(): void {
+    if (this.#seat !== undefined) this.#house.connections.remove(this.#seat);
+  }
+
+  readonly #onDrain = () => {
+    this.#answer?.emit("drain");
+  };
+
+  readonly #onTimeout = () => {
+    this.#answer?.emit("timeout");
+  };
+
+  /** Who has said all he wants to say takes no answers any more: Node's own rule. */
+  readonly #onEnd = () => {
+    this.#socket.end();
+  };
+
+  readonly #onClose = () => {
+    this.#leave();
+    const answer = this.#answer;
+    this.#answer = undefined;
+    answer?.leave();
+  };
+
+  readonly #onError = () => {
+    // `close` follows.
+  };
+}
