@@ -162,6 +162,14 @@ describe("a failed exchange", () => {
     expect(tokenOf(await baidu())).toBe("better");
   });
 
+  test("stands no longer when the clock, which was wrong, is set back an hour", async () => {
+    reply = () => ({ status: 401, json: { error: "invalid_client" } });
+    await baidu();
+    clock.advance(-HOUR_MS);
+    reply = () => ({ json: { access_token: "better", expires_in: 60 } });
+    expect(tokenOf(await baidu())).toBe("better");
+  });
+
   test.each([
     ["the provider is busy", () => ({ status: 429, json: {} }), { blame: "channel", upstreamStatus: 429 }],
     ["the provider fails", () => ({ status: 500, json: {} }), { blame: "channel", upstreamStatus: 500 }],

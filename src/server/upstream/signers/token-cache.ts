@@ -66,7 +66,7 @@ interface Entry {
   pending: Promise<string | RelayFault> | undefined;
   /** The last refusal: for a moment it answers for the provider, so that a bad key is no hammer. */
   refusal: RelayFault | undefined;
-  refusedUntilMs: number;
+  refusedAtMs: number;
 }
 
 /** Source: providers 2.6. */
@@ -100,7 +100,8 @@ class Tokens implements TokenCache {
       if (nowMs >= entry.renewAtMs && entry.pending === undefined) void this.#exchange(entry, source);
       return entry.token;
     }
-    if (entry.refusal !== undefined && nowMs < entry.refusedUntilMs) return Promise.resolve(entry.refusal);
+    if (entry.refusal !== undefined && isSoonAfter(nowMs, entry.refusedAtMs))
+      return Promise.resolve(entry.refusal);
     return entry.pending ?? this.#exchange(entry, source);
   }
 
@@ -132,7 +133,7 @@ class Tokens implements TokenCache {
       renewAtMs: 0,
       pending: undefined,
       refusal: undefined,
-      refusedUntilMs: 0,
+      refusedAtMs: 0,
     };
     this.#entries.set(hash, entry);
     return entry;
@@ -153,12 +154,17 @@ class Tokens implements TokenCache {
       entry.renewAtMs = nowMs + RENEW_AGAIN_MS;
       const isRefused = result.upstreamStatus === REFUSED;
       entry.refusal = isRefused ? result : undefined;
-      entry.refusedUntilMs = isRefused ? nowMs + REFUSAL_MS : 0;
+      entry.refusedAtMs = nowMs;
       return result;
     }
     store(entry, result, source, nowMs);
     return entry.token;
   }
+}
+
+/** A clock that was set back meanwhile tells nothing of when it was. */
+function isSoonAfter(nowMs: number, refusedAtMs: number): boolean {
+  return nowMs >= refusedAtMs && nowMs < refusedAtMs + REFUSAL_MS;
 }
 
 function store(entry: Entry, token: Token, { aheadMs }: TokenSource, nowMs: number): void {
