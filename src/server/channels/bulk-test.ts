@@ -3,7 +3,7 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import { type ChannelRow, listLiveChannels, setChannelStatus } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
-import type { Candidates, LiveChannel } from "./candidates.ts";
+import { type Candidates, isAsCalled } from "./candidates.ts";
 import { type Probe, testChannel } from "./probe.ts";
 import { oneByOne, type Run, type RunParts, startRun } from "./run.ts";
 import { recordTest, type Tester } from "./test-record.ts";
@@ -14,15 +14,6 @@ export type BulkTestParts = RunParts &
   Pick<Tools, "db" | "options" | "egress" | "credentials" | "notify"> & { readonly candidates: Candidates };
 
 const NAME = "channel-tests";
-/** What decides where a channel's calls go, and whether they are let in. */
-const CALLED_BY = [
-  "type",
-  "key",
-  "baseUrl",
-  "other",
-  "config",
-] as const satisfies readonly (keyof LiveChannel)[];
-
 /** What a run found, as sentences about channels. */
 interface Findings {
   tested: number;
@@ -77,11 +68,7 @@ async function testOne(
   await recordTest(ctx, tester, row, outcome);
   await ctx.candidates.pending;
   // What was found of another key or address says nothing about the channel as it is now.
-  if (isAsTested(live, ctx.candidates.byId(row.id))) await judge(ctx, row, outcome, findings);
-}
-
-function isAsTested(tested: LiveChannel, now: LiveChannel | undefined): boolean {
-  return now !== undefined && CALLED_BY.every((field) => tested[field] === now[field]);
+  if (isAsCalled(live, ctx.candidates.byId(row.id))) await judge(ctx, row, outcome, findings);
 }
 
 function nameOf(row: ChannelRow): string {

@@ -32,6 +32,20 @@ export interface LiveChannel {
   readonly config: string;
 }
 
+/** What decides where a channel's calls go, and whether they are let in. */
+const CALLED_BY = [
+  "type",
+  "key",
+  "baseUrl",
+  "other",
+  "config",
+] as const satisfies readonly (keyof LiveChannel)[];
+
+/** Whether what a call was told still says something about its channel: it has the key and address that were used. Pure. */
+export function isAsCalled(called: LiveChannel, now: LiveChannel | undefined): boolean {
+  return now === called || (now !== undefined && CALLED_BY.every((field) => called[field] === now[field]));
+}
+
 export interface Candidates {
   /** Enabled channels that serve the model (by list or by mapping) for the group. Order: priority, highest first. */
   find(group: string, model: string): readonly LiveChannel[];

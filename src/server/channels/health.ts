@@ -11,6 +11,8 @@ export interface Health {
   calling(channelId: number, model: string): Ticket;
   /** Notes a failed call. A fault that the caller caused counts for nothing. */
   failed(channelId: number, model: string, fault: RelayFault, ticket: Ticket): void;
+  /** Notes a call whose outcome says nothing about the channel. */
+  ended(channelId: number, model: string, ticket: Ticket): void;
   /** Notes a call that was answered. */
   answered(channelId: number, model: string, ticket: Ticket): void;
   /** The channels that had better be left alone for this model now; undefined = none. */
@@ -85,6 +87,9 @@ export function createHealth({ db, clock, options, coord, events, notify }: Heal
       disable(channelId, reason).catch((error: unknown) =>
         events.backgroundFailed({ task: "disable a channel", error }),
       );
+    },
+    ended(channelId, model, ticket) {
+      cooldowns.ended(channelId, model, ticket);
     },
     answered(channelId, model, ticket) {
       if (refusals.size > 0) refusals.delete(channelId);

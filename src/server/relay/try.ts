@@ -2,7 +2,7 @@
 // retried once a byte of a reply is there.
 
 import { ChannelStatus } from "#contract/channel.ts";
-import type { Candidates, LiveChannel } from "#server/channels/candidates.ts";
+import { type Candidates, isAsCalled, type LiveChannel } from "#server/channels/candidates.ts";
 import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
@@ -182,7 +182,9 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       return result;
     }
     fault = result;
-    health.failed(channel.id, model, fault, ticket);
+    // Of a key or an address that was replaced meanwhile it says nothing any more.
+    if (isAsCalled(channel, ctx.candidates.byId(channel.id))) health.failed(channel.id, model, fault, ticket);
+    else health.ended(channel.id, model, ticket);
     if (isAborted(fault)) throw new Refusal(fault);
     tried = new Set(tried).add(channel.id);
     progress.trail = [...progress.trail, { channelId: channel.id, error: faultLabel(fault) }];
