@@ -159,11 +159,8 @@ async function createPlainWorld(): Promise<PlainWorld & { close(): Promise<void>
       }
     },
     async connect() {
-      const client = new Client(connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
+      const client = await connectTo(port, sockets);
       clients.push(client);
-      await once(client.socket, "connect");
-      while (!sockets.some(({ remotePort }) => remotePort === client.socket.localPort)) await turn();
-      client.peer = sockets.find(({ remotePort }) => remotePort === client.socket.localPort);
       return client;
     },
     async close() {
@@ -172,6 +169,17 @@ async function createPlainWorld(): Promise<PlainWorld & { close(): Promise<void>
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Connects to a server of this process, whose sides of its connections are given. */
+export async function connectTo(port: number, sockets: readonly Socket[]): Promise<Client> {
+  const client = new Client(connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
+  await once(client.socket, "connect");
+  const { localPort } = client.socket;
+  const peer = () => sockets.find(({ remotePort, destroyed }) => !destroyed && remotePort === localPort);
+  while (peer() === undefined) await turn();
+  client.peer = peer();
+  return client;
 }
 
 /** A client that says any bytes. */
