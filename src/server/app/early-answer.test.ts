@@ -40,8 +40,12 @@ interface Flood {
   readonly closedMs: number | undefined;
 }
 
+/** A request that is read without Node's parser (decision 035). */
+const PLAIN = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+
 /** Sends a head and then as much as the server takes, until it hangs up or time is over. */
-async function flood(head: string, piece: Buffer = PIECE, forMs = 3_000): Promise<Flood> {
+async function flood(head: string, piece: Buffer = PIECE, first = ""): Promise<Flood> {
+  const forMs = 3_000;
   const client = connect(port, "127.0.0.1");
   client.on("error", () => undefined);
   let text = "";
@@ -50,6 +54,11 @@ async function flood(head: string, piece: Buffer = PIECE, forMs = 3_000): Promis
   });
   await once(client, "connect");
   const { localPort } = client;
+  if (first !== "") {
+    client.write(first);
+    while (!text.endsWith("}")) await once(client, "data");
+    text = "";
+  }
   const startMs = performance.now();
   let closedMs: number | undefined;
   client.once("close", () => {
@@ -106,6 +115,24 @@ describe.concurrent.each(Object.entries(LENGTHS))(
       expect(read).toBeLessThanOrEqual(most);
       expect(closedMs).toBeLessThan(1_500);
     });
+  },
+);
+
+test.each(
+  Object.entries(LENGTHS).flatMap(([name, length]) => [
+    { name, ...length, asked: "POST /v1/messages", status: 401 },
+    { name, ...length, asked: "POST /api/user/login", status: 413 },
+    { name, ...length, asked: "GET /healthz", status: 200 },
+  ]),
+)(
+  "behind a plain request no more is read of $asked, $name",
+  async ({ header, piece, most, asked, status }) => {
+    const head = `${asked} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${header}\r\n\r\n`;
+    const { text, read, closedMs } = await flood(head, piece, PLAIN);
+    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(text.toLowerCase()).toContain("connection: close");
+    expect(read).toBeLessThanOrEqual(most + PLAIN.length);
+    expect(closedMs).toBeLessThan(1_500);
   },
 );
 

@@ -14,6 +14,8 @@ const SWEEP_MS = 250;
 const PATIENT_SWEEPS = 2;
 /** A longer request is Node's; of what is sent ahead no more is read than this. */
 const MOST_BYTES = 64 * 1024;
+/** Pieces that came alone are put together when there are so many: of a byte each, they take a thousand times their size. */
+const MOST_PIECES = 64;
 
 /** Answers a plain request. */
 export type ServePlain = (req: WholeRequest, res: RelayResponse) => void;
@@ -26,6 +28,8 @@ interface House {
   readonly closingLines: (isLast: boolean) => string;
   /** Gives a connection to Node's parser. */
   readonly hand: (socket: Socket) => void;
+  /** So long a connection that is answered now may be idle. */
+  readonly keepSweeps: () => number;
   /** Counts sweeps: a clock that is good enough for idle connections. */
   sweeps: number;
 }
@@ -46,6 +50,8 @@ export class RelayServer extends Server {
       serve,
       closingLines: (isLast) => this.#closingLines(isLast),
       hand: (socket) => Reflect.apply(take, this, [socket]),
+      // As Node does it: a little longer than clients are told.
+      keepSweeps: () => (this.keepAliveTimeout + this.keepAliveTimeoutBuffer) / SWEEP_MS,
       sweeps: 0,
     };
     this.#house = house;
@@ -68,8 +74,7 @@ export class RelayServer extends Server {
   #sweep(): void {
     this.#house.sweeps += 1;
     this.#date = "";
-    const keepSweeps = this.keepAliveTimeout / SWEEP_MS;
-    for (const connection of this.#house.connections.list()) connection.look(keepSweeps);
+    for (const connection of this.#house.connections.list()) connection.look();
   }
 
   #closingLines(isLast: boolean): string {
@@ -91,6 +96,8 @@ class Connection {
   #neededBytes = 0;
   /** The sweep at which it came, was answered, or began to ask. */
   #since: number;
+  /** May be idle so long: whoever closes the server shortens it for the answers to come, not for who is idle already. */
+  #keepSweeps = 0;
   #isNew = true;
 
   constructor(socket: Socket, house: House) {
@@ -116,11 +123,11 @@ class Connection {
   }
 
   /** Ends what has been idle for too long. Who says nothing at first, or stops amid a request, waits at Node's parser for what it does then. */
-  look(keepSweeps: number): void {
+  look(): void {
     if (this.#answer !== undefined) return;
     const sweeps = this.#house.sweeps - this.#since;
     if (this.isIdle) {
-      if (sweeps > keepSweeps) this.#socket.destroy();
+      if (sweeps > this.#keepSweeps) this.#socket.destroy();
     } else if (sweeps >= PATIENT_SWEEPS) this.#handOver(this.#takeWaiting());
   }
 
@@ -130,8 +137,7 @@ class Connection {
       if (!this.#isNew) this.#since = this.#house.sweeps;
       this.#read(bytes);
     } else {
-      this.#waiting.push(bytes);
-      this.#waitingBytes += bytes.length;
+      this.#keep(bytes);
       if (this.#waitingBytes >= this.#neededBytes) this.#read(this.#takeWaiting());
     }
   };
@@ -177,18 +183,29 @@ class Connection {
     return bytes;
   }
 
-  /** It is read on meanwhile: else nobody would notice that the client leaves. */
-  #keepAhead(bytes: Buffer): void {
+  #keep(bytes: Buffer): void {
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
+    if (this.#waiting.length > MOST_PIECES) this.#waiting = [Buffer.concat(this.#waiting)];
+  }
+
+  /** It is read on meanwhile: else nobody would notice that the client leaves. */
+  #keepAhead(bytes: Buffer): void {
+    this.#keep(bytes);
     if (this.#waitingBytes > MOST_BYTES) this.#socket.pause();
   }
 
   readonly #onOver = () => {
-    const isLast = this.#answer?.shouldKeepAlive === false;
+    const socket = this.#socket;
+    const isLast = this.#answer?.shouldKeepAlive === false || socket.writableEnded;
     this.#answer = undefined;
     this.#since = this.#house.sweeps;
-    if (isLast) this.#socket.destroySoon();
+    this.#keepSweeps = this.#house.keepSweeps();
+    if (isLast) {
+      // Nothing more can be answered, so nothing more is asked.
+      socket.off("data", this.#onData).destroySoon();
+      this.#takeWaiting();
+    }
     // Not in the midst of what ends the answer.
     else if (this.#waiting.length > 0) process.nextTick(() => this.#handOver(this.#takeWaiting()));
   };
@@ -196,7 +213,7 @@ class Connection {
   /** Node's parser reads this connection from now on, beginning with these bytes. */
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
-    if (socket.destroyed) return;
+    if (socket.destroyed || this.#seat === undefined) return;
     this.#leave();
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("timeout", this.#onTimeout);
     socket.off("end", this.#onEnd).off("close", this.#onClose);
@@ -210,14 +227,19 @@ class Connection {
   }
 
   #hand(bytes: Buffer): void {
-    const socket = this.#socket.off("error", this.#onError);
+    const socket = this.#socket;
+    // An error may be about to be told.
     if (socket.destroyed) return;
+    socket.off("error", this.#onError);
     this.#house.hand(socket);
     if (bytes.length > 0) socket.emit("data", bytes);
+    // Its client has said all he wanted to say, and nobody is told so twice.
+    if (socket.readableEnded) socket.emit("end");
   }
 
   #leave(): void {
     if (this.#seat !== undefined) this.#house.connections.remove(this.#seat);
+    this.#seat = undefined;
   }
 
   readonly #onDrain = () => {
@@ -228,9 +250,10 @@ class Connection {
     this.#answer?.emit("timeout");
   };
 
-  /** Who has said all he wants to say takes no answers any more: Node's own rule. */
+  /** Who has said all he wants to say takes no answers any more: Node's own rule. What it thinks of half a request, it says itself. */
   readonly #onEnd = () => {
-    this.#socket.end();
+    if (this.#answer === undefined && this.#waiting.length > 0) this.#handOver(this.#takeWaiting());
+    else this.#socket.end();
   };
 
   readonly #onClose = () => {

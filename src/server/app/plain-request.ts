@@ -8,6 +8,8 @@ const HEAD_END = "\r\n\r\n";
 const BEGIN = "POST /";
 /** A longer head is rare; Node's parser knows its own limits. */
 const MOST_HEAD_BYTES = 8 * 1024;
+/** More are rare; of a thousand and more Node's parser drops some. */
+const MOST_FIELDS = 200;
 /** What a path may be made of; its query too. */
 const REQUEST_LINE = /^POST (\/[!-~]*) HTTP\/1\.1$/;
 const LENGTH = /^[1-9]\d{0,6}$/;
@@ -62,7 +64,11 @@ function fieldsOf(head: string, start: number): IncomingHttpHeaders | undefined 
     if (error instanceof HttpError) return undefined;
     throw error;
   }
-  for (const name in fields) if (typeof fields[name] !== "string") return undefined;
+  let count = 0;
+  for (const name in fields) {
+    count += 1;
+    if (count > MOST_FIELDS || typeof fields[name] !== "string") return undefined;
+  }
   for (const name of UNUSUAL) if (fields[name] !== undefined) return undefined;
   const { host, connection = "keep-alive" } = fields;
   return host === undefined || String(connection).toLowerCase() !== "keep-alive" ? undefined : fields;
