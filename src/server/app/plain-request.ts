@@ -1,7 +1,7 @@
 // Reads the heads that nearly all calls have: of a POST with a length and nothing out of the ordinary. Anything else is left to Node's
 // parser, and nothing is understood here that it would understand otherwise (docs/decisions/035). Pure.
 import type { IncomingHttpHeaders } from "node:http";
-import { HttpError, readFields } from "#server/egress/http-head.ts";
+import { trimmed } from "#server/egress/http-head.ts";
 
 const LINE_END = "\r\n";
 const HEAD_END = "\r\n\r\n";
@@ -10,11 +10,12 @@ const BEGIN = "POST /";
 const MOST_HEAD_BYTES = 8 * 1024;
 /** More are rare; of a thousand and more Node's parser drops some. */
 const MOST_FIELDS = 200;
-/** What a path may be made of; its query too. */
-const REQUEST_LINE = /^POST (\/[!-~]*) HTTP\/1\.1$/;
+/** Visible characters for a path, and in each line a name, a colon, and bytes that Node takes for a value. */
+const PLAIN_HEAD = /^POST \/[!-~]* HTTP\/1\.1(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*)+$/;
+const VERSION = " HTTP/1.1";
 const LENGTH = /^[1-9]\d{0,6}$/;
 /** What changes how a request, its body or what follows is to be read, and what Node's parser treats in ways of its own. */
-const UNUSUAL = [
+const UNUSUAL: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "expect",
   "upgrade",
@@ -23,7 +24,7 @@ const UNUSUAL = [
   "trailer",
   "proxy-connection",
   "set-cookie",
-] as const;
+]);
 
 /** The head of a plain request. */
 export interface PlainHead {
@@ -41,11 +42,12 @@ export function readPlainHead(bytes: Buffer): PlainHead | "part" | undefined {
   if (headEnd < 0) return mayBecomeHead(bytes) ? "part" : undefined;
   if (headEnd > MOST_HEAD_BYTES) return undefined;
   const head = bytes.toString("latin1", 0, headEnd);
+  if (!PLAIN_HEAD.test(head)) return undefined;
   const first = head.indexOf(LINE_END);
-  const url = REQUEST_LINE.exec(head.slice(0, first))?.[1];
-  const headers = url === undefined ? undefined : fieldsOf(head, first + LINE_END.length);
+  const headers = fieldsOf(head, first + LINE_END.length);
   const length = headers?.["content-length"] ?? "";
-  if (url === undefined || headers === undefined || !LENGTH.test(length)) return undefined;
+  if (headers === undefined || !LENGTH.test(length)) return undefined;
+  const url = head.slice(BEGIN.length - 1, first - VERSION.length);
   const bodyAt = headEnd + HEAD_END.length;
   return { url, headers, bodyAt, end: bodyAt + Number(length) };
 }
@@ -57,19 +59,19 @@ function mayBecomeHead(bytes: Buffer): boolean {
 
 /** The fields of a head, unless one of them is unusual or stands there twice. */
 function fieldsOf(head: string, start: number): IncomingHttpHeaders | undefined {
-  let fields: ReturnType<typeof readFields>;
-  try {
-    fields = readFields(head, start);
-  } catch (error) {
-    if (error instanceof HttpError) return undefined;
-    throw error;
-  }
+  const fields: Record<string, string> = {};
   let count = 0;
-  for (const name in fields) {
-    count += 1;
-    if (count > MOST_FIELDS || typeof fields[name] !== "string") return undefined;
+  for (let at = start; at < head.length; count += 1) {
+    const found = head.indexOf(LINE_END, at);
+    const end = found < 0 ? head.length : found;
+    const colon = head.indexOf(":", at);
+    const name = head.slice(at, colon).toLowerCase();
+    // What every object has counts as there, too.
+    if (count === MOST_FIELDS || UNUSUAL.has(name) || fields[name] !== undefined) return undefined;
+    fields[name] = trimmed(head, colon + 1, end);
+    at = end + LINE_END.length;
   }
-  for (const name of UNUSUAL) if (fields[name] !== undefined) return undefined;
-  const { host, connection = "keep-alive" } = fields;
-  return host === undefined || String(connection).toLowerCase() !== "keep-alive" ? undefined : fields;
+  const { host, connection } = fields;
+  const isUsual = connection === undefined || connection.toLowerCase() === "keep-alive";
+  return host !== undefined && isUsual ? fields : undefined;
 }

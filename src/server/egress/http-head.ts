@@ -136,8 +136,7 @@ function readStatus(line: string): number {
   return Number(line.slice(9, 12));
 }
 
-/** Reads lines of fields, from `start` on; names in small letters. Throws: HttpError for what is none. */
-export function readFields(text: string, start: number): Record<string, string | string[]> {
+function readFields(text: string, start: number): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (let at = start; at < text.length; ) {
     const found = text.indexOf(LINE_END, at);
@@ -165,7 +164,7 @@ export function isControl(byte: number): boolean {
 }
 
 /** The part of a text without spaces and tabs around it. */
-function trimmed(text: string, from: number, to: number): string {
+export function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
   while (start < end && isBlank(text.charCodeAt(start))) start += 1;
