@@ -1,6 +1,6 @@
 // What an answer of ours tells of itself, to whom it belongs: beside node:http's, whose readers it serves.
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { RelayResponse } from "#server/relay/routes.ts";
 import { limitStall } from "#server/relay/stall.ts";
@@ -195,6 +195,21 @@ describe.each(WAYS)("%s: what an answer tells", (way) => {
     expect(scene.events).toEqual(LOST);
     // Node holds pieces back until the next tick.
     expect(text).toMatch(/^$|\r\n\r\n1\r\na\r\n$/);
+  });
+
+  it("that it was not taken by who was through with asking, who reads what had been written", async () => {
+    scene.script = chunksOf(HUGE);
+    const socket = callRaw(way).pause();
+    await until(() => scene.taken[way] === 1);
+    const { socket: theirs } = scene.last;
+    const heard = new Promise((resolve) => theirs instanceof Socket && theirs.once("end", resolve));
+    socket.end();
+    await heard;
+    expect(scene.last.write("more")).toBe(false);
+    scene.last.end("last");
+    expect((await textOf(socket)).length).toBeGreaterThan(HUGE.length);
+    await over();
+    expect(scene.events).toEqual(LOST);
   });
 
   it("all of its last answer to a client that has sent more than was asked", async () => {

@@ -77,6 +77,7 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
   write(piece: Uint8Array | string): boolean {
     const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
     if (this.writableEnded || this.#isOver || bytes.length === 0) return true;
+    if (!this.socket.writable) return false;
     this.#begin();
     return this.#send(bytes, "");
   }
@@ -84,8 +85,10 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
   /** The last of the body, if any. A text is taken as UTF-8, or as latin1: a byte for a character. */
   end(piece: Uint8Array | string = "", encoding: "utf8" | "latin1" = "utf8"): void {
     if (this.writableEnded || this.#isOver) return;
-    this.#begin();
     this.writableEnded = true;
+    // What was written before still goes out to a client that is through with asking, and then `close` comes.
+    if (!this.socket.writable) return;
+    this.#begin();
     const tail = this.#isChunked ? LAST_CHUNK : "";
     if (encoding === "latin1" && typeof piece === "string" && !this.#isChunked) this.#sendText(piece);
     else this.#send(typeof piece === "string" ? Buffer.from(piece, encoding) : piece, tail);
