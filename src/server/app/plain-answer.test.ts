@@ -36,6 +36,10 @@ describe("what clients read", () => {
     ["a header twice", whole("{}", ["x-a", "1", "x-a", "2"])],
     ["pieces", chunks("data: 1\n\n", Buffer.from("data: 写\n\n"), "", new Uint8Array(0), "data: [DONE]\n\n")],
     ["large pieces", chunks(BYTES.subarray(0, 8 * 1024), BYTES.subarray(7, 8 * 1024 + 8), BYTES)],
+    [
+      "pieces that wait for others",
+      chunks(BYTES, "写", BYTES.subarray(1, 9_000), "x", BYTES, BYTES.subarray(3)),
+    ],
     ["no pieces", chunks()],
     [
       "pieces with a tail",
