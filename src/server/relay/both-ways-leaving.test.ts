@@ -16,7 +16,7 @@ const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const STREAM = { ...QUESTION, stream: true };
 /** More than the system takes by itself. */
 const LARGE = "y".repeat(12_000_000);
-const STALL_MS = 400;
+const STALL_MS = 300;
 let url = "";
 
 beforeEach(async () => {
@@ -109,11 +109,11 @@ describe("a client that leaves", () => {
     const stories: unknown[] = [];
     for (const way of WAYS) {
       world.upstream.script(json(chatReply(LARGE)));
+      const { logs } = await world.money();
       const { story, charged } = await both.storyOf(way, async () => {
         const socket = call(way).pause();
         await until(() => running() === 1);
-        await expect.poll(async () => (await world.money()).open).toBe(1);
-        await expect.poll(async () => (await world.money()).open).toBe(0);
+        await expect.poll(async () => (await world.money()).logs).toBe(logs + 1);
         leave(socket);
         await until(() => running() === 0);
       });
@@ -263,7 +263,7 @@ describe.each(WAYS)("%s: a client that asks again in the moment of its answer", 
         body: { ...(ends[at] === "[DONE]" ? STREAM : QUESTION), user: String(at) },
       }),
     );
-    const rounds = 60;
+    const rounds = 50;
     const { charged, entries } = await world.costOf(async () => {
       const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1" });
       for (let count = 0; count < rounds * words.length; count += 1) {

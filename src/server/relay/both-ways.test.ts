@@ -15,7 +15,7 @@ let url = "";
 beforeEach(async () => {
   both.ways = [];
   await world.addChannel({ models: MODELS });
-  if (url === "") url = await both.serve(createRelay(world.ctx, { idleMs: 500 }));
+  if (url === "") url = await both.serve(createRelay(world.ctx, { idleMs: 250 }));
 });
 
 const events = (...texts: string[]) => texts.map((content) => chunk({ content }));
@@ -58,7 +58,7 @@ describe("the same call in both ways", () => {
     ["an empty answer", raw("", { "content-type": "application/json" }), {}],
     ["no answer", reset, {}],
     ["a wrong key", json({}), { key: "sk-wrong" }],
-    ["no JSON", json({}), { body: "{" }],
+    ["a body that is none", json({}), { body: "{" }],
     ["a model that nobody has", json({}), { body: { ...QUESTION, model: "none" } }],
     ["an unknown path", json({}), { path: "/v1/nothing/here" }],
     ["what is not served here", json({}), { path: "/v1/files" }],
