@@ -1,10 +1,11 @@
 // The relay on real HTTP over a temporary database, before a scripted provider: what the relay's tests share. Nothing of ours is
 // faked; the provider's time limits are short.
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
+import { RelayServer } from "#server/app/plain-connection.ts";
 import type { Context } from "#server/context.ts";
 import { createRelay, type Relay } from "#server/relay/relay.ts";
 import { createTestApp } from "./app.ts";
@@ -195,7 +196,10 @@ export function createRelayWorld(): World {
     closers.push(() => upstream.close());
     world.fill(app.ctx, upstream);
     world.serve = async (relay) => {
-      const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
+      const server = new RelayServer({ ServerResponse: EarlyAnswer }, relay, relay).on(
+        "upgrade",
+        relay.upgrade,
+      );
       closers.push(() => {
         server.closeAllConnections();
         server.close();

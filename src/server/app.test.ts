@@ -133,6 +133,16 @@ it("tells whoever comes while the server stops why he is refused", async () => {
   expect(await text(client)).toMatch(/^HTTP\/1\.1 503 .*x-oneapi-request-id: \w+.*"code":"server_stopping"/s);
 });
 
+it.each(["", "TE: trailers\r\n"])(
+  "ends connections of relayed calls with their answers while it drains: %j",
+  async (more) => {
+    app.app.drain();
+    const client = connect({ port, host: "127.0.0.1" });
+    client.write(`POST /v1/embeddings HTTP/1.1\r\nHost: x\r\n${more}Content-Length: 2\r\n\r\n{}`);
+    expect(await text(client)).toMatch(/^HTTP\/1\.1 401 .*\r\nconnection: close\r\n.*\}\}$/is);
+  },
+);
+
 it("counts pages of an address, not the hashed files that they are made of", async () => {
   const strict = await createTestApp({ env: { GLOBAL_WEB_RATE_LIMIT: "2" } });
   const url = await strict.listen();

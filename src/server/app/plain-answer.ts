@@ -9,6 +9,8 @@ type Socket = IncomingMessage["socket"];
 const SHORT_BYTES = 8 * 1024;
 const LINE_END = "\r\n";
 const LAST_CHUNK = "0\r\n\r\n";
+/** What Node says for a status that has no words of its own. */
+const NO_WORDS = "unknown";
 /** The bytes that Node lets into a header. */
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -43,12 +45,13 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
     this.#parts = parts;
   }
 
+  /** What the client has not taken. */
   get writableLength(): number {
-    return this.socket.writableLength;
+    return this.#isOver ? 0 : this.socket.writableLength;
   }
 
   get writableNeedDrain(): boolean {
-    return this.socket.writableNeedDrain;
+    return !this.#isOver && this.socket.writableNeedDrain;
   }
 
   /** `fields`: names in small letters and values in turn. Throws: Error for what cannot stand in a head. */
@@ -67,13 +70,15 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
     this.#isChunked = !isSized;
     const coding = isSized ? "" : `transfer-encoding: chunked${LINE_END}`;
     const closing = this.#parts.closingLines(!this.shouldKeepAlive);
-    this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}${LINE_END}${lines}${coding}${closing}${LINE_END}`;
+    this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? NO_WORDS}${LINE_END}${lines}${coding}${closing}${LINE_END}`;
   }
 
   /** Returns whether the client keeps up; if not, `drain` tells when it does again. */
   write(piece: Uint8Array | string): boolean {
     const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
     if (this.writableEnded || this.#isOver || bytes.length === 0) return true;
+    if (!this.socket.writable) return false;
+    this.#begin();
     return this.#send(bytes, "");
   }
 
@@ -81,6 +86,9 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
   end(piece: Uint8Array | string = "", encoding: "utf8" | "latin1" = "utf8"): void {
     if (this.writableEnded || this.#isOver) return;
     this.writableEnded = true;
+    // What was written before still goes out to a client that is through with asking, and then `close` comes.
+    if (!this.socket.writable) return;
+    this.#begin();
     const tail = this.#isChunked ? LAST_CHUNK : "";
     if (encoding === "latin1" && typeof piece === "string" && !this.#isChunked) this.#sendText(piece);
     else this.#send(typeof piece === "string" ? Buffer.from(piece, encoding) : piece, tail);
@@ -93,9 +101,9 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
     this.socket.setTimeout(ms);
   }
 
-  /** Gives the client up. */
+  /** Gives the client up, unless the answer is over: then the connection is another's. */
   destroy(): void {
-    this.socket.destroy();
+    if (!this.#isOver) this.socket.destroy();
   }
 
   /** The connection is gone. */
@@ -106,12 +114,18 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
   }
 
   #finish(): void {
-    if (this.#isOver || this.socket.destroyed) return;
+    // A writer hears of a write that failed before the connection does.
+    if (this.#isOver || this.socket.destroyed || this.socket.errored !== null) return;
     this.#isOver = true;
     this.writableFinished = true;
     this.emit("finish");
     this.emit("close");
     this.#parts.onOver();
+  }
+
+  /** A body without a head has one that says nothing, as Node's has. */
+  #begin(): void {
+    if (!this.headersSent) this.writeHead(200, []);
   }
 
   /** Sends what waits of the head, the bytes in their frame, and `tail`, all at once. */

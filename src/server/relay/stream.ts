@@ -76,8 +76,7 @@ export class Door {
     const head = this.#sizedHead(contentTypeOf(headers) ?? "application/json", body);
     tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
-    this.status = 200;
-    this.#res.writeHead(200, head);
+    this.#writeHead(200, head);
     // Of a text, one character a byte, Node makes one piece with the head.
     if (body.length <= SHORT_BYTES) this.#res.end(body.toString("latin1"), "latin1");
     else this.#res.end(body);
@@ -100,8 +99,7 @@ export class Door {
 
   /** Answers a CORS preflight: any origin may call, no credentials travel (contract 1.4, reliability Z09). */
   sendPreflight(): void {
-    this.status = 204;
-    this.#res.writeHead(204, [
+    this.#writeHead(204, [
       "access-control-allow-origin",
       "*",
       "access-control-allow-methods",
@@ -149,8 +147,7 @@ export class Door {
     head.push(...STREAM_HEADERS);
     tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
-    this.status = 200;
-    this.#res.writeHead(200, head);
+    this.#writeHead(200, head);
   }
 
   /** Called every so often: a stream that has been silent since the last call shows that it lives (providers 17.1.1). */
@@ -163,9 +160,8 @@ export class Door {
   }
 
   #openEvents(): void {
-    this.status = 200;
     this.#isStreaming = true;
-    this.#res.writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
+    this.#writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
   }
 
   /** Ends a stream that is complete with its last bytes. */
@@ -217,6 +213,12 @@ export class Door {
     if (this.#res.writableLength > 0) limitStall(this.#res, this.#stallMs);
   }
 
+  /** Throws: Error for what cannot stand in a head; then nothing was sent, and a fault still can be. */
+  #writeHead(status: number, head: string[]): void {
+    this.#res.writeHead(status, head);
+    this.status = status;
+  }
+
   #head(contentType: string): string[] {
     return [
       "content-type",
@@ -241,8 +243,7 @@ export class Door {
   #sendJson(status: number, value: unknown, more: readonly string[]): void {
     const body = Buffer.from(JSON.stringify(value));
     const head = [...this.#sizedHead("application/json; charset=utf-8", body), ...more];
-    this.status = status;
-    this.#res.writeHead(status, head);
+    this.#writeHead(status, head);
     this.#res.end(body);
     this.#limitRest();
   }

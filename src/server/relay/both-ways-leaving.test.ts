@@ -1,0 +1,302 @@
+// Clients that leave, read slowly or come again at once, and a relay that stops: in both ways of reading and answering a call.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { text as textOf } from "node:stream/consumers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Ask, BothWays, WAYS, type Way, wordsOf } from "#test/both-ways.ts";
+import { chatReply, chunk, DONE, json, type Step, silence, sse, usageChunk } from "#test/fake-upstream.ts";
+import { until } from "#test/raw-http.ts";
+import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
+import { refusals } from "./refusal.ts";
+import { createRelay } from "./relay.ts";
+
+const world = createRelayWorld();
+const both = new BothWays(world);
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const STREAM = { ...QUESTION, stream: true };
+/** More than the system takes by itself. */
+const LARGE = "y".repeat(12_000_000);
+const STALL_MS = 300;
+let url = "";
+
+beforeEach(async () => {
+  both.ways = [];
+  await world.addChannel({ models: "gpt-4,tts-1" });
+  if (url === "") url = await both.serve(createRelay(world.ctx, { stallMs: STALL_MS }));
+});
+
+/** Asks on a connection of its own. */
+function call(way: Way, asking: Ask = {}, at = url): Socket {
+  const socket = connect({ port: Number(new URL(at).port), host: "127.0.0.1", allowHalfOpen: true });
+  socket.on("error", () => undefined);
+  socket.write(wordsOf(way, { key: world.token.key, ...asking }));
+  return socket;
+}
+
+function running(): number | undefined {
+  return world.ctx.events.samples().find(({ name }) => name === "tollgate_relay_running")?.value;
+}
+
+const openStream: Step = async (res) => {
+  res.writeHead(200, { "content-type": "text/event-stream" });
+  res.write(chunk({ content: "hello" }));
+};
+
+const endless: Step = async (res) => {
+  res.writeHead(200, { "content-type": "text/event-stream" });
+  const piece = chunk({ content: "x".repeat(60_000) });
+  while (!res.destroyed) if (!res.write(piece)) await new Promise((resolve) => res.once("drain", resolve));
+};
+/** Ends with what the test says. */
+const held = (first: string) => {
+  const { promise, resolve: release } = Promise.withResolvers<string>();
+  const step: Step = async (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.flushHeaders();
+    if (first !== "") res.write(first);
+    res.end(await promise);
+  };
+  return { step, release };
+};
+
+/** What comes on a connection. */
+function collect(socket: Socket): { text: string } {
+  const heard = { text: "" };
+  socket.on("data", (data) => {
+    heard.text += data.toString("latin1");
+  });
+  return heard;
+}
+
+describe("a client that leaves", () => {
+  const leaving: readonly [string, (socket: Socket) => unknown][] = [
+    ["by its end", (socket) => socket.destroy()],
+    ["by a reset", (socket) => socket.resetAndDestroy()],
+    ["saying that it is through", (socket) => socket.end()],
+  ];
+  const asked = () => until(() => world.upstream.journal.length === 1);
+  const moments = [
+    { what: "a whole answer", step: silence, body: QUESTION, ready: asked },
+    { what: "a stream", step: silence, body: STREAM, ready: asked },
+    {
+      what: "the rest of a stream",
+      step: openStream,
+      body: STREAM,
+      ready: (socket: Socket) => once(socket, "data"),
+    },
+  ];
+  const cases = moments.flatMap((moment) => leaving.map(([how, leave]) => ({ ...moment, how, leave })));
+  it.each(cases)("$how before $what", async ({ leave, step, body, ready }) => {
+    const stories: unknown[] = [];
+    for (const way of WAYS) {
+      world.upstream.journal.length = 0;
+      world.upstream.script(step);
+      const { line, story } = await both.storyOf(way, async () => {
+        const socket = call(way, { body });
+        await ready(socket);
+        leave(socket);
+        await world.upstream.journal[0]?.aborted;
+        socket.destroy();
+      });
+      expect(line).toMatchObject({ status: 499, fault: "client_gone" });
+      await until(() => running() === 0);
+      stories.push(story);
+    }
+    expect(stories[0]).toEqual(stories[1]);
+  });
+
+  it.each(leaving.slice(0, 2))("%s amid an answer that it has paid for", async (_, leave) => {
+    const stories: unknown[] = [];
+    for (const way of WAYS) {
+      world.upstream.script(json(chatReply(LARGE)));
+      const { logs } = await world.money();
+      const { story, charged } = await both.storyOf(way, async () => {
+        const socket = call(way).pause();
+        await until(() => running() === 1);
+        await expect.poll(async () => (await world.money()).logs).toBe(logs + 1);
+        leave(socket);
+        await until(() => running() === 0);
+      });
+      expect(charged).toBe(300);
+      stories.push(story);
+    }
+    expect(stories[0]).toEqual(stories[1]);
+  });
+});
+
+describe.each(WAYS)("%s: a client that does not read", (way) => {
+  it.each<[string, Step, object]>([
+    ["the rest of a whole answer", json(chatReply(LARGE)), QUESTION],
+    [
+      "the rest of a stream",
+      sse(...[1, 2].map(() => chunk({ content: LARGE.slice(6e6) })), chunk({}, "stop"), DONE),
+      STREAM,
+    ],
+    ["a stream that goes on", endless, STREAM],
+  ])("%s is given up", async (_, step, body) => {
+    world.upstream.script(step);
+    const { charged } = await both.storyOf(way, async () => {
+      const socket = call(way, { body }).pause();
+      await until(() => running() === 1);
+      await until(() => running() === 0);
+      expect((await textOf(socket)).length).toBeLessThan(LARGE.length);
+    });
+    expect(charged).toBeGreaterThan(0);
+  });
+});
+
+describe.each(WAYS)("%s: a relay that stops", (way) => {
+  it("tells whom it has begun to answer by a last event, the others by an answer, and lets them go", async () => {
+    const relay = createRelay(world.ctx);
+    const at = await both.serve(relay);
+    const { charged, open, entries } = await world.costOf(async () => {
+      world.upstream.script(openStream, silence);
+      const begun = call(way, { body: STREAM }, at);
+      const events = collect(begun);
+      await until(() => events.text.includes("hello"));
+      const waiting = call(way, {}, at);
+      await until(() => world.upstream.journal.length === 2);
+      relay.drain();
+      await relay.cut();
+      expect(await textOf(waiting)).toMatch(
+        /^HTTP\/1\.1 503 .*connection: close\r\n.*"code":"server_stopping"/is,
+      );
+      await until(() => events.text.endsWith("0\r\n\r\n"));
+      expect(events.text).toContain("server_stopping");
+      expect(events.text).not.toContain("[DONE]");
+      begun.destroy();
+      waiting.destroy();
+    });
+    // A word was heard of the one, nothing of the other.
+    expect({ charged, open, entries }).toEqual({ charged: (9 + 2) * 15, open: 0, entries: 1 });
+    expect(both.ways).toEqual([way, way]);
+  });
+
+  it.each([false, true])(
+    "ends connections with whole answers, however slowly they are read: streamed %s",
+    async (stream) => {
+      const relay = createRelay(world.ctx);
+      const at = await both.serve(relay);
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      world.upstream.script(async (res, asked) => {
+        await promise;
+        const piece = chunk({ content: LARGE.slice(6e6) });
+        const step = stream ? sse(piece, piece, chunk({}, "stop"), DONE) : json(chatReply(LARGE));
+        await step(res, asked);
+      });
+      const { charged } = await world.costOf(async () => {
+        const socket = call(way, { body: { ...QUESTION, stream } }, at).pause();
+        await until(() => world.upstream.journal.length === 1);
+        relay.drain();
+        release();
+        if (!stream) await expect.poll(async () => (await world.money()).open).toBe(0);
+        const text = await textOf(socket);
+        expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^{]*connection: close\r\n/i);
+        expect(text.length).toBeGreaterThan(LARGE.length);
+        expect(text.slice(-30)).toMatch(stream ? /\[DONE\]\n\n\r\n0\r\n\r\n$/ : /\}$/);
+        socket.destroy();
+      });
+      expect(charged).toBeGreaterThan(0);
+    },
+  );
+
+  it("turns callers away and lets them go", async () => {
+    const relay = createRelay(world.ctx);
+    const refuse: Parameters<typeof both.serve>[0] = Object.assign(
+      (...[req, res]: Parameters<typeof relay>) => relay.turnAway(req, res, refusals.overloaded()),
+      relay,
+    );
+    const at = await both.serve(refuse);
+    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      const text = await textOf(call(way, { path }, at));
+      expect(text).toMatch(/^HTTP\/1\.1 (503|529) .*connection: close\r\n.*\r\n\{.*\}$/is);
+      expect(text).toMatch(/retry-after: \d/);
+    }
+    expect(both.ways).toEqual([way, way]);
+  });
+});
+
+describe.each(WAYS)("%s: a stream", (way) => {
+  it("begins and shows that it lives before its upstream says anything", async () => {
+    const at = await both.serve(createRelay(world.ctx, {}, 20));
+    const { step, release } = held("");
+    world.upstream.script(step);
+    const body = { model: "gpt-4", max_tokens: 10, stream: true, messages: QUESTION.messages };
+    const socket = call(way, { path: "/v1/messages", body }, at);
+    const heard = collect(socket);
+    await until(() => heard.text.split("event: ping").length > 2);
+    expect(heard.text).toMatch(/^HTTP\/1\.1 200 OK\r\n.*content-type: text\/event-stream\r\n/is);
+    release(chunk({ content: "late" }) + chunk({}, "stop") + DONE);
+    await until(() => heard.text.endsWith("0\r\n\r\n"));
+    expect(heard.text).toContain("late");
+    expect(heard.text).toContain("event: message_stop");
+    socket.destroy();
+  });
+
+  it("of sound breaks off with a reset", async () => {
+    world.upstream.script((res) => {
+      res.writeHead(200, { "content-type": "audio/mpeg" });
+      res.write("sound", () => setTimeout(() => res.socket?.resetAndDestroy(), 20));
+    });
+    const { line } = await both.storyOf(way, async () => {
+      const body = { model: "tts-1", input: "hello", voice: "alloy" };
+      const socket = call(way, { path: "/v1/audio/speech", body });
+      const isBroken = await new Promise((resolve) => socket.resume().once("close", resolve));
+      expect(isBroken).toBe(true);
+    });
+    expect(line).toMatchObject({ status: 200, fault: expect.stringMatching(/./) });
+  });
+});
+
+describe.each(WAYS)("%s: a client that asks again in the moment of its answer", (way) => {
+  it("is answered and charged right, hundreds of times on one connection", async () => {
+    const whole = json(chatReply("whole"));
+    const stream = sse(chunk({ content: "streamed" }) + chunk({}, "stop") + usageChunk(USAGE) + DONE);
+    const large = json(chatReply("large".repeat(20_000)));
+    const fault = json({ error: { message: "no" } }, 400);
+    const steps = [whole, stream, large, stream, fault];
+    const ends = ["whole", "[DONE]", "large", "[DONE]", '"error"'];
+    world.upstream.script((res, asked) => steps[Number(asked.json.user)]?.(res, asked));
+    const words = steps.map((_, at) =>
+      wordsOf(way, {
+        key: world.token.key,
+        body: { ...(ends[at] === "[DONE]" ? STREAM : QUESTION), user: String(at) },
+      }),
+    );
+    const rounds = 50;
+    const { charged, entries } = await world.costOf(async () => {
+      const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1" });
+      for (let count = 0; count < rounds * words.length; count += 1) {
+        const at = count % words.length;
+        expect(await answerTo(socket, words[at] ?? "")).toContain(ends[at]);
+      }
+      socket.destroy();
+    });
+    expect(charged).toBe(rounds * 4 * 300);
+    expect(entries).toBe(rounds * 4);
+    expect(both.ways).toEqual(Array.from({ length: rounds * 5 }, () => way));
+  });
+});
+
+/** Asks and reads one answer, in the very moment in which its last byte is here. */
+function answerTo(socket: Socket, words: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let heard = "";
+    const onClose = () => reject(new Error(`closed after ${heard}`));
+    const onData = (data: Buffer) => {
+      heard += data.toString("latin1");
+      if (!isWhole(heard)) return;
+      socket.off("data", onData).off("close", onClose);
+      resolve(heard);
+    };
+    socket.on("data", onData).on("close", onClose).write(words);
+  });
+}
+
+/** Whether this is an answer to its last byte. */
+function isWhole(text: string): boolean {
+  const headEnd = text.indexOf("\r\n\r\n") + 4;
+  if (headEnd < 4) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, headEnd))?.[1];
+  return length === undefined ? text.endsWith("\r\n0\r\n\r\n") : text.length === headEnd + Number(length);
+}

@@ -1,0 +1,108 @@
+// The door on real connections, answered by node:http and without it.
+import { describe, expect, it } from "vitest";
+import { askByNode, BYTES, callRaw, HUGE, scene, serveBothWays, textOf, WAYS } from "#test/answer-world.ts";
+import { until } from "#test/raw-http.ts";
+import { refusals } from "./refusal.ts";
+import type { WholeRequest } from "./routes.ts";
+import { Door } from "./stream.ts";
+
+serveBothWays();
+
+const REQUEST: WholeRequest = {
+  method: "POST",
+  url: "/v1/chat/completions",
+  headers: {},
+  socket: { remoteAddress: "127.0.0.1" },
+  body: Buffer.from("{}"),
+};
+const reply = (body: Buffer, headers: Record<string, string> = {}) =>
+  ({ kind: "whole", headers, body, secrets: [], dropped: [] }) as unknown as Parameters<Door["sendReply"]>[0]; // all that is read of it
+
+describe.each(WAYS)("%s: a door", (way) => {
+  let door: Door | undefined;
+  const opened = (act: (door: Door) => void, stallMs?: number) => {
+    door = undefined;
+    scene.script = (res) => {
+      door = new Door(REQUEST, res, "the-id", stallMs);
+      act(door);
+    };
+  };
+
+  it.each(["a\r\nset-cookie: b=c", "a\nb", "\u5199"])(
+    "tells of a failure where a header cannot be sent: %j",
+    async (value) => {
+      let thrown: unknown;
+      opened((one) => {
+        try {
+          one.sendReply(reply(Buffer.from("{}"), { "x-request-id": value }));
+        } catch (error) {
+          thrown = error;
+        }
+        one.sendFault(refusals.internal(""));
+      });
+      const { status, headers, body } = await askByNode(way);
+      expect(thrown).toBeInstanceOf(Error);
+      expect(status).toBe(500);
+      expect(headers).not.toHaveProperty("set-cookie");
+      expect(JSON.parse(body.toString())).toMatchObject({ error: { code: "internal_error" } });
+      expect(door?.status).toBe(500);
+      // The connection is as it was.
+      opened((one) => one.sendReply(reply(Buffer.from("{}"))));
+      expect((await askByNode(way)).body.toString()).toBe("{}");
+    },
+  );
+
+  it("is left by nobody who has taken all of an answer", async () => {
+    for (const body of [Buffer.from("{}"), BYTES]) {
+      opened((one) => one.sendReply(reply(body)));
+      await askByNode(way);
+      await until(() => scene.events.length === 2);
+      expect(door?.taken()).toBeUndefined();
+      expect(door?.hasLeft).toBe(false);
+    }
+  });
+
+  it("waits until an answer was taken", async () => {
+    let taken: Promise<void> | undefined;
+    let overs = 0;
+    opened((one) => {
+      one.onOver(() => {
+        overs += 1;
+      });
+      one.sendReply(reply(HUGE));
+      taken = one.taken();
+    });
+    const socket = callRaw(way).pause();
+    await until(() => door !== undefined);
+    expect(taken).toBeDefined();
+    expect(overs).toBe(0);
+    socket.resume();
+    await taken;
+    expect(door?.hasLeft).toBe(false);
+    expect(overs).toBe(1);
+    socket.destroy();
+  });
+
+  it.each(["destroy", "resetAndDestroy"] as const)(
+    "is left by who does not wait for it: %s",
+    async (leave) => {
+      let taken: Promise<void> | undefined;
+      opened((one) => {
+        one.sendReply(reply(HUGE));
+        taken = one.taken();
+      });
+      const socket = callRaw(way).pause();
+      await until(() => taken !== undefined);
+      socket[leave]();
+      await taken;
+      expect(door?.hasLeft).toBe(true);
+    },
+  );
+
+  it("gives up who does not read", async () => {
+    opened((one) => one.sendReply(reply(HUGE)), 300);
+    const stalled = callRaw(way).pause();
+    await until(() => door?.hasLeft === true);
+    expect((await textOf(stalled)).length).toBeLessThan(HUGE.length);
+  });
+});
