@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
-import { RelayServer } from "#server/app/plain-connection.ts";
+import { RelayServer } from "#server/app/relay-server.ts";
 import type { RelayResponse } from "#server/relay/routes.ts";
 
 export type Way = "ours" | "node's";

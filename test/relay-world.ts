@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
-import { RelayServer } from "#server/app/plain-connection.ts";
+import { RelayServer } from "#server/app/relay-server.ts";
 import type { Context } from "#server/context.ts";
 import { createRelay, type Relay } from "#server/relay/relay.ts";
 import { createTestApp } from "./app.ts";

@@ -11,8 +11,9 @@ import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts"
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
-import { RelayServer, type ServePlain } from "#server/app/plain-connection.ts";
+import type { ServePlain } from "#server/app/plain-connection.ts";
 import { createPressure } from "#server/app/pressure.ts";
+import { RelayServer } from "#server/app/relay-server.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";

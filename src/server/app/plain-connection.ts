@@ -1,27 +1,26 @@
 // Connections of clients. What comes on one is read here as long as each of its requests is a plain one (plain-request.ts) that goes to the
 // relay; the first that is not takes the connection to Node's parser, as it came and for good (docs/decisions/035).
-import { type IncomingMessage, type RequestListener, Server, type ServerOptions } from "node:http";
-import { systemClock } from "#server/clock.ts";
-import { Roster, type Seat } from "#server/relay/roster.ts";
+import type { IncomingMessage } from "node:http";
+import { Pieces } from "#server/relay/pieces.ts";
+import type { Roster, Seat } from "#server/relay/roster.ts";
 import { isRelayed, type RelayResponse, type WholeRequest } from "#server/relay/routes.ts";
 import { PlainAnswer } from "./plain-answer.ts";
 import { readPlainHead } from "./plain-request.ts";
 
 type Socket = IncomingMessage["socket"];
 
-const SWEEP_MS = 250;
+/** Connections are looked at so often, all together. */
+export const SWEEP_MS = 250;
 /** So long the first request, or the rest of one, may take to come. */
 const PATIENT_SWEEPS = 2;
 /** A longer request is Node's; of what is sent ahead no more is read than this. */
 const MOST_BYTES = 64 * 1024;
-/** Pieces that came alone are put together when there are so many: of a byte each, they take a thousand times their size. */
-const MOST_PIECES = 64;
 
 /** Answers a plain request. */
 export type ServePlain = (req: WholeRequest, res: RelayResponse) => void;
 
 /** What a connection asks of its server. */
-interface House {
+export interface House {
   readonly connections: Roster<Connection>;
   readonly serve: ServePlain;
   /** The lines that every head ends with, without the empty one. */
@@ -34,64 +33,13 @@ interface House {
   sweeps: number;
 }
 
-/** Node's server, before which plain requests are read and answered with less work. */
-export class RelayServer extends Server {
-  readonly #house: House;
-  /** Of this sweep; "" = not written yet. */
-  #date = "";
-
-  constructor(options: ServerOptions, listener: RequestListener, serve: ServePlain) {
-    super(options, listener);
-    // What Node does with a new connection: that others give it one is foreseen, as the event `connection`.
-    const [take] = this.listeners("connection");
-    if (take === undefined) throw new Error("node:http takes no connections");
-    const house: House = {
-      connections: new Roster(),
-      serve,
-      closingLines: (isLast) => this.#closingLines(isLast),
-      hand: (socket) => Reflect.apply(take, this, [socket]),
-      // As Node does it: a little longer than clients are told.
-      keepSweeps: () => (this.keepAliveTimeout + this.keepAliveTimeoutBuffer) / SWEEP_MS,
-      sweeps: 0,
-    };
-    this.#house = house;
-    this.removeAllListeners("connection");
-    this.on("connection", (socket) => new Connection(socket, house).begin());
-    const timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
-    this.once("close", () => clearInterval(timer));
-  }
-
-  override closeAllConnections(): void {
-    for (const connection of this.#house.connections.list()) connection.destroy();
-    super.closeAllConnections();
-  }
-
-  override closeIdleConnections(): void {
-    for (const connection of this.#house.connections.list()) if (connection.isIdle) connection.destroy();
-    super.closeIdleConnections();
-  }
-
-  #sweep(): void {
-    this.#house.sweeps += 1;
-    this.#date = "";
-    for (const connection of this.#house.connections.list()) connection.look();
-  }
-
-  #closingLines(isLast: boolean): string {
-    if (this.#date === "") this.#date = `date: ${new Date(systemClock.now()).toUTCString()}\r\n`;
-    if (isLast) return `${this.#date}connection: close\r\n`;
-    return `${this.#date}connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this.keepAliveTimeout / 1000)}\r\n`;
-  }
-}
-
-class Connection {
+export class Connection {
   readonly #socket: Socket;
   readonly #house: House;
   #seat: Seat<Connection> | undefined;
   #answer: PlainAnswer | undefined;
   /** The begin of a request whose rest is on its way; while one is answered, what was sent ahead. */
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
+  readonly #waiting = new Pieces();
   /** As many are worth a look; 0 = any. */
   #neededBytes = 0;
   /** The sweep at which it came, was answered, or began to ask. */
@@ -115,7 +63,7 @@ class Connection {
 
   /** It has been answered, and nothing of another request has come. */
   get isIdle(): boolean {
-    return !this.#isNew && this.#answer === undefined && this.#waiting.length === 0;
+    return !this.#isNew && this.#answer === undefined && this.#waiting.bytes === 0;
   }
 
   destroy(): void {
@@ -128,17 +76,17 @@ class Connection {
     const sweeps = this.#house.sweeps - this.#since;
     if (this.isIdle) {
       if (sweeps > this.#keepSweeps) this.#socket.destroy();
-    } else if (sweeps >= PATIENT_SWEEPS) this.#handOver(this.#takeWaiting());
+    } else if (sweeps >= PATIENT_SWEEPS) this.#handOver(this.#waiting.take());
   }
 
   readonly #onData = (bytes: Buffer) => {
     if (this.#answer !== undefined) this.#keepAhead(bytes);
-    else if (this.#waiting.length === 0) {
+    else if (this.#waiting.bytes === 0) {
       if (!this.#isNew) this.#since = this.#house.sweeps;
       this.#read(bytes);
     } else {
-      this.#keep(bytes);
-      if (this.#waitingBytes >= this.#neededBytes) this.#read(this.#takeWaiting());
+      this.#waiting.add(bytes);
+      if (this.#waiting.bytes >= this.#neededBytes) this.#read(this.#waiting.take());
     }
   };
 
@@ -171,28 +119,14 @@ class Connection {
 
   /** The rest is on its way: mostly in the next packet. */
   #wait(bytes: Buffer, neededBytes: number): void {
-    this.#waiting = [bytes];
-    this.#waitingBytes = bytes.length;
+    this.#waiting.add(bytes);
     this.#neededBytes = neededBytes;
-  }
-
-  #takeWaiting(): Buffer {
-    const bytes = Buffer.concat(this.#waiting);
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    return bytes;
-  }
-
-  #keep(bytes: Buffer): void {
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
-    if (this.#waiting.length > MOST_PIECES) this.#waiting = [Buffer.concat(this.#waiting)];
   }
 
   /** It is read on meanwhile: else nobody would notice that the client leaves. */
   #keepAhead(bytes: Buffer): void {
-    this.#keep(bytes);
-    if (this.#waitingBytes > MOST_BYTES) this.#socket.pause();
+    this.#waiting.add(bytes);
+    if (this.#waiting.bytes > MOST_BYTES) this.#socket.pause();
   }
 
   readonly #onOver = () => {
@@ -204,10 +138,10 @@ class Connection {
     if (isLast) {
       // Nothing more can be answered, so nothing more is asked.
       socket.off("data", this.#onData).destroySoon();
-      this.#takeWaiting();
+      this.#waiting.take();
     }
     // Not in the midst of what ends the answer.
-    else if (this.#waiting.length > 0) process.nextTick(() => this.#handOver(this.#takeWaiting()));
+    else if (this.#waiting.bytes > 0) process.nextTick(() => this.#handOver(this.#waiting.take()));
   };
 
   /** Node's parser reads this connection from now on, beginning with these bytes. */
@@ -252,7 +186,7 @@ class Connection {
 
   /** Who has said all he wants to say takes no answers any more: Node's own rule. What it thinks of half a request, it says itself. */
   readonly #onEnd = () => {
-    if (this.#answer === undefined && this.#waiting.length > 0) this.#handOver(this.#takeWaiting());
+    if (this.#answer === undefined && this.#waiting.bytes > 0) this.#handOver(this.#waiting.take());
     else this.#socket.end();
   };
 

@@ -1,5 +1,6 @@
 // The relay's door, inwards: a request's body, read once and bounded: each in size and speed, all together in memory.
 import type { Cancellation } from "#server/upstream/hub.ts";
+import { Pieces } from "./pieces.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { Roster, type Seat } from "./roster.ts";
 import type { ComingRequest, RelayRequest } from "./routes.ts";
@@ -125,13 +126,13 @@ function collect(
   { shelf, limit }: { shelf: Shelf; limit: number },
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let pieces = new Pieces();
     const now = performance.now();
     const giveUp = (refusal: Refusal) => {
       leave();
       shelf.giveBack(reading.bytes);
       // The request, and with it this, is there until its client has read the answer.
-      chunks.length = 0;
+      pieces = new Pieces();
       req.pause();
       reject(refusal);
     };
@@ -139,14 +140,13 @@ function collect(
       if (reading.bytes + chunk.length > limit * MIB)
         return giveUp(new Refusal(refusals.bodyTooLarge(limit)));
       reading.bytes += chunk.length;
-      chunks.push(chunk);
+      pieces.add(chunk);
       shelf.take(chunk.length);
     };
     const onEnd = () => {
       leave();
       reader.onOver(() => shelf.giveBack(reading.bytes));
-      const [first] = chunks;
-      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
+      resolve(pieces.take());
     };
     const leave = () => {
       shelf.remove(seat);
