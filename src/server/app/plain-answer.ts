@@ -1,6 +1,7 @@
 // Answers on a connection that is read without node:http: as much of its ServerResponse as relayed calls need (docs/decisions/035).
 import { EventEmitter } from "node:events";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { NO_VALUE } from "#server/egress/http-head.ts";
 import type { RelayResponse } from "#server/relay/routes.ts";
 
 type Socket = IncomingMessage["socket"];
@@ -11,8 +12,6 @@ const LINE_END = "\r\n";
 const LAST_CHUNK = "0\r\n\r\n";
 /** What Node says for a status that has no words of its own. */
 const NO_WORDS = "unknown";
-/** The bytes that Node lets into a header. */
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** What an answer has to know of the connection it goes out on. */
 export interface AnswerParts {

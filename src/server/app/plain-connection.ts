@@ -138,7 +138,7 @@ export class Connection {
     if (isLast) {
       // Nothing more can be answered, so nothing more is asked.
       socket.off("data", this.#onData).destroySoon();
-      this.#waiting.take();
+      this.#waiting.clear();
     }
     // Not in the midst of what ends the answer.
     else if (this.#waiting.bytes > 0) process.nextTick(() => this.#handOver(this.#waiting.take()));

@@ -9,7 +9,8 @@ export class HttpError extends Error {
 
 /** A field's name; shorter than a list of the bytes that are none. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** A byte that no value of a field has. */
+export const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const NO_TARGET = /[^\x21-\x7e\x80-\xff]/;
 /** What a connection says of itself; no caller has a say in it. */
 const OURS: ReadonlySet<string> = new Set([

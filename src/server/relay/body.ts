@@ -126,13 +126,13 @@ function collect(
   { shelf, limit }: { shelf: Shelf; limit: number },
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let pieces = new Pieces();
+    const pieces = new Pieces();
     const now = performance.now();
     const giveUp = (refusal: Refusal) => {
       leave();
       shelf.giveBack(reading.bytes);
       // The request, and with it this, is there until its client has read the answer.
-      pieces = new Pieces();
+      pieces.clear();
       req.pause();
       reject(refusal);
     };

@@ -36,3 +36,12 @@ test("one alone is not copied", () => {
   pieces.add(piece);
   expect(pieces.take()).toBe(piece);
 });
+
+test("that nobody wants any more are gone, and others may come", () => {
+  const pieces = new Pieces();
+  for (const piece of [Buffer.alloc(90_000, "a"), Buffer.from("b")]) pieces.add(piece);
+  pieces.clear();
+  expect([pieces.bytes, pieces.count]).toEqual([0, 0]);
+  pieces.add(Buffer.from("c"));
+  expect(pieces.take().toString()).toBe("c");
+});

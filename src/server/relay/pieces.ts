@@ -34,11 +34,16 @@ export class Pieces {
   /** All of them as one, in their order; none is held any more. One alone is not copied. */
   take(): Buffer {
     const pieces = [...this.#large, ...this.#small];
+    this.clear();
+    const [first] = pieces;
+    return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  }
+
+  /** Nobody wants them any more. */
+  clear(): void {
     this.#large = [];
     this.#small = [];
     this.#smallBytes = 0;
     this.#bytes = 0;
-    const [first] = pieces;
-    return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   }
 }
