@@ -49,6 +49,8 @@ async function visit(isSolved = true): Promise<{ context: BrowserContext; page: 
     viewport: { width: 1440, height: 900 },
     locale: "zh-CN",
     baseURL: server.url,
+    // What grows or moves while it is clicked may miss the click.
+    reducedMotion: "reduce",
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
   const page = await context.newPage();

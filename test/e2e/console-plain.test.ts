@@ -43,6 +43,8 @@ beforeEach(async () => {
   context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     locale: "zh-CN",
+    // What grows or moves while it is clicked may miss the click.
+    reducedMotion: "reduce",
     baseURL: server.url,
   });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });

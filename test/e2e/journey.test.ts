@@ -49,7 +49,12 @@ beforeAll(async () => {
   mock = await startAimock();
   server = await startServer(dir.path);
   browser = await launchBrowser();
-  context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "zh-CN" });
+  context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    locale: "zh-CN",
+    // What grows or moves while it is clicked may miss the click.
+    reducedMotion: "reduce",
+  });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
   page = await context.newPage();
   page.on("pageerror", (error) => complaints.push(error.message));
