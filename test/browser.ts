@@ -1,7 +1,13 @@
 // A real Chromium for journeys through the console, and pictures of what it showed.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
 import { findChromium } from "./chromium.ts";
 
 const SCREENSHOTS = join(import.meta.dirname, "../test-results");
@@ -33,6 +39,24 @@ export function launchBrowser(): Promise<Browser> {
       Object.entries({ ...process.env, LC_ALL: "C.UTF-8", ...env }).filter((entry) => entry[1] !== undefined),
     ),
   });
+}
+
+/** Opens a window of its own onto the console at `url`, in Chinese, at 1440 × 900 unless told; the caller closes it. */
+export async function openContext(
+  browser: Browser,
+  url: string,
+  more: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    locale: "zh-CN",
+    baseURL: url,
+    // What grows or moves while it is clicked may miss the click.
+    reducedMotion: "reduce",
+    ...more,
+  });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+  return context;
 }
 
 /** Saves what the page shows as test-results/<name>.png, animations finished. Returns the file's path. */

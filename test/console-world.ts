@@ -1,7 +1,7 @@
 // The console in a real browser: the real server with people who can log in, and windows signed in as one of them.
 import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
-import { launchBrowser } from "./browser.ts";
+import { launchBrowser, openContext } from "./browser.ts";
 import { buildConsole } from "./build.ts";
 import { manage, type ServerProcess, startServer, temporaryDir } from "./process.ts";
 
@@ -49,15 +49,8 @@ export async function openConsoleWorld(env: Record<string, string> = {}): Promis
     browser,
     asked: askedByAll,
     async visit(person, size = { width: 1440, height: 900 }, kind = {}) {
-      const context = await browser.newContext({
-        viewport: size,
-        locale: "zh-CN",
-        baseURL: server.url,
-        // What grows or moves while it is clicked may miss the click.
-        reducedMotion: "reduce",
-        bypassCSP: kind.isUnprotected === true,
-      });
-      await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
+      const bypassCSP = kind.isUnprotected === true;
+      const context = await openContext(browser, server.url, { viewport: size, bypassCSP });
       const page = await context.newPage();
       const asked: string[] = [];
       page.on("request", (request) => {

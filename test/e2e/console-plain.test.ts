@@ -2,7 +2,7 @@
 // (no total, no size, nulls, missing data, redirects of trailing slashes).
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launchBrowser, screenshot } from "#test/browser.ts";
+import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
 import { buildConsole } from "#test/build.ts";
 import { type OneApiServer, startOneApi } from "#test/one-api-server.ts";
 
@@ -40,14 +40,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   server = await startOneApi();
-  context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    locale: "zh-CN",
-    // What grows or moves while it is clicked may miss the click.
-    reducedMotion: "reduce",
-    baseURL: server.url,
-  });
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
+  context = await openContext(browser, server.url);
   page = await context.newPage();
   complaints.length = 0;
   page.on("pageerror", (error) => complaints.push(error.message));

@@ -3,7 +3,7 @@ import type { LLMock } from "@copilotkit/aimock";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
-import { launchBrowser, screenshot } from "#test/browser.ts";
+import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
 import { buildConsole } from "#test/build.ts";
 import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
@@ -25,9 +25,7 @@ interface Visitor {
 }
 
 async function visit(username: string, size = { width: 1440, height: 900 }): Promise<Visitor> {
-  const look = { viewport: size, locale: "zh-CN", reducedMotion: "reduce" } as const;
-  const context = await browser.newContext({ ...look, baseURL: server.url });
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
+  const context = await openContext(browser, server.url, { viewport: size });
   const page = await context.newPage();
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));

@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
-import { launchBrowser, screenshot } from "#test/browser.ts";
+import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
 import { buildConsole } from "#test/build.ts";
 import { type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
 
@@ -49,13 +49,7 @@ beforeAll(async () => {
   mock = await startAimock();
   server = await startServer(dir.path);
   browser = await launchBrowser();
-  context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    locale: "zh-CN",
-    // What grows or moves while it is clicked may miss the click.
-    reducedMotion: "reduce",
-  });
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.url });
+  context = await openContext(browser, server.url);
   page = await context.newPage();
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {

@@ -18,14 +18,6 @@ describe("what clients read", () => {
   it.each<[string, Script]>([
     ["a short text", whole('{"a":1}', ["content-type", "application/json"])],
     ["a text of many bytes a character", whole("写 hé 🎹".repeat(50))],
-    [
-      "bytes in a latin1 text",
-      (res) => {
-        const bytes = BYTES.subarray(0, 8 * 1024);
-        res.writeHead(200, sized(bytes));
-        res.end(bytes.toString("latin1"), "latin1");
-      },
-    ],
     ["8 KiB", whole(BYTES.subarray(100, 100 + 8 * 1024))],
     ["8 KiB and a byte", whole(BYTES.subarray(100, 101 + 8 * 1024))],
     ["5 MB", whole(BYTES)],
@@ -54,13 +46,6 @@ describe("what clients read", () => {
       (res) => {
         res.writeHead(200, []);
         res.end("tail");
-      },
-    ],
-    [
-      "a tail in latin1",
-      (res) => {
-        res.writeHead(200, []);
-        res.end("t\xe9\xff", "latin1");
       },
     ],
     [

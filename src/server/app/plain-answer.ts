@@ -81,16 +81,14 @@ export class PlainAnswer extends EventEmitter implements RelayResponse {
     return this.#send(bytes, "");
   }
 
-  /** The last of the body, if any. A text is taken as UTF-8, or as latin1: a byte for a character. */
-  end(piece: Uint8Array | string = "", encoding: "utf8" | "latin1" = "utf8"): void {
+  /** The last of the body, if any. */
+  end(piece: Uint8Array | string = ""): void {
     if (this.writableEnded || this.#isOver) return;
     this.writableEnded = true;
     // What was written before still goes out to a client that is through with asking, and then `close` comes.
     if (!this.socket.writable) return;
     this.#begin();
-    const tail = this.#isChunked ? LAST_CHUNK : "";
-    if (encoding === "latin1" && typeof piece === "string" && !this.#isChunked) this.#sendText(piece);
-    else this.#send(typeof piece === "string" ? Buffer.from(piece, encoding) : piece, tail);
+    this.#send(typeof piece === "string" ? Buffer.from(piece) : piece, this.#isChunked ? LAST_CHUNK : "");
     if (this.socket.writableLength === 0) this.#finish();
     else this.socket.write("", () => this.#finish());
   }

@@ -1,7 +1,7 @@
 // Reads the heads that nearly all calls have: of a POST with a length and nothing out of the ordinary. Anything else is left to Node's
 // parser, and nothing is understood here that it would understand otherwise (docs/decisions/035). Pure.
 import type { IncomingHttpHeaders } from "node:http";
-import { trimmed } from "#server/egress/http-head.ts";
+import { FIELD_NAME, trimmed } from "#server/egress/http-head.ts";
 
 const LINE_END = "\r\n";
 const HEAD_END = "\r\n\r\n";
@@ -11,7 +11,9 @@ const MOST_HEAD_BYTES = 8 * 1024;
 /** More are rare; of a thousand and more Node's parser drops some. */
 const MOST_FIELDS = 200;
 /** Visible characters for a path, and in each line a name, a colon, and bytes that Node takes for a value. */
-const PLAIN_HEAD = /^POST \/[!-~]* HTTP\/1\.1(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*)+$/;
+const PLAIN_HEAD = new RegExp(
+  `^POST /[!-~]* HTTP/1\\.1(?:\\r\\n${FIELD_NAME}:[\\t\\x20-\\x7e\\x80-\\xff]*)+$`,
+);
 const VERSION = " HTTP/1.1";
 const LENGTH = /^[1-9]\d{0,6}$/;
 /** What changes how a request, its body or what follows is to be read, and what Node's parser treats in ways of its own. */

@@ -4,11 +4,25 @@ import { systemClock } from "#server/clock.ts";
 import { Roster } from "#server/relay/roster.ts";
 import { Connection, type House, type ServePlain, SWEEP_MS } from "./plain-connection.ts";
 
+/** What heads end with, by what becomes of the connection. */
+interface Closing {
+  readonly last: string;
+  readonly kept: string;
+}
+
+function closingLines(keepAliveMs: number): Closing {
+  const date = `date: ${new Date(systemClock.now()).toUTCString()}\r\n`;
+  return {
+    last: `${date}connection: close\r\n`,
+    kept: `${date}connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`,
+  };
+}
+
 /** All that Node's server is, and closes plain connections as it closes its own. */
 export class RelayServer extends Server {
   readonly #house: House;
-  /** Of this sweep; "" = not written yet. */
-  #date = "";
+  /** Of this sweep; undefined = not written yet. */
+  #closing: Closing | undefined;
 
   constructor(options: ServerOptions, listener: RequestListener, serve: ServePlain) {
     super(options, listener);
@@ -43,13 +57,12 @@ export class RelayServer extends Server {
 
   #sweep(): void {
     this.#house.sweeps += 1;
-    this.#date = "";
+    this.#closing = undefined;
     for (const connection of this.#house.connections.list()) connection.look();
   }
 
   #closingLines(isLast: boolean): string {
-    if (this.#date === "") this.#date = `date: ${new Date(systemClock.now()).toUTCString()}\r\n`;
-    if (isLast) return `${this.#date}connection: close\r\n`;
-    return `${this.#date}connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this.keepAliveTimeout / 1000)}\r\n`;
+    this.#closing ??= closingLines(this.keepAliveTimeout);
+    return isLast ? this.#closing.last : this.#closing.kept;
   }
 }

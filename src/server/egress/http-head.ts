@@ -7,8 +7,9 @@ export class HttpError extends Error {
   readonly code = "TOLLGATE_HTTP";
 }
 
-/** A field's name; shorter than a list of the bytes that are none. */
-const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** A field's name in a pattern; shorter than a list of the bytes that none has. */
+export const FIELD_NAME = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const NAME = new RegExp(`^${FIELD_NAME}$`);
 /** A byte that no value of a field has. */
 export const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const NO_TARGET = /[^\x21-\x7e\x80-\xff]/;

@@ -36,7 +36,6 @@ export interface RelayResponse {
   write(piece: Uint8Array | string): boolean;
   end(): unknown;
   end(piece: Uint8Array | string): unknown;
-  end(text: string, encoding: "latin1"): unknown;
   setTimeout(ms: number): unknown;
   destroy(): unknown;
   on(event: ResponseEvent, listener: () => void): unknown;

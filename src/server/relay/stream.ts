@@ -10,9 +10,6 @@ import type { RelayRequest, RelayResponse } from "./routes.ts";
 import { limitStall, STALL_MS } from "./stall.ts";
 import { type Voice, voices } from "./voices.ts";
 
-/** Up to this size it costs less to copy a body than to send it as a piece of its own. */
-const SHORT_BYTES = 8 * 1024;
-
 /** Response headers of upstreams that clients may see (providers 1.3, reliability R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
 
@@ -77,9 +74,7 @@ export class Door {
     tellDropped(head, dropped);
     passHeaders(head, headers, secrets);
     this.#writeHead(200, head);
-    // Of a text, one character a byte, Node makes one piece with the head.
-    if (body.length <= SHORT_BYTES) this.#res.end(body.toString("latin1"), "latin1");
-    else this.#res.end(body);
+    this.#res.end(body);
     this.#limitRest();
   }
 
