@@ -41,6 +41,12 @@ const CALLED_BY = [
   "config",
 ] as const satisfies readonly (keyof LiveChannel)[];
 
+/** Whether nothing that earlier calls were told says anything about how a channel does from now on. */
+function isRenewed(before: LiveChannel, now: LiveChannel | undefined): boolean {
+  const wasOff = before.status !== ChannelStatus.enabled;
+  return !isAsCalled(before, now) || (wasOff && now?.status === ChannelStatus.enabled);
+}
+
 /** Whether what a call was told still says something about its channel: it has the key and address that were used. Pure. */
 export function isAsCalled(called: LiveChannel, now: LiveChannel | undefined): boolean {
   return now === called || (now !== undefined && CALLED_BY.every((field) => called[field] === now[field]));
@@ -61,6 +67,8 @@ export interface Candidates {
    */
   readonly pending: Promise<void> | undefined;
   reload(): Promise<void>;
+  /** Calls back for each channel that has got another key or address, was enabled again, or is gone. Returns the way to stop. */
+  onRenewed(listener: (id: number) => void): () => void;
   close(): void;
 }
 
@@ -80,7 +88,9 @@ const NONE: readonly LiveChannel[] = [];
 
 /** Reads the table once and keeps the snapshot current. */
 export async function createCandidates({ db, secrets, coord, events }: CandidatesParts): Promise<Candidates> {
-  const opened = new Map<string, string>();
+  const listeners = new Set<(id: number) => void>();
+  /** Sealed → open: those of the last reading. */
+  let opened: ReadonlyMap<string, string> = new Map();
   let snapshot: Snapshot = { byId: new Map(), byGroup: new Map() };
   let running: Promise<void> | undefined;
   let isStale = false;
@@ -90,7 +100,11 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
       do {
         isStale = false;
         const rows = await listLiveChannels(db);
-        snapshot = build(rows.flatMap((row) => openChannel(row) ?? []));
+        const keys = new Map<string, string>();
+        const before = snapshot;
+        snapshot = build(rows.flatMap((row) => openChannel(row, keys) ?? []));
+        opened = keys;
+        tellRenewed(before);
       } while (isStale);
     } finally {
       // Here, not when the promise is told of: a change in between would be nobody's.
@@ -98,13 +112,13 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
     }
   }
   /** The channel of a row; undefined = its type is unknown or its key cannot be opened, so that nothing can call it. */
-  function openChannel(row: SealedChannel): LiveChannel | undefined {
+  function openChannel(row: SealedChannel, keys: Map<string, string>): LiveChannel | undefined {
     const provider = providerOf(row.type);
     if (provider === undefined) return undefined;
     try {
       const seal = `${row.key_hash} ${row.key_sealed}`;
       const key = opened.get(seal) ?? openKey(secrets, row, "channels.key");
-      opened.set(seal, key);
+      keys.set(seal, key);
       // Again with each reading: of secrets that nobody names any more the logger forgets the oldest.
       hideSecret(key);
       return liveChannel(row, provider, key);
@@ -112,6 +126,10 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
       events.backgroundFailed({ task: `open the key of channel ${row.id}`, error });
       return undefined;
     }
+  }
+  function tellRenewed({ byId }: Snapshot): void {
+    for (const [id, before] of byId)
+      if (isRenewed(before, snapshot.byId.get(id))) for (const listener of listeners) listener(id);
   }
   function reload(): Promise<void> {
     isStale = true;
@@ -134,6 +152,10 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
       return running?.catch(() => undefined);
     },
     reload,
+    onRenewed(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     close: stop,
   };
 }

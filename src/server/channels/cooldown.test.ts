@@ -270,3 +270,27 @@ it("whatever happens in whatever order: rests are bounded, and one probe at a ti
     { numRuns: 500 },
   );
 });
+
+describe("a channel that is forgotten", () => {
+  it("is whole at once, for every model", () => {
+    const { cooldowns, isCooling } = resting();
+    cooldowns.failed(1, "other", SATURATED, { ticket: 0, now: 1_800_000_000_000 });
+    cooldowns.failed(2, "other", SATURATED, { ticket: 0, now: 1_800_000_000_000 });
+    cooldowns.forget(1);
+    expect(isCooling()).toBe(false);
+    expect(cooldowns.cooling("other", 1_800_000_000_000)?.(1)).toBe(false);
+    expect(cooldowns.cooling("other", 1_800_000_000_000)?.(2)).toBe(true);
+    cooldowns.forget(2);
+    expect(cooldowns.isEmpty).toBe(true);
+  });
+
+  it("is not judged by calls that began before", () => {
+    const { cooldowns, call, fail, wait, isCooling, answer } = resting();
+    wait(10_000);
+    const old = call();
+    cooldowns.forget(1);
+    fail(SATURATED);
+    answer(old);
+    expect(isCooling()).toBe(true);
+  });
+});

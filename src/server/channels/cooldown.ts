@@ -33,6 +33,7 @@ export class Cooldowns {
   /** Model → channel id → what is known. A line is there from its first failure until it is found healthy. */
   readonly #lines = new Map<string, Map<number, Line>>();
   #size = 0;
+  #rests: Ticket = 0;
   #sweepAt = SWEEP_AT;
 
   /** Nothing is known of any channel: all are healthy. */
@@ -62,6 +63,11 @@ export class Cooldowns {
     this.#lines.get(model)?.get(channelId)?.ended(ticket);
   }
 
+  /** All of a channel's lines: it is another one from now on. */
+  forget(channelId: number): void {
+    for (const model of this.#lines.keys()) this.#drop(channelId, model);
+  }
+
   failed(channelId: number, model: string, failure: Failure, call: { ticket: Ticket; now: number }): void {
     this.#line(channelId, model, call.now).failed(failure, call.ticket, call.now);
   }
@@ -70,7 +76,7 @@ export class Cooldowns {
     const known = this.#lines.get(model)?.get(channelId);
     if (known !== undefined) return known;
     if (this.#size >= this.#sweepAt) this.#sweep(now);
-    const line = new Line();
+    const line = new Line(() => ++this.#rests);
     const lines = this.#lines.get(model) ?? new Map<number, Line>();
     this.#lines.set(model, lines.set(channelId, line));
     this.#size += 1;
@@ -100,9 +106,14 @@ class Line {
   #restUntil = 0;
   #restMs = 0;
   #probeUntil = 0;
-  /** Counts the rests, from 1: calls that began before the present one say nothing about it. */
-  #rest = 0;
+  /** The number of its last rest, which no other has; 0 = none. Calls that began before that say nothing about it. */
+  #rest: Ticket = 0;
   #lastFailedMs = 0;
+  readonly #nextRest: () => Ticket;
+
+  constructor(nextRest: () => Ticket) {
+    this.#nextRest = nextRest;
+  }
 
   isCooling(now: number): boolean {
     // Further ahead than they are ever set, they are older than a step back of the clock (reliability F08).
@@ -152,7 +163,7 @@ class Line {
     this.#restMs = Math.min(ms, MAX_REST_MS);
     this.#restUntil = now + this.#restMs;
     this.#probeUntil = 0;
-    this.#rest += 1;
+    this.#rest = this.#nextRest();
   }
 }
 

@@ -4,6 +4,7 @@ import { ChannelStatus } from "#contract/channel.ts";
 import { setChannelStatus } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
+import type { Candidates } from "./candidates.ts";
 import { Cooldowns, type Ticket } from "./cooldown.ts";
 
 export interface Health {
@@ -19,7 +20,9 @@ export interface Health {
   cooling(model: string): ((channelId: number) => boolean) | undefined;
 }
 
-export type HealthParts = Pick<Tools, "db" | "clock" | "options" | "coord" | "events" | "notify">;
+export interface HealthParts extends Pick<Tools, "db" | "clock" | "options" | "coord" | "events" | "notify"> {
+  readonly candidates: Pick<Candidates, "onRenewed">;
+}
 
 /** So many failures of the credential one after another end a channel (reliability R26). */
 const DISABLE_AFTER = 3;
@@ -53,7 +56,8 @@ export function isDisabling(fault: RelayFault): boolean {
   return fault.signals.some((signal) => DISABLING_SIGNALS.has(signal));
 }
 
-export function createHealth({ db, clock, options, coord, events, notify }: HealthParts): Health {
+export function createHealth(parts: HealthParts): Health {
+  const { db, clock, options, coord, events, notify } = parts;
   const cooldowns = new Cooldowns();
   /** Channel id → failures of the credential one after another. */
   const refusals = new Map<number, number>();
@@ -67,6 +71,11 @@ export function createHealth({ db, clock, options, coord, events, notify }: Heal
     events.channelStatusChanged({ channelId, status: to, reason });
     notify({ title: "渠道已被自动禁用", content: `渠道 #${channelId} 已被自动禁用，原因：${reason}` });
   }
+
+  parts.candidates.onRenewed((channelId) => {
+    cooldowns.forget(channelId);
+    refusals.delete(channelId);
+  });
 
   return {
     // Nearly always all are healthy: then not even the clock is read.
