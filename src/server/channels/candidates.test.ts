@@ -69,4 +69,22 @@ describe.each(engines)("candidates on %s", (engine) => {
     await expect.poll(() => candidates.byId(id)?.name).toBe("after a failure");
     candidates.close();
   });
+
+  test("a key is opened once, and forgotten with its channel", async () => {
+    const { db, secrets } = app.ctx;
+    let openings = 0;
+    const open: typeof secrets.open = (sealed, context) => {
+      openings += 1;
+      return secrets.open(sealed, context);
+    };
+    const candidates = await createCandidates({ ...app.ctx, secrets: { ...secrets, open } });
+    await candidates.reload();
+    expect(openings).toBe(1);
+    for (const deleted_at of [1, 0]) {
+      await db.updateTable("channels").set({ deleted_at }).where("id", "=", id).execute();
+      await candidates.reload();
+    }
+    expect(openings).toBe(2);
+    candidates.close();
+  });
 });

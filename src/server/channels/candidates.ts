@@ -41,7 +41,7 @@ const CALLED_BY = [
   "config",
 ] as const satisfies readonly (keyof LiveChannel)[];
 
-/** Whether nothing that earlier calls were told says anything about how a channel does from now on. */
+/** Whether a channel begins anew: how its earlier calls went says nothing about the next one. */
 function isRenewed(before: LiveChannel, now: LiveChannel | undefined): boolean {
   const wasOff = before.status !== ChannelStatus.enabled;
   return !isAsCalled(before, now) || (wasOff && now?.status === ChannelStatus.enabled);

@@ -33,6 +33,7 @@ export class Cooldowns {
   /** Model → channel id → what is known. A line is there from its first failure until it is found healthy. */
   readonly #lines = new Map<string, Map<number, Line>>();
   #size = 0;
+  /** How many there have been, of all lines. */
   #rests: Ticket = 0;
   #sweepAt = SWEEP_AT;
 

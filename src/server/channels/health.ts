@@ -57,7 +57,7 @@ export function isDisabling(fault: RelayFault): boolean {
 }
 
 export function createHealth(parts: HealthParts): Health {
-  const { db, clock, options, coord, events, notify } = parts;
+  const { db, clock, options, coord, events, notify, candidates } = parts;
   const cooldowns = new Cooldowns();
   /** Channel id → failures of the credential one after another. */
   const refusals = new Map<number, number>();
@@ -72,7 +72,7 @@ export function createHealth(parts: HealthParts): Health {
     notify({ title: "渠道已被自动禁用", content: `渠道 #${channelId} 已被自动禁用，原因：${reason}` });
   }
 
-  parts.candidates.onRenewed((channelId) => {
+  candidates.onRenewed((channelId) => {
     cooldowns.forget(channelId);
     refusals.delete(channelId);
   });

@@ -137,3 +137,31 @@ it("a channel whose account is empty rests, so that the next conversation goes e
     await other.close();
   }
 });
+
+it("a channel that got another key meanwhile does not rest for the account of the old one", async () => {
+  const { ctx } = world;
+  const [first] = ctx.candidates.find("default", model);
+  const other = await createFakeRealtime();
+  try {
+    await world.addChannel({ type: 1, baseUrl: other.url, models: model, priority: -1 });
+    other.script((next) => next.say({ type: "session.created", session: { model } }));
+    const key = {
+      key_hash: ctx.secrets.hash("sk-new"),
+      key_sealed: ctx.secrets.seal("sk-new", "channels.key"),
+    };
+    await ctx.db
+      .updateTable("channels")
+      .set(key)
+      .where("id", "=", first?.id ?? 0)
+      .execute();
+    await ctx.candidates.reload();
+    talk.say({ type: "error", error: EMPTY });
+    await client.until("error");
+    const second = beginTalk(world.url, world.token.key, model);
+    await second.until("session.created");
+    expect(other.talks).toHaveLength(0);
+    second.socket.terminate();
+  } finally {
+    await other.close();
+  }
+});

@@ -15,7 +15,7 @@ import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./realtime-ses
 import { Refusal, refusals } from "./refusal.ts";
 import type { Rooms } from "./rooms.ts";
 import { addressOf, type ComingRequest, offersOf, plainPath, REALTIME, splitUrl } from "./routes.ts";
-import { eachChannel, faultLabel, findCandidates, type Progress, report } from "./try.ts";
+import { countAgainst, eachChannel, faultLabel, findCandidates, type Progress, report } from "./try.ts";
 import { realtimeError, voices } from "./voices.ts";
 
 export interface Realtime {
@@ -212,8 +212,8 @@ async function connect(
 /** What goes wrong amid a conversation by the channel's fault counts against it as a call would: the next one had better go elsewhere. */
 function noteFailure(rooms: Rooms, { channel, model, requestId }: Conversation, fault: RelayFault): void {
   if (channel === undefined || fault.blame === "none") return;
-  const { health } = rooms;
-  health.failed(channel.id, model, fault, health.calling(channel.id, model));
+  const ticket = rooms.health.calling(channel.id, model);
+  countAgainst(rooms, channel, { model, fault, ticket });
   report(rooms, requestId, { channel, fault, willRetry: false });
 }
 

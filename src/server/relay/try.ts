@@ -3,6 +3,7 @@
 
 import { ChannelStatus } from "#contract/channel.ts";
 import { type Candidates, isAsCalled, type LiveChannel } from "#server/channels/candidates.ts";
+import type { Ticket } from "#server/channels/cooldown.ts";
 import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptTools, attempt } from "#server/upstream/attempt.ts";
@@ -182,9 +183,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
       return result;
     }
     fault = result;
-    // Of a key or an address that was replaced meanwhile it says nothing any more.
-    if (isAsCalled(channel, ctx.candidates.byId(channel.id))) health.failed(channel.id, model, fault, ticket);
-    else health.ended(channel.id, model, ticket);
+    countAgainst(tools, channel, { model, fault, ticket });
     if (isAborted(fault)) throw new Refusal(fault);
     tried = new Set(tried).add(channel.id);
     progress.trail = [...progress.trail, { channelId: channel.id, error: faultLabel(fault) }];
@@ -198,6 +197,17 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     report(tools, progress.requestId, { channel, fault, willRetry });
     if (!willRetry) throw new Refusal(lastWord(fault));
   }
+}
+
+/** Counts a fault against the channel that was called. Of a key or an address that was replaced meanwhile it says nothing any more. */
+export function countAgainst(
+  { health, ctx }: Omit<TryTools, "upstream">,
+  called: LiveChannel,
+  { model, fault, ticket }: { model: string; fault: RelayFault; ticket: Ticket },
+): void {
+  const { id } = called;
+  if (isAsCalled(called, ctx.candidates.byId(id))) health.failed(id, model, fault, ticket);
+  else health.ended(id, model, ticket);
 }
 
 /** Before another channel is called after this fault: whether that took time. Throws: Refusal when the client leaves meanwhile. */
