@@ -1,11 +1,10 @@
 // The relay on real HTTP over a temporary database, before a scripted provider: what the relay's tests share. Nothing of ours is
 // faked; the provider's time limits are short.
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
-import { RelayServer } from "#server/app/relay-server.ts";
 import type { Context } from "#server/context.ts";
 import { createRelay, type Relay } from "#server/relay/relay.ts";
 import { createTestApp } from "./app.ts";
@@ -196,10 +195,7 @@ export function createRelayWorld(): World {
     closers.push(() => upstream.close());
     world.fill(app.ctx, upstream);
     world.serve = async (relay) => {
-      const server = new RelayServer({ ServerResponse: EarlyAnswer }, relay, relay).on(
-        "upgrade",
-        relay.upgrade,
-      );
+      const server = createServer({ ServerResponse: EarlyAnswer }, relay).on("upgrade", relay.upgrade);
       closers.push(() => {
         server.closeAllConnections();
         server.close();

@@ -1,5 +1,11 @@
 // The whole server behind one listener: relay paths go straight to relay/, everything else to Hono (api, ops, console).
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
@@ -11,23 +17,19 @@ import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts"
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
-import type { ServePlain } from "#server/app/plain-connection.ts";
 import { createPressure } from "#server/app/pressure.ts";
-import { RelayServer } from "#server/app/relay-server.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";
 import { refusals } from "#server/relay/refusal.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { Roster } from "#server/relay/roster.ts";
-import { isRelayed, type RelayRequest, type RelayResponse } from "#server/relay/routes.ts";
+import { isRelayed } from "#server/relay/routes.ts";
 import { limitStall, STALL_MS } from "#server/relay/stall.ts";
 import { newRequestId } from "#server/secrets.ts";
 
 export interface App {
   readonly listener: RequestListener;
-  /** Answers a relayed request that needs no parser of Node's. */
-  readonly plain: ServePlain;
   /** Takes an upgrade to WebSocket. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Answers without a socket, for tests: management API, ops and console, not the relay. */
@@ -66,16 +68,13 @@ export function createApp(ctx: Context): App {
     if (isTooMuch) ctx.events.rateLimited({ limit: "overload_calls", address: "" });
     return isTooMuch;
   }
-  const take = (req: RelayRequest, res: RelayResponse) => {
-    if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
-    else relay(req, res);
-  };
   const listen: RequestListener = (req, res) => {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
     endWithConnection(req, res);
     if (isRelayed(req)) {
-      take(req, res);
+      if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
+      else relay(req, res);
       return;
     }
     if (pressure.shedsGuests() && isGuest(req)) {
@@ -94,10 +93,6 @@ export function createApp(ctx: Context): App {
       if (isRelayed(req)) relay.turnAway(req, res, refusals.ambiguous());
       else turnAway(ctx, res, faults.ambiguous());
     }),
-    plain(req, res) {
-      if (isDraining) res.shouldKeepAlive = false;
-      take(req, res);
-    },
     upgrade(req, socket, head) {
       if (isAmbiguous(req)) relay.decline(socket, refusals.ambiguous());
       else if (isDraining) relay.decline(socket, refusals.serverStopping());
@@ -118,7 +113,7 @@ export function createApp(ctx: Context): App {
 
 /** The server around the listener. Bodies of relayed calls have no time limit here: the relay has its own. */
 export function createHttpServer(app: App): Server {
-  const server = new RelayServer(
+  const server = createServer(
     {
       ServerResponse: EarlyAnswer,
       maxHeaderSize: 16 * 1024,
@@ -132,7 +127,6 @@ export function createHttpServer(app: App): Server {
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     app.listener,
-    app.plain,
   );
   app.attach(server);
   server.on("upgrade", (req, socket, head) => app.upgrade(req, socket, head));

@@ -3,7 +3,7 @@ import type { Cancellation } from "#server/upstream/hub.ts";
 import { Pieces } from "./pieces.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { Roster, type Seat } from "./roster.ts";
-import type { ComingRequest, RelayRequest } from "./routes.ts";
+import type { RelayRequest } from "./routes.ts";
 
 /** Source: reliability R04. Files come in forms. Unit: MiB. */
 const BODY_LIMIT = { form: 64, other: 32 } as const;
@@ -48,7 +48,6 @@ export function createBodyReader(memoryBytes: number): ReadBody {
     const announced = Number(req.headers["content-length"] ?? 0);
     const limit = req.headers["content-type"]?.startsWith("multipart/") ? BODY_LIMIT.form : BODY_LIMIT.other;
     if (announced > limit * MIB) throw new Refusal(refusals.bodyTooLarge(limit));
-    if ("body" in req) return req.body;
     const arrived = reader.gone.isCancelled ? undefined : arrivedBody(req, announced);
     return arrived ?? collect(req, reader, { shelf, limit });
   };
@@ -107,21 +106,21 @@ class Shelf {
  * A body that came with its head, as most do: nobody has to listen for it, nor for its end, which says nothing new (what is left of
  * the request stays with its connection until the next one: 1 KB). undefined = it is still on its way.
  */
-function arrivedBody(req: ComingRequest, announced: number): Buffer | undefined {
+function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
   if (announced === 0 || req.readableLength !== announced) return undefined;
   const first: Buffer = req.read();
   return first.length === announced ? first : withOthers(req, first);
 }
 
 /** A body that came in pieces while its key was looked up: each read gives one of them. */
-function withOthers(req: ComingRequest, first: Buffer): Buffer {
+function withOthers(req: RelayRequest, first: Buffer): Buffer {
   const pieces = [first];
   while (req.readableLength > 0) pieces.push(req.read());
   return Buffer.concat(pieces);
 }
 
 function collect(
-  req: ComingRequest,
+  req: RelayRequest,
   reader: Reader,
   { shelf, limit }: { shelf: Shelf; limit: number },
 ): Promise<Buffer> {

@@ -1,29 +1,21 @@
-// The door on real connections, answered by node:http and without it.
+// The door on real connections.
 import { describe, expect, it } from "vitest";
-import { askByNode, BYTES, callRaw, HUGE, scene, serveBothWays, textOf, WAYS } from "#test/answer-world.ts";
+import { ask, BYTES, callRaw, HUGE, scene, serveAnswers, textOf } from "#test/answer-world.ts";
 import { until } from "#test/raw-http.ts";
 import { refusals } from "./refusal.ts";
-import type { WholeRequest } from "./routes.ts";
 import { Door } from "./stream.ts";
 
-serveBothWays();
+serveAnswers();
 
-const REQUEST: WholeRequest = {
-  method: "POST",
-  url: "/v1/chat/completions",
-  headers: {},
-  socket: { remoteAddress: "127.0.0.1" },
-  body: Buffer.from("{}"),
-};
 const reply = (body: Buffer, headers: Record<string, string> = {}) =>
   ({ kind: "whole", headers, body, secrets: [], dropped: [] }) as unknown as Parameters<Door["sendReply"]>[0]; // all that is read of it
 
-describe.each(WAYS)("%s: a door", (way) => {
+describe("a door", () => {
   let door: Door | undefined;
   const opened = (act: (door: Door) => void, stallMs?: number) => {
     door = undefined;
-    scene.script = (res) => {
-      door = new Door(REQUEST, res, "the-id", stallMs);
+    scene.script = (req, res) => {
+      door = new Door(req, res, "the-id", stallMs);
       act(door);
     };
   };
@@ -40,7 +32,7 @@ describe.each(WAYS)("%s: a door", (way) => {
         }
         one.sendFault(refusals.internal(""));
       });
-      const { status, headers, body } = await askByNode(way);
+      const { status, headers, body } = await ask();
       expect(thrown).toBeInstanceOf(Error);
       expect(status).toBe(500);
       expect(headers).not.toHaveProperty("set-cookie");
@@ -48,14 +40,14 @@ describe.each(WAYS)("%s: a door", (way) => {
       expect(door?.status).toBe(500);
       // The connection is as it was.
       opened((one) => one.sendReply(reply(Buffer.from("{}"))));
-      expect((await askByNode(way)).body.toString()).toBe("{}");
+      expect((await ask()).body.toString()).toBe("{}");
     },
   );
 
   it("is left by nobody who has taken all of an answer", async () => {
     for (const body of [Buffer.from("{}"), BYTES]) {
       opened((one) => one.sendReply(reply(body)));
-      await askByNode(way);
+      await ask();
       await until(() => scene.events.length === 2);
       expect(door?.taken()).toBeUndefined();
       expect(door?.hasLeft).toBe(false);
@@ -72,7 +64,7 @@ describe.each(WAYS)("%s: a door", (way) => {
       one.sendReply(reply(HUGE));
       taken = one.taken();
     });
-    const socket = callRaw(way).pause();
+    const socket = callRaw().pause();
     await until(() => door !== undefined);
     expect(taken).toBeDefined();
     expect(overs).toBe(0);
@@ -91,7 +83,7 @@ describe.each(WAYS)("%s: a door", (way) => {
         one.sendReply(reply(HUGE));
         taken = one.taken();
       });
-      const socket = callRaw(way).pause();
+      const socket = callRaw().pause();
       await until(() => taken !== undefined);
       socket[leave]();
       await taken;
@@ -101,7 +93,7 @@ describe.each(WAYS)("%s: a door", (way) => {
 
   it("gives up who does not read", async () => {
     opened((one) => one.sendReply(reply(HUGE)), 300);
-    const stalled = callRaw(way).pause();
+    const stalled = callRaw().pause();
     await until(() => door?.hasLeft === true);
     expect((await textOf(stalled)).length).toBeLessThan(HUGE.length);
   });

@@ -14,13 +14,13 @@ import { RealtimeBill } from "./realtime-bill.ts";
 import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./realtime-session.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import type { Rooms } from "./rooms.ts";
-import { addressOf, type ComingRequest, offersOf, plainPath, REALTIME, splitUrl } from "./routes.ts";
+import { addressOf, offersOf, plainPath, REALTIME, type RelayRequest, splitUrl } from "./routes.ts";
 import { countAgainst, eachChannel, faultLabel, findCandidates, type Progress, report } from "./try.ts";
 import { realtimeError, voices } from "./voices.ts";
 
 export interface Realtime {
   /** Takes an upgrade to WebSocket; on any path but ours it is refused (reliability R28). */
-  upgrade(req: ComingRequest, socket: Duplex, head: Buffer): void;
+  upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
   /** Answers an upgrade that is not taken now (reliability D02). */
   decline(socket: Duplex, fault: RelayFault): void;
   /** Ends all conversations with an error and 1001. Resolves when they are booked. */
@@ -60,9 +60,9 @@ export function createRealtime(rooms: Rooms, times: RealtimeTimes = TIMES): Real
   });
   const running = new Map<Conversation, Promise<void>>();
   rooms.ctx.events.measure("tollgate_realtime_running", () => running.size);
-  const ids = new WeakMap<ComingRequest, string>();
+  const ids = new WeakMap<RelayRequest, string>();
   server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
-  const begin = (client: WebSocket, req: ComingRequest) => {
+  const begin = (client: WebSocket, req: RelayRequest) => {
     // Nothing is read before there is somebody to hear it.
     client.pause();
     const talk = newConversation(client, ids.get(req) ?? "", rooms.ctx.clock.now());
@@ -151,7 +151,7 @@ function refuse(socket: Duplex, requestId: string, fault: RelayFault): void {
 
 async function converse(
   rooms: Rooms,
-  req: ComingRequest,
+  req: RelayRequest,
   talk: Conversation,
   times: RealtimeTimes,
 ): Promise<void> {
@@ -179,7 +179,7 @@ async function converse(
 /** Everything up to the moment when both sides can talk. Throws: Refusal. */
 async function connect(
   rooms: Rooms,
-  req: ComingRequest,
+  req: RelayRequest,
   talk: Conversation,
 ): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
   const { ctx, admission, limits, bill: tools, upstream } = rooms;
@@ -236,7 +236,7 @@ function modelIn(url: string): string {
 }
 
 /** The interface's version as the client named it, in a header or among the protocols. */
-function betaOf({ headers }: ComingRequest, protocols: readonly string[]): readonly string[] {
+function betaOf({ headers }: RelayRequest, protocols: readonly string[]): readonly string[] {
   const named = headers["openai-beta"];
   if (typeof named === "string") return ["openai-beta", named];
   return protocols.includes(BETA_PROTOCOL) ? ["openai-beta", "realtime=v1"] : [];

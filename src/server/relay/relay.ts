@@ -166,8 +166,8 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     address,
   });
   try {
-    const admitted = admit(rooms, req, journey);
-    const caller = admitted instanceof Promise ? await admitted : admitted;
+    // Waited for in any case: meanwhile a body that came with its head is parsed, and need not be listened for.
+    const caller = await rooms.admission.admit(journey.offers, address);
     journey.caller = caller;
     const entered = rooms.limits.begin(caller, address);
     journey.leave = entered instanceof Promise ? await entered : entered;
@@ -200,16 +200,6 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
       journey.leave();
     }
   }
-}
-
-/** Who calls. Where the body is on its way it is waited for in any case: meanwhile a short one comes in. Throws: Refusal. */
-function admit(
-  { admission }: Rooms,
-  req: RelayRequest,
-  { offers, address }: Journey,
-): Caller | Promise<Caller> {
-  const admitted = admission.admit(offers, address);
-  return "body" in req ? admitted : Promise.resolve(admitted);
 }
 
 /** What is different for a client that streams, before there is a stream. */

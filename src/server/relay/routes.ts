@@ -1,5 +1,5 @@
 // The relay's door, inwards: paths → what is asked (contract 8.1), and what a request's headers say. Talks to no database.
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { identifyCaller } from "#server/accounts/address.ts";
 import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
 import type { BillingPart } from "./billing.ts";
@@ -7,42 +7,9 @@ import type { EmbedKind } from "./gemini-embed.ts";
 import type { TextEndpoint } from "./incoming.ts";
 import type { ListFormat } from "./models.ts";
 
-/** A request that was here as a whole when it was read (app/plain-request.ts). */
-export interface WholeRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly socket: Pick<IncomingMessage["socket"], "remoteAddress">;
-  readonly body: Buffer;
-}
-
-/** What node:http gives: the body may still be on its way. Named here so that the other rooms need not know it. */
-export type ComingRequest = IncomingMessage;
-export type RelayRequest = ComingRequest | WholeRequest;
-
-type ResponseEvent = "close" | "drain" | "error" | "finish" | "timeout";
-
-/** What an answer takes: node:http's ServerResponse, or app/plain-answer.ts in its place. */
-export interface RelayResponse {
-  /** False = the connection ends with this answer. */
-  shouldKeepAlive: boolean;
-  readonly headersSent: boolean;
-  readonly writableEnded: boolean;
-  readonly writableFinished: boolean;
-  readonly writableLength: number;
-  readonly writableNeedDrain: boolean;
-  readonly socket: Pick<IncomingMessage["socket"], "resetAndDestroy"> | null;
-  writeHead(status: number, fields: string[]): unknown;
-  write(piece: Uint8Array | string): boolean;
-  end(): unknown;
-  end(piece: Uint8Array | string): unknown;
-  setTimeout(ms: number): unknown;
-  destroy(): unknown;
-  on(event: ResponseEvent, listener: () => void): unknown;
-  once(event: ResponseEvent, listener: () => void): unknown;
-  prependOnceListener(event: ResponseEvent, listener: () => void): unknown;
-  listenerCount(event: ResponseEvent): number;
-}
+/** What node:http gives. Named here so that the other rooms need not know it. */
+export type RelayRequest = IncomingMessage;
+export type RelayResponse = ServerResponse;
 
 /** A request that goes to a channel. */
 export interface RelayRoute {

@@ -1,9 +1,8 @@
-// Clients that leave, read slowly or come again at once, and a relay that stops: in both ways of reading and answering a call.
+// Clients that leave, read slowly or come again at once, and a relay that stops.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text as textOf } from "node:stream/consumers";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type Ask, BothWays, WAYS, type Way, wordsOf } from "#test/both-ways.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { chatReply, chunk, DONE, json, type Step, silence, sse, usageChunk } from "#test/fake-upstream.ts";
 import { until } from "#test/raw-http.ts";
 import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
@@ -11,7 +10,6 @@ import { refusals } from "./refusal.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();
-const both = new BothWays(world);
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const STREAM = { ...QUESTION, stream: true };
 /** More than the system takes by itself. */
@@ -20,21 +18,45 @@ const STALL_MS = 300;
 let url = "";
 
 beforeEach(async () => {
-  both.ways = [];
   await world.addChannel({ models: "gpt-4,tts-1" });
-  if (url === "") url = await both.serve(createRelay(world.ctx, { stallMs: STALL_MS }));
+  if (url === "") url = await world.serve(createRelay(world.ctx, { stallMs: STALL_MS }));
 });
 
+interface Ask {
+  readonly path?: string;
+  readonly body?: unknown;
+}
+
+/** The head of a call and its body, for a connection of one's own. */
+function wordsOf({ path = "/v1/chat/completions", body = QUESTION }: Ask): string {
+  const text = JSON.stringify(body);
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.token.key}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+}
+
 /** Asks on a connection of its own. */
-function call(way: Way, asking: Ask = {}, at = url): Socket {
+function call(asking: Ask = {}, at = url): Socket {
   const socket = connect({ port: Number(new URL(at).port), host: "127.0.0.1", allowHalfOpen: true });
   socket.on("error", () => undefined);
-  socket.write(wordsOf(way, { key: world.token.key, ...asking }));
+  socket.write(wordsOf(asking));
   return socket;
 }
 
 function running(): number | undefined {
   return world.ctx.events.samples().find(({ name }) => name === "tollgate_relay_running")?.value;
+}
+
+/** The operator's line about one call, and what the call cost. */
+async function lineOf(act: () => Promise<unknown>) {
+  const told = vi.spyOn(world.ctx.events, "relayDone");
+  const { charged, open } = await world.costOf(async () => {
+    await act();
+    await until(() => told.mock.calls.length > 0);
+  });
+  const [[line] = []] = told.mock.calls;
+  told.mockRestore();
+  if (line === undefined) throw new Error("nothing was told");
+  expect(open).toBe(0);
+  return { line, charged };
 }
 
 const openStream: Step = async (res) => {
@@ -87,44 +109,33 @@ describe("a client that leaves", () => {
   ];
   const cases = moments.flatMap((moment) => leaving.map(([how, leave]) => ({ ...moment, how, leave })));
   it.each(cases)("$how before $what", async ({ leave, step, body, ready }) => {
-    const stories: unknown[] = [];
-    for (const way of WAYS) {
-      world.upstream.journal.length = 0;
-      world.upstream.script(step);
-      const { line, story } = await both.storyOf(way, async () => {
-        const socket = call(way, { body });
-        await ready(socket);
-        leave(socket);
-        await world.upstream.journal[0]?.aborted;
-        socket.destroy();
-      });
-      expect(line).toMatchObject({ status: 499, fault: "client_gone" });
-      await until(() => running() === 0);
-      stories.push(story);
-    }
-    expect(stories[0]).toEqual(stories[1]);
+    world.upstream.script(step);
+    const { line } = await lineOf(async () => {
+      const socket = call({ body });
+      await ready(socket);
+      leave(socket);
+      await world.upstream.journal[0]?.aborted;
+      socket.destroy();
+    });
+    expect(line).toMatchObject({ status: 499, fault: "client_gone" });
+    await until(() => running() === 0);
   });
 
   it.each(leaving.slice(0, 2))("%s amid an answer that it has paid for", async (_, leave) => {
-    const stories: unknown[] = [];
-    for (const way of WAYS) {
-      world.upstream.script(json(chatReply(LARGE)));
-      const { logs } = await world.money();
-      const { story, charged } = await both.storyOf(way, async () => {
-        const socket = call(way).pause();
-        await until(() => running() === 1);
-        await expect.poll(async () => (await world.money()).logs).toBe(logs + 1);
-        leave(socket);
-        await until(() => running() === 0);
-      });
-      expect(charged).toBe(300);
-      stories.push(story);
-    }
-    expect(stories[0]).toEqual(stories[1]);
+    world.upstream.script(json(chatReply(LARGE)));
+    const { logs } = await world.money();
+    const { charged } = await lineOf(async () => {
+      const socket = call().pause();
+      await until(() => running() === 1);
+      await expect.poll(async () => (await world.money()).logs).toBe(logs + 1);
+      leave(socket);
+      await until(() => running() === 0);
+    });
+    expect(charged).toBe(300);
   });
 });
 
-describe.each(WAYS)("%s: a client that does not read", (way) => {
+describe("a client that does not read", () => {
   it.each<[string, Step, object]>([
     ["the rest of a whole answer", json(chatReply(LARGE)), QUESTION],
     [
@@ -135,8 +146,8 @@ describe.each(WAYS)("%s: a client that does not read", (way) => {
     ["a stream that goes on", endless, STREAM],
   ])("%s is given up", async (_, step, body) => {
     world.upstream.script(step);
-    const { charged } = await both.storyOf(way, async () => {
-      const socket = call(way, { body }).pause();
+    const { charged } = await lineOf(async () => {
+      const socket = call({ body }).pause();
       await until(() => running() === 1);
       await until(() => running() === 0);
       expect((await textOf(socket)).length).toBeLessThan(LARGE.length);
@@ -145,16 +156,16 @@ describe.each(WAYS)("%s: a client that does not read", (way) => {
   });
 });
 
-describe.each(WAYS)("%s: a relay that stops", (way) => {
+describe("a relay that stops", () => {
   it("tells whom it has begun to answer by a last event, the others by an answer, and lets them go", async () => {
     const relay = createRelay(world.ctx);
-    const at = await both.serve(relay);
+    const at = await world.serve(relay);
     const { charged, open, entries } = await world.costOf(async () => {
       world.upstream.script(openStream, silence);
-      const begun = call(way, { body: STREAM }, at);
+      const begun = call({ body: STREAM }, at);
       const events = collect(begun);
       await until(() => events.text.includes("hello"));
-      const waiting = call(way, {}, at);
+      const waiting = call({}, at);
       await until(() => world.upstream.journal.length === 2);
       relay.drain();
       await relay.cut();
@@ -169,14 +180,13 @@ describe.each(WAYS)("%s: a relay that stops", (way) => {
     });
     // A word was heard of the one, nothing of the other.
     expect({ charged, open, entries }).toEqual({ charged: (9 + 2) * 15, open: 0, entries: 1 });
-    expect(both.ways).toEqual([way, way]);
   });
 
   it.each([false, true])(
     "ends connections with whole answers, however slowly they are read: streamed %s",
     async (stream) => {
       const relay = createRelay(world.ctx);
-      const at = await both.serve(relay);
+      const at = await world.serve(relay);
       const { promise, resolve: release } = Promise.withResolvers<void>();
       world.upstream.script(async (res, asked) => {
         await promise;
@@ -185,7 +195,7 @@ describe.each(WAYS)("%s: a relay that stops", (way) => {
         await step(res, asked);
       });
       const { charged } = await world.costOf(async () => {
-        const socket = call(way, { body: { ...QUESTION, stream } }, at).pause();
+        const socket = call({ body: { ...QUESTION, stream } }, at).pause();
         await until(() => world.upstream.journal.length === 1);
         relay.drain();
         release();
@@ -202,27 +212,26 @@ describe.each(WAYS)("%s: a relay that stops", (way) => {
 
   it("turns callers away and lets them go", async () => {
     const relay = createRelay(world.ctx);
-    const refuse: Parameters<typeof both.serve>[0] = Object.assign(
+    const refuse: Parameters<typeof world.serve>[0] = Object.assign(
       (...[req, res]: Parameters<typeof relay>) => relay.turnAway(req, res, refusals.overloaded()),
       relay,
     );
-    const at = await both.serve(refuse);
+    const at = await world.serve(refuse);
     for (const path of ["/v1/chat/completions", "/v1/messages"]) {
-      const text = await textOf(call(way, { path }, at));
+      const text = await textOf(call({ path }, at));
       expect(text).toMatch(/^HTTP\/1\.1 (503|529) .*connection: close\r\n.*\r\n\{.*\}$/is);
       expect(text).toMatch(/retry-after: \d/);
     }
-    expect(both.ways).toEqual([way, way]);
   });
 });
 
-describe.each(WAYS)("%s: a stream", (way) => {
+describe("a stream", () => {
   it("begins and shows that it lives before its upstream says anything", async () => {
-    const at = await both.serve(createRelay(world.ctx, {}, 20));
+    const at = await world.serve(createRelay(world.ctx, {}, 20));
     const { step, release } = held("");
     world.upstream.script(step);
     const body = { model: "gpt-4", max_tokens: 10, stream: true, messages: QUESTION.messages };
-    const socket = call(way, { path: "/v1/messages", body }, at);
+    const socket = call({ path: "/v1/messages", body }, at);
     const heard = collect(socket);
     await until(() => heard.text.split("event: ping").length > 2);
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 OK\r\n.*content-type: text\/event-stream\r\n/is);
@@ -238,9 +247,9 @@ describe.each(WAYS)("%s: a stream", (way) => {
       res.writeHead(200, { "content-type": "audio/mpeg" });
       res.write("sound", () => setTimeout(() => res.socket?.resetAndDestroy(), 20));
     });
-    const { line } = await both.storyOf(way, async () => {
+    const { line } = await lineOf(async () => {
       const body = { model: "tts-1", input: "hello", voice: "alloy" };
-      const socket = call(way, { path: "/v1/audio/speech", body });
+      const socket = call({ path: "/v1/audio/speech", body });
       const isBroken = await new Promise((resolve) => socket.resume().once("close", resolve));
       expect(isBroken).toBe(true);
     });
@@ -248,7 +257,7 @@ describe.each(WAYS)("%s: a stream", (way) => {
   });
 });
 
-describe.each(WAYS)("%s: a client that asks again in the moment of its answer", (way) => {
+describe("a client that asks again in the moment of its answer", () => {
   it("is answered and charged right, hundreds of times on one connection", async () => {
     const whole = json(chatReply("whole"));
     const stream = sse(chunk({ content: "streamed" }) + chunk({}, "stop") + usageChunk(USAGE) + DONE);
@@ -258,8 +267,7 @@ describe.each(WAYS)("%s: a client that asks again in the moment of its answer", 
     const ends = ["whole", "[DONE]", "large", "[DONE]", '"error"'];
     world.upstream.script((res, asked) => steps[Number(asked.json.user)]?.(res, asked));
     const words = steps.map((_, at) =>
-      wordsOf(way, {
-        key: world.token.key,
+      wordsOf({
         body: { ...(ends[at] === "[DONE]" ? STREAM : QUESTION), user: String(at) },
       }),
     );
@@ -274,7 +282,6 @@ describe.each(WAYS)("%s: a client that asks again in the moment of its answer", 
     });
     expect(charged).toBe(rounds * 4 * 300);
     expect(entries).toBe(rounds * 4);
-    expect(both.ways).toEqual(Array.from({ length: rounds * 5 }, () => way));
   });
 });
 
