@@ -6,37 +6,68 @@ export interface ImageKind {
   readonly quality: string;
 }
 
-/** Size → factor on the model's ratio, as exact text. The first one stands when no size is given. Source: contract 12.1. */
-const SIZE_FACTORS: Readonly<Record<string, ReadonlyMap<string, string>>> = {
-  "dall-e-2": new Map([
-    ["1024x1024", "1.25"],
-    ["512x512", "1.125"],
-    ["256x256", "1"],
-  ]),
-  "dall-e-3": new Map([
-    ["1024x1024", "1"],
-    ["1024x1792", "2"],
-    ["1792x1024", "2"],
-  ]),
+/** Factors on the model's ratio, as exact text, of what stands in a model's list of prices. */
+interface ImageTable {
+  /** The first one stands when no size is given. */
+  readonly sizes: ReadonlyMap<string, string>;
+  /** Of a square and of any other size; `[]` = no factor. */
+  readonly qualities: ReadonlyMap<string, readonly [square: string, other: string] | readonly []>;
+}
+
+const SQUARE = "1024x1024";
+
+/** Source: contract 12.1. */
+const TABLES: Readonly<Record<string, ImageTable>> = {
+  "dall-e-2": {
+    sizes: new Map([
+      [SQUARE, "1.25"],
+      ["512x512", "1.125"],
+      ["256x256", "1"],
+    ]),
+    qualities: new Map([["standard", []]]),
+  },
+  "dall-e-3": {
+    sizes: new Map([
+      [SQUARE, "1"],
+      ["1024x1792", "2"],
+      ["1792x1024", "2"],
+    ]),
+    qualities: new Map<string, readonly [string, string] | readonly []>([
+      ["standard", []],
+      ["hd", ["2", "1.5"]],
+    ]),
+  },
 };
 
-/** `hd` of dall-e-3, of a square and of any other size (contract 12.1). */
-const HD_SQUARE = "2";
-const HD_WIDE = "1.5";
+function tableOf(model: string): ImageTable | undefined {
+  return Object.hasOwn(TABLES, model) ? TABLES[model] : undefined;
+}
 
 /**
- * The factors on the model's ratio of one picture, to be multiplied; models without a table of sizes have none. undefined =
- * the model has no such size.
+ * What of a request has no price in the model's table; undefined = all has one, or the model has no table. The words are OpenAI's,
+ * letter by letter: an upstream may read others as one of them (`HD`).
  */
-export function imageFactors(model: string, { size, quality }: ImageKind): readonly string[] | undefined {
-  const sizes = Object.hasOwn(SIZE_FACTORS, model) ? SIZE_FACTORS[model] : undefined;
-  if (sizes === undefined) return [];
-  const [first = ""] = sizes.keys();
+export function unpricedPart(model: string, { size, quality }: ImageKind): "size" | "quality" | undefined {
+  const table = tableOf(model);
+  if (table === undefined) return undefined;
+  if (size !== "" && !table.sizes.has(size)) return "size";
+  return quality === "" || table.qualities.has(quality) ? undefined : "quality";
+}
+
+/**
+ * The factors on the model's ratio of one picture, to be multiplied; models without a table have none, and so has what stands in no
+ * table.
+ */
+export function imageFactors(model: string, { size, quality }: ImageKind): readonly string[] {
+  const table = tableOf(model);
+  if (table === undefined) return [];
+  const [first = ""] = table.sizes.keys();
   const asked = size === "" ? first : size;
-  const factor = sizes.get(asked);
-  if (factor === undefined) return undefined;
-  if (model !== "dall-e-3" || quality !== "hd") return [factor];
-  return [factor, asked === "1024x1024" ? HD_SQUARE : HD_WIDE];
+  const factor = table.sizes.get(asked);
+  if (factor === undefined) return [];
+  const [square, other] = table.qualities.get(quality) ?? [];
+  const dearer = asked === SQUARE ? square : other;
+  return dearer === undefined ? [factor] : [factor, dearer];
 }
 
 /** Output tokens of a gpt-image picture: square, tall, wide (providers 26.1). */

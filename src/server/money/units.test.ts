@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { imageFactors, imageTokens } from "#contract/image-prices.ts";
+import { imageFactors, imageTokens, unpricedPart } from "#contract/image-prices.ts";
 import { recompute } from "#test/formula.ts";
 import { createPrice } from "./price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "./units.ts";
@@ -76,11 +76,24 @@ describe("charges by units", () => {
 });
 
 describe("pictures", () => {
-  it("have the sizes of their model only", () => {
-    expect(imageFactors("dall-e-2", { size: "1024x1792", quality: "" })).toBeUndefined();
-    expect(imageFactors("dall-e-3", { size: "256x256", quality: "" })).toBeUndefined();
-    expect(imageFactors("gpt-image-1", { size: "7x7", quality: "" })).toEqual([]);
-    expect(imageFactors("constructor", { size: "", quality: "" })).toEqual([]);
+  it.each([
+    ["dall-e-2", "1024x1792", "", "size"],
+    ["dall-e-3", "256x256", "", "size"],
+    ["dall-e-3", "1024X1024", "", "size"],
+    ["dall-e-3", "7x7", "HD", "size"],
+    ["dall-e-3", "1024x1792", "HD", "quality"],
+    ["dall-e-3", "", "auto", "quality"],
+    ["dall-e-2", "", "hd", "quality"],
+    ["dall-e-2", "", "constructor", "quality"],
+    ["dall-e-3", "1024x1792", "hd", undefined],
+    ["dall-e-3", "", "standard", undefined],
+    ["dall-e-2", "", "", undefined],
+    ["gpt-image-1", "7x7", "any", undefined],
+    ["constructor", "", "", undefined],
+  ])("%s of %j and %j has no price for its %s", (model, size, quality, part) => {
+    expect(unpricedPart(model, { size, quality })).toBe(part);
+    if (part === undefined && !model.startsWith("dall"))
+      expect(imageFactors(model, { size, quality })).toEqual([]);
   });
 
   it("have tokens by size and quality, the dearest when either is open", () => {

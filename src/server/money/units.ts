@@ -38,8 +38,8 @@ function countOf(counted: Counted, model: string): Count {
     };
   }
   const images = whole(counted.images);
-  // A size that the model does not have was refused before; should one come all the same, it costs the plain price.
-  const factors = imageFactors(model, counted) ?? [];
+  // What the model has no price for was refused before; should it come all the same, it costs the plain price.
+  const factors = imageFactors(model, counted);
   const plain = { n: images * TOKENS_PER_IMAGE, d: 1n };
   return {
     times: factors.map(parseRational).reduce(multiply, plain),

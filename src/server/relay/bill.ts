@@ -6,6 +6,7 @@ import type { ReserveVerdict } from "#server/money/operations.ts";
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import { type Failure, printTrail } from "#server/store/log-trail.ts";
 import type { StreamReply, Trace, WholeReply } from "#server/upstream/call.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
 import type { Countable, TokenCounter } from "#server/upstream/tokens.ts";
@@ -126,13 +127,17 @@ export class Account {
     return estimate(this.#roughPrompt, firstOutput(this.billed.incoming), this.price, floor);
   }
 
-  /** The channel that is being called now; it may map to a name with a price of its own. */
-  charge(channel: LiveChannel): void {
+  /**
+   * The channel that is to be called now; it may map to a name with a price of its own. Returns why it cannot be called at that price;
+   * undefined = it can.
+   */
+  charge(channel: LiveChannel): RelayFault | undefined {
     const { caller, incoming } = this.billed;
     const { model } = incoming;
     this.#channelId = channel.id;
     this.price =
       this.tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group) ?? this.price;
+    return undefined;
   }
 
   /**

@@ -94,9 +94,7 @@ export function readIncoming(
   const chat = chatFrom(endpoint, bytes, object);
   if (chat !== undefined) return readIncoming(outside, chat);
   const body = { bytes, object, model: readMember(bytes, object, "model") };
-  // Else a stream could be read here as one that tells its usage, and by the upstream as one that does not.
-  const options = memberObject(body, "stream_options");
-  if (options !== undefined && hasTwins(options.object)) throw new Refusal(refusals.keysRepeated());
+  if (OPTIONS.some((name) => hasTwinsIn(body, name))) throw new Refusal(refusals.keysRepeated());
   const named = namedModel(outside, body);
   const model = named ?? DEFAULT_MODELS[endpoint];
   if (typeof model !== "string" || model === "") throw new Refusal(refusals.fieldMissing("model"));
@@ -119,6 +117,17 @@ export function readIncoming(
     choices,
     tally,
   };
+}
+
+/**
+ * Members that are objects and are read here: else a stream could be read here as one that tells its usage, and by the upstream as one
+ * that does not, and a prompt be kept for longer than is paid for.
+ */
+const OPTIONS = ["stream_options", "prompt_cache_options"] as const;
+
+function hasTwinsIn(body: ClientBody, name: string): boolean {
+  const options = memberObject(body, name);
+  return options !== undefined && hasTwins(options.object);
 }
 
 /** What the path names as Azure's clients do, else what the body names. Gemini's stands in the path, and what its body repeats is no name. */
@@ -184,7 +193,13 @@ const OWN_NAMES = new Set([
   "size",
   "quality",
   "service_tier",
+  "servicetier",
+  "speed",
+  "inference_geo",
+  "prompt_cache_options",
 ]);
+/** Gemini's own spelling. */
+const OWN_SPELLING = "serviceTier";
 
 /**
  * Whether two parsers could see different values under one name: a name stands twice, or differs from another only in case.
@@ -211,11 +226,17 @@ function hasFoldedTwins(members: readonly Member[]): boolean {
   const seen = new Set<string>();
   for (const member of members) {
     const { name } = member;
-    const folded = isPlain(member) ? name : name.toUpperCase().toLowerCase();
-    if (seen.has(folded) || (folded !== name && OWN_NAMES.has(folded))) return true;
+    const folded = isPlain(member) ? name : foldedName(name);
+    const isOwn = folded === name || name === OWN_SPELLING;
+    if (seen.has(folded) || (!isOwn && OWN_NAMES.has(folded))) return true;
     seen.add(folded);
   }
   return false;
+}
+
+/** A name as those see it who ignore case. */
+export function foldedName(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 const PLAIN_NAME = /^[a-z0-9_]*$/;

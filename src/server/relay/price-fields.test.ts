@@ -75,6 +75,9 @@ describe("fields that change the price", () => {
     ["embeddings", OPENAI, { service_tier: "scale" }],
     ["responses", OPENAI, { service_tier: "ultrafast" }],
     ["chat", OPENAI, { prompt_cache_options: { mode: "explicit", ttl: "12h" } }],
+    ["chat", OPENAI, { prompt_cache_options: "12h" }],
+    ["chat", OPENAI, { prompt_cache_options: [{ ttl: "12h" }] }],
+    ["chat", OPENAI, { prompt_cache_options: { TTL: "12h" } }],
     ["messages", ANTHROPIC, { service_tier: "priority", speed: "fast" }],
     ["generate", GEMINI, { serviceTier: "SERVICE_TIER_PRIORITY" }],
     ["generate", GEMINI, { service_tier: "priority" }],
@@ -130,11 +133,41 @@ describe("fields that change the price", () => {
     expect(world.upstream.journal).toEqual([]);
   });
 
-  it("a name that some parsers read as the field is refused", async () => {
-    const { path, model, said } = formats.chat;
-    await world.addChannel({ type: OPENAI, models: model });
-    const response = await world.ask({ model, ...said, Service_Tier: "priority" }, { path });
+  it.each<[Format, number, string]>([
+    ["chat", OPENAI, '"Service_Tier":"priority"'],
+    ["generate", GEMINI, '"ServiceTier":"priority"'],
+    ["messages", ANTHROPIC, '"Speed":"fast"'],
+    ["messages", ANTHROPIC, '"Inference_Geo":"us"'],
+    ["chat", OPENAI, '"Prompt_Cache_Options":{"ttl":"12h"}'],
+    ["chat", OPENAI, '"prompt_cache_options":{"ttl":"12h","ttl":"30m"}'],
+  ])("%s of type %i refuses what only some parsers read as the field: %s", async (format, type, more) => {
+    const { path, model, said } = formats[format];
+    await world.addChannel({ type, models: model });
+    const body = JSON.stringify({ ...(format === "generate" ? {} : { model }), ...said });
+    const response = await world.ask(`${body.slice(0, -1)},${more}}`, { path });
     expect(response.status).toBe(400);
     expect(world.upstream.journal).toEqual([]);
+  });
+
+  it("a form loses them too", async () => {
+    await world.addChannel({ type: OPENAI, models: "dall-e-2" });
+    const ask = async (more: Record<string, string>) => {
+      world.upstream.script(json({ created: 1, data: [{ url: "https://x/1.png" }] }));
+      const form = new FormData();
+      for (const [name, value] of Object.entries({ model: "dall-e-2", prompt: "p", ...more }))
+        form.append(name, value);
+      form.append("image", new File(["png"], "a.png"));
+      const headers = { authorization: `Bearer sk-${world.token.key}` };
+      return fetch(`${world.url}/v1/images/edits`, { method: "POST", headers, body: form });
+    };
+    const dear = await ask({ service_tier: "priority", user: "u" });
+    expect([dear.status, dear.headers.get("x-tollgate-dropped")]).toEqual([200, "service_tier"]);
+    expect(world.upstream.journal[0]?.text).not.toContain("service_tier");
+    expect(world.upstream.journal[0]?.text).toContain('name="user"');
+    const listed = await ask({ service_tier: "flex" });
+    expect([listed.status, listed.headers.get("x-tollgate-dropped")]).toEqual([200, null]);
+    expect(world.upstream.journal[1]?.text).toContain('name="service_tier"');
+    expect((await ask({ Service_Tier: "priority" })).status).toBe(400);
+    expect(world.upstream.journal).toHaveLength(2);
   });
 });

@@ -84,6 +84,10 @@ export const refusals = {
     localFault(400, "n_not_within_range", `n 必须是 1 到 ${most} 之间的整数`, { param: "n" }),
   sizeUnknown: (size: string) =>
     localFault(400, "size_not_supported", `该模型不支持图片尺寸 ${size.slice(0, 40)}`, { param: "size" }),
+  qualityUnknown: (quality: string) =>
+    localFault(400, "quality_not_supported", `该模型不支持图片质量 ${quality.slice(0, 40)}`, {
+      param: "quality",
+    }),
   notImplemented: (): RelayFault => ({
     ...localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
     isFinal: true,

@@ -3,15 +3,17 @@
 import { imageTokens } from "#contract/image-prices.ts";
 import { pricedName } from "#contract/price-names.ts";
 import { chargeUnit } from "#contract/prices.ts";
+import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type JsonRecord, type TokenUsage } from "#server/upstream/hub.ts";
 import { readUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import { parseObject } from "#server/upstream/verdict.ts";
 import { Account, type Billed, type BillTools, type Sum } from "./bill.ts";
 import { leastSeconds, mostSeconds, subtitleSeconds } from "./sound.ts";
-import type { TaskFacts, TaskIncoming } from "./tasks.ts";
+import { pictureFault, type TaskFacts, type TaskIncoming } from "./tasks.ts";
 
 type Reply = WholeReply | StreamReply | undefined;
 
@@ -47,6 +49,15 @@ export class TaskAccount extends Account {
     if (counted !== undefined) return chargeUnits(counted.counted, this.price);
     const { promptTokens, completionTokens } = commonUsage(this.#task);
     return estimate(promptTokens, completionTokens, this.price, 0);
+  }
+
+  /** A name that has no table of sizes may stand for a model that has one. */
+  override charge(channel: LiveChannel): RelayFault | undefined {
+    super.charge(channel);
+    if (this.#task.kind !== "images") return undefined;
+    const fault = pictureFault(this.price.model, this.#task);
+    // Nothing is wrong with the channel, and another one may stand for another model.
+    return fault && { ...fault, retry: true };
   }
 
   /** All that a task costs was set aside at its begin. */

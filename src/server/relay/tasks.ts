@@ -1,12 +1,13 @@
 // What is asked of pictures and sound: read from a JSON body or a form, checked as contract 12 says, and counted for the price. Talks to
 // no database.
 import { isUtf8 } from "node:buffer";
-import { imageFactors } from "#contract/image-prices.ts";
+import { type ImageKind, unpricedPart } from "#contract/image-prices.ts";
 import type { TaskEndpoint } from "#server/upstream/courses/tasks.ts";
+import type { RelayFault } from "#server/upstream/fault.ts";
 import { type FormBody, fieldText, readForm } from "#server/upstream/form.ts";
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import { newTally, wholeObject } from "#server/upstream/json.ts";
-import { hasTwins, type Incoming, type Outside } from "./incoming.ts";
+import { foldedName, hasTwins, type Incoming, type Outside } from "./incoming.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { HEAD_BYTES, soundSeconds } from "./sound.ts";
 
@@ -74,7 +75,7 @@ export async function readTask(
   if (!contentType.startsWith("multipart/form-data")) return fromJson(outside, bytes);
   const form = await readForm(bytes, contentType);
   if (form === undefined) throw new Refusal(refusals.formUnreadable());
-  if (repeatsFields(form)) throw new Refusal(refusals.keysRepeated());
+  if (hasTwinFields(form)) throw new Refusal(refusals.keysRepeated());
   const object = wholeObject(EMPTY_BODY);
   if (object === undefined) throw new Error("no object");
   const body = { bytes: EMPTY_BODY, object, model: fieldText(form, "model") };
@@ -83,12 +84,13 @@ export async function readTask(
 
 /** Fields that can be there once only: some upstreams would read the first, others the last. */
 const SINGLE = new Set(
-  "model n size quality prompt input file stream stream_format response_format".split(" "),
+  "model n size quality prompt input file stream stream_format response_format service_tier".split(" "),
 );
 
-function repeatsFields({ fields }: FormBody): boolean {
-  const seen = [...fields.keys()].map((name) => name.toLowerCase()).filter((name) => SINGLE.has(name));
-  return new Set(seen).size < seen.length;
+/** Whether two parsers could see different values of these: as in a JSON body (`hasTwins`), a name in other letters may be one to some. */
+function hasTwinFields({ fields }: FormBody): boolean {
+  const names = [...fields.keys()].filter((name) => SINGLE.has(foldedName(name)));
+  return new Set(names).size < names.length || names.some((name) => !SINGLE.has(name));
 }
 
 const EMPTY_BODY = Buffer.from("{}");
@@ -177,8 +179,21 @@ function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): Task
     throw new Refusal(refusals.imagesOutOfRange(most));
   const size = fields.text("size") ?? "";
   const quality = fields.text("quality") ?? "";
-  if (imageFactors(model, { size, quality }) === undefined) throw new Refusal(refusals.sizeUnknown(size));
+  const fault = pictureFault(model, { size, quality });
+  if (fault !== undefined) throw new Refusal(fault);
   return { kind: "images", images, size, quality, prompt };
+}
+
+/** Why a picture cannot be had at the price of this model; undefined = it can. */
+export function pictureFault(model: string, kind: ImageKind): RelayFault | undefined {
+  switch (unpricedPart(model, kind)) {
+    case "size":
+      return refusals.sizeUnknown(kind.size);
+    case "quality":
+      return refusals.qualityUnknown(kind.quality);
+    default:
+      return undefined;
+  }
 }
 
 async function soundFacts(form: FormBody | undefined, fields: Fields): Promise<TaskFacts> {
@@ -212,13 +227,19 @@ function jsonFields(values: JsonRecord): Fields {
 const DIGITS = /^[1-9]\d{0,3}$/;
 
 function formFields(form: FormBody): Fields {
+  const text = (name: string) => {
+    const value = fieldText(form, name);
+    // In a file: to some parsers it stands there all the same.
+    if (value === undefined && form.fields.has(name)) throw new Refusal(refusals.fieldInvalid(name));
+    return value;
+  };
   return {
-    text: (name) => fieldText(form, name),
+    text,
     number(name) {
-      const text = fieldText(form, name);
-      if (text === undefined || text === "") return undefined;
-      return DIGITS.test(text) ? Number(text) : Number.NaN;
+      const digits = text(name);
+      if (digits === undefined || digits === "") return undefined;
+      return DIGITS.test(digits) ? Number(digits) : Number.NaN;
     },
-    flag: (name) => fieldText(form, name) === "true",
+    flag: (name) => text(name) === "true",
   };
 }

@@ -145,7 +145,8 @@ export function tryChannels(
   const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
   const search = { caller, model: incoming.model, candidates, conversation, cancellation };
   return eachChannel(tools, journey, search, (channel) => {
-    account.charge(channel);
+    const fault = account.charge(channel);
+    if (fault !== undefined) return Promise.resolve(fault);
     return attempt(tools.upstream, callOf(channel, incoming, journey, cancellation));
   });
 }

@@ -27,15 +27,17 @@ export function fieldText({ fields }: FormBody, name: string): string | undefine
   return all.length === 1 && typeof only === "string" ? only : undefined;
 }
 
-/** The form with this model; its own bytes when that is its model already. */
+/** The form with this model and without these fields; its own bytes when it is so already. */
 export async function encodeForm(
   form: FormBody,
   model: string,
+  dropped: readonly string[],
 ): Promise<{ readonly bytes: Uint8Array; readonly contentType: string }> {
-  if (fieldText(form, "model") === model) return form;
+  if (fieldText(form, "model") === model && dropped.length === 0) return form;
   const fields = new FormData();
   fields.set("model", model);
-  for (const [name, value] of form.fields) if (name !== "model") fields.append(name, value);
+  const left = new Set(["model", ...dropped]);
+  for (const [name, value] of form.fields) if (!left.has(name)) fields.append(name, value);
   const response = new Response(fields);
   const contentType = response.headers.get("content-type") ?? form.contentType;
   return { bytes: new Uint8Array(await response.arrayBuffer()), contentType };

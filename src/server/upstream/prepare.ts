@@ -24,7 +24,7 @@ import { editObject, type ObjectEdits } from "./json-edit.ts";
 import { inlineMedia } from "./media.ts";
 import { isGeneration, type Plan } from "./plan.ts";
 import { toldWhole } from "./prepare-whole.ts";
-import { priceFields, withoutFields } from "./price-fields.ts";
+import { priceFields, priceFieldsOfForm, withoutFields } from "./price-fields.ts";
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */
@@ -112,7 +112,10 @@ async function taskPassed(
 ): Promise<Prepared> {
   const course = new TaskCourse({ endpoint, quirks, secrets });
   const shared = { kind: "prepared", headers: NOTHING, dropped: NOTHING, course } as const;
-  if (form !== undefined) return { ...shared, ...(await encodeForm(form, model)) };
+  if (form !== undefined) {
+    const dropped = priceFieldsOfForm(form, quirks?.priceFields);
+    return { ...shared, dropped, ...(await encodeForm(form, model, dropped)) };
+  }
   const order = { model, asksUsage: false, dropsStreamOptions: false, edits, toolIdLength: undefined };
   return { ...shared, bytes: encodeBody(body, order) };
 }

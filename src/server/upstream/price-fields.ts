@@ -1,6 +1,7 @@
 // Fields by which a caller would choose another price than the one that is billed: they do not go upstream (reliability M02, M18). Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import type { ClientBody } from "./body.ts";
+import type { FormBody } from "./form.ts";
 import { asObject } from "./hub.ts";
 import { Unmappable } from "./hub-request.ts";
 import { type JsonObject, readMember, wholeObject } from "./json.ts";
@@ -17,7 +18,15 @@ const isListedTier: IsListed = (value) =>
 const isListedSpeed: IsListed = (value) => value === null || value === "standard";
 const isListedPlace: IsListed = (value) => value === null || value === "global";
 
-const isListedCache: IsListed = (value) => (asObject(value)?.["ttl"] ?? "30m") === "30m";
+/** What is no object, or names the time in other letters, may be understood by some upstream. */
+const isListedCache: IsListed = (value) => {
+  const options = value === null ? {} : asObject(value);
+  return (
+    options !== undefined &&
+    (options["ttl"] ?? "30m") === "30m" &&
+    Object.keys(options).every((name) => name === "ttl" || name.toLowerCase() !== "ttl")
+  );
+};
 
 const TIERS = { service_tier: isListedTier, serviceTier: isListedTier };
 const EVERYWHERE: ReadonlyMap<string, IsListed> = new Map(Object.entries(TIERS));
@@ -61,6 +70,17 @@ export function priceFields(
     found.push(name);
   }
   return found ?? NOTHING;
+}
+
+/** Those of a form. */
+export function priceFieldsOfForm(
+  { fields }: FormBody,
+  rowFields: readonly string[] = NOTHING,
+): readonly string[] {
+  return [...new Set(fields.keys())].filter((name) => {
+    const isListed = EVERYWHERE.get(name);
+    return isListed === undefined ? rowFields.includes(name) : !fields.getAll(name).every(isListed);
+  });
 }
 
 /** The body without these fields; every other value stays byte for byte. */
