@@ -288,9 +288,10 @@ export function wireFault(
   headerMs = 0,
 ): RelayFault {
   const { status, message, code, type, retryAfterMs = headerMs } = error;
-  const body = {
-    error: { message: message === "" ? `upstream error ${code ?? status}` : message, code, type },
-  };
+  // Without a message the code is all there is; one that is no name may say anything.
+  const isNamed = code !== null && WORD.test(String(code));
+  const fallback = isNamed ? `upstream error ${code}` : `bad response status code ${status}`;
+  const body = { error: { message: message === "" ? fallback : message, code, type } };
   return statusFault({ status, body, text: "", retryAfterMs, secrets });
 }
 

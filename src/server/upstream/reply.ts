@@ -4,6 +4,7 @@ import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
 import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
 import type { Course, EventAction, EventReader, Heard, Meter, Whole } from "./courses/course.ts";
+import { judgedEvent } from "./courses/judged.ts";
 import { networkFault, ownFault, type RelayFault, retryAfterOf, unreadableFault } from "./fault.ts";
 import type { JsonRecord } from "./hub.ts";
 import { type Canary, maskSecrets } from "./mask.ts";
@@ -288,6 +289,7 @@ export class Receiver implements Sink, StreamReply {
 
   /** Hands events on, those that stand side by side in one piece. */
   #onEvents(events: readonly SseEvent[]): void {
+    const { course } = this.#options;
     let open: SseEvent | undefined;
     let openEnd = 0;
     const flush = () => {
@@ -297,7 +299,7 @@ export class Receiver implements Sink, StreamReply {
     for (const event of events) {
       // The first event may be an error: then nothing has begun, whatever comments came before.
       if (this.#meter?.events === 0) flush();
-      const action = this.#meter?.take(event) ?? "drop";
+      const action = this.#meter === undefined ? "drop" : judgedEvent(course, this.#meter, event);
       if (action === "pass") {
         if (open !== undefined && (open.bytes !== event.bytes || openEnd !== event.start)) flush();
         open ??= event;

@@ -1,5 +1,6 @@
 // What a client format must be able to do: read a request into the hub, write a reply, a stream and an error from it. Pure: no clock,
 // no network, no chance.
+import type { GenerationEndpoint } from "#contract/provider.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
 import type { HubChunk, HubReply } from "#server/upstream/hub-reply.ts";
 import type { HubRequest } from "#server/upstream/hub-request.ts";
@@ -67,8 +68,12 @@ export interface ReplyKeys {
   readonly error: readonly string[];
 }
 
+/** A format by its endpoint, or the events of pictures and sound. */
+export type StreamFormat = GenerationEndpoint | "task";
+
 /** How a format's answers are read without being changed. */
 export interface NativeFormat {
+  readonly name: StreamFormat;
   /** JSON keys by which events are found worth a closer look, and generated text is heard. */
   readonly keys: ReplyKeys;
   /** Those of whole replies; absent = the same. */

@@ -5,6 +5,7 @@ import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/ups
 import type { NativeFormat, NativeNews } from "./client.ts";
 
 export const generateNative: NativeFormat = {
+  name: "generate",
   keys: {
     text: ["text"],
     finish: ["finishReason", "blockReason"],

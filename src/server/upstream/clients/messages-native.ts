@@ -5,6 +5,7 @@ import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 
 export const messagesNative: NativeFormat = {
+  name: "messages",
   keys: {
     text: ["text", "thinking", "partial_json"],
     finish: ["stop_reason"],

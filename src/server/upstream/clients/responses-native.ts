@@ -8,6 +8,7 @@ import { PROOF_PREFIX } from "./responses-input.ts";
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 
 export const responsesNative: NativeFormat = {
+  name: "responses",
   // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
   keys: {
     text: ["delta"],

@@ -72,6 +72,8 @@ export interface Course {
   isWholeType?(mediaType: string): boolean;
   reader(): EventReader;
   meter(): Meter;
+  /** What the first event of a stream says in place of an answer; undefined = it is a piece of one. Absent = the meter knows. */
+  first?(event: SseEvent): RelayFault | undefined;
   /** A whole 200 body for a client that wants it whole. */
   whole(body: Buffer): Whole | RelayFault;
   /** A whole 200 body for a client that wants a stream: all events but the tail, and the meter that tells the rest; or the body itself. */

@@ -10,6 +10,7 @@ import {
   unreadableFault,
   wireFault,
 } from "#server/upstream/fault.ts";
+import { errorAtFirst } from "#server/upstream/first-event.ts";
 import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
 import type { SseEvent } from "#server/upstream/sse.ts";
 import { type KeyTable, keyTable, ReplyTap, Seen } from "#server/upstream/tap.ts";
@@ -56,6 +57,12 @@ export class NativeCourse extends EventCourse<NativeOptions> implements Course {
   wholeAsStream(body: Buffer): ReturnType<Course["wholeAsStream"]> {
     const whole = this.whole(body);
     return whole.kind === "fault" ? whole : this.options.translated().wholeAsStream(body);
+  }
+
+  first(event: SseEvent): RelayFault | undefined {
+    const { format, secrets } = this.options;
+    const error = errorAtFirst(event, format.name);
+    return error && this.fault({ ...error, secrets });
   }
 
   /** The dialect knows what a status really stands for; where it stands for itself the words stay as they are. */

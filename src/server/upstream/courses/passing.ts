@@ -1,7 +1,9 @@
 // The course of OpenAI's own wire: bodies and events pass as they came, after a look.
 import type { Quirks } from "#contract/providers.ts";
 import { type RelayFault, statusFault, type UpstreamError, unreadableFault } from "#server/upstream/fault.ts";
+import { errorAtFirst } from "#server/upstream/first-event.ts";
 import type { JsonRecord } from "#server/upstream/hub.ts";
+import type { SseEvent } from "#server/upstream/sse.ts";
 import { ReplyTap } from "#server/upstream/tap.ts";
 import { findUsage } from "#server/upstream/usage.ts";
 import { judgeReply, parseObject, readReply } from "#server/upstream/verdict.ts";
@@ -44,6 +46,12 @@ export class PassingCourse extends EventCourse<MeterOptions> implements Course {
     meter.tap.scan(body, 0, body.length);
     const plain = tidied(reply, this.options.quirks) ?? reply;
     return { meter, bytes: wholeAsEvents(plain, !this.options.hidesUsage) };
+  }
+
+  first(event: SseEvent): RelayFault | undefined {
+    const { endpoint, secrets } = this.options;
+    const error = errorAtFirst(event, endpoint === "completions" ? endpoint : "chat");
+    return error && this.fault({ ...error, secrets });
   }
 
   fault(error: UpstreamError): RelayFault {

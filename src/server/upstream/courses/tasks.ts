@@ -40,6 +40,7 @@ const LAST = /(\.completed|\.done)$/;
 
 /** Their events as far as they matter: usage comes with the last one. */
 const taskEvents: NativeFormat = {
+  name: "task",
   keys: { text: ["delta"], finish: [], usage: ["usage"], error: ["error"] },
   // The end of speech may come without usage.
   shortBytes: 256,
@@ -117,6 +118,10 @@ export class TaskCourse implements Course {
   wholeAsStream(body: Buffer): Whole | RelayFault {
     if (this.#options.endpoint === "speech") return unreadableFault("a whole answer to a stream", 200);
     return this.whole(body);
+  }
+
+  first(event: SseEvent): RelayFault | undefined {
+    return this.#isSound ? undefined : this.#events().first?.(event);
   }
 
   fault(error: UpstreamError): RelayFault {

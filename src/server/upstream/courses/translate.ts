@@ -16,6 +16,7 @@ import {
   unreadableFault,
   wireFault,
 } from "#server/upstream/fault.ts";
+import { errorAtFirst } from "#server/upstream/first-event.ts";
 import { LineReader } from "#server/upstream/frames.ts";
 import { AwsReader } from "#server/upstream/frames-aws.ts";
 import { asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
@@ -90,6 +91,13 @@ export class TranslatingCourse implements Course {
     const { client, render } = this.#translation;
     const meter = new TranslatingMeter(this.#translation, client.renderer(render));
     return { meter, bytes: Buffer.from(meter.pass(chunks)) };
+  }
+
+  /** Other wires than those of the client formats have errors of their own, which their decoders know. */
+  first(event: SseEvent): RelayFault | undefined {
+    const { dialect, secrets } = this.#translation;
+    const error = dialect.native && errorAtFirst(event, dialect.native);
+    return error && this.fault({ ...error, secrets });
   }
 
   fault(error: UpstreamError): RelayFault {
