@@ -51,6 +51,7 @@ const LOSSES = `## 转换时的取舍
 
 /** The endpoints besides generation, in the order of the page. */
 export const TASKS = {
+  edits: "编辑",
   embeddings: "向量",
   images: "绘图",
   "image-edits": "改图",

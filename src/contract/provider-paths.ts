@@ -4,10 +4,11 @@ import type { Paths } from "./provider.ts";
 /** Placeholder of the key field for types without a format of their own. */
 export const plainKey = "请输入渠道对应的鉴权密钥";
 
-/** What api.openai.com serves. */
+/** What api.openai.com serves, or served: what is compatible with it may have edits still. */
 export const openaiPaths = {
   chat: "/v1/chat/completions",
   completions: "/v1/completions",
+  edits: "/v1/edits",
   embeddings: "/v1/embeddings",
   images: "/v1/images/generations",
   "image-edits": "/v1/images/edits",

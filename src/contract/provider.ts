@@ -15,6 +15,7 @@ export type GenerationEndpoint = "chat" | "completions" | "messages" | "generate
 export type EndpointName =
   | GenerationEndpoint
   | "count-tokens"
+  | "edits"
   | "embeddings"
   | "realtime"
   | "images"

@@ -48,7 +48,15 @@ it("have errors in the client's own words", async () => {
 });
 
 it("are known for everything that is served by POST, with a slash or a query behind them too", async () => {
-  const text = ["chat/completions", "completions", "embeddings", "responses", "messages", "moderations"];
+  const text = [
+    "chat/completions",
+    "completions",
+    "edits",
+    "embeddings",
+    "responses",
+    "messages",
+    "moderations",
+  ];
   const tasks = ["images/generations", "images/edits", "images/variations", "audio/speech"];
   const others = ["audio/transcriptions", "audio/translations", "rerank", "messages/count_tokens"];
   for (const path of [...text, ...tasks, ...others])

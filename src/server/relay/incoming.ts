@@ -20,7 +20,9 @@ import { Refusal, refusals } from "./refusal.ts";
 import { refuseState } from "./state.ts";
 
 /** The endpoints that carry text and are billed by tokens. */
-export type TextEndpoint = GenerationEndpoint | Extract<EndpointName, "embeddings" | "moderation" | "rerank">;
+export type TextEndpoint =
+  | GenerationEndpoint
+  | Extract<EndpointName, "edits" | "embeddings" | "moderation" | "rerank">;
 
 /** Endpoints that generate nothing: what goes in is all there is to pay. */
 export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
@@ -282,6 +284,7 @@ function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): 
 const SUBSTANCE = {
   chat: "messages",
   completions: "prompt",
+  edits: "instruction",
   embeddings: "input",
   messages: "messages",
   generate: "contents",

@@ -105,7 +105,6 @@ describe("what may be asked", () => {
       ["POST", "/v1/files"],
       ["GET", "/v1/files/abc/content"],
       ["POST", "/v1/fine_tuning/jobs"],
-      ["POST", "/v1/edits"],
       ["GET", "/v1/threads/x"],
       ["DELETE", "/v1/models/gpt-4"],
       ["GET", "/v1/responses/resp_1"],

@@ -55,6 +55,7 @@ const RELAYED: ReadonlyMap<string, Route> = new Map(
     [
       ["/v1/chat/completions", "chat"],
       ["/v1/completions", "completions"],
+      ["/v1/edits", "edits"],
       ["/v1/embeddings", "embeddings"],
       ["/v1/messages", "messages"],
       ["/v1/responses", "responses"],
@@ -78,7 +79,7 @@ export const REALTIME = "/v1/realtime";
 
 /** Source: contract 8.1, providers 3.1; of Responses all that needs what an upstream keeps (providers 17.3.5). */
 const ABSENT =
-  /^\/v1\/(edits|responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
+  /^\/v1\/(responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
 /** Source: providers 17.2. SDKs say v1beta, or what they are told of v1 and v1alpha. */
 const GEMINI =
   /^\/v1(?:alpha|beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;

@@ -63,6 +63,7 @@ export function isCoded(headers: ReplyHeaders): boolean {
 const SUBSTANCE: Readonly<Partial<Record<EndpointName, string>>> = {
   chat: "choices",
   completions: "choices",
+  edits: "choices",
   embeddings: "data",
 };
 
