@@ -51,6 +51,14 @@ describe.each(databases)("the own account on $name", (database) => {
       username: "robert",
       display_name: "鲍勃",
     });
+    for (const blank of ["", "  "]) {
+      const body = { username: blank, display_name: blank, password: "" };
+      expect(await app.call(bob.who, "PUT", "/api/user/self", body)).toMatchObject({ success: true });
+    }
+    expect((await app.call(bob.who, "GET", "/api/user/self")).data).toMatchObject({
+      username: "robert",
+      display_name: "鲍勃",
+    });
     expect((await app.call(bob.who, "PUT", "/api/user/self", { username: "root" })).message).toBe(
       "用户名已被使用",
     );

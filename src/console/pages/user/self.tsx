@@ -14,7 +14,7 @@ import { Page } from "#console/ui/page.tsx";
 import { PasswordForm } from "#console/ui/password-form.tsx";
 import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
-import { SelfUpdate, type User, userApi } from "#contract/user.ts";
+import { SelfUpdate, type User, Username, userApi } from "#contract/user.ts";
 
 interface Names {
   readonly username: string;
@@ -65,12 +65,7 @@ function NamesForm({ user }: { readonly user: User }) {
       >
         {() => (
           <div className="tg-form-row">
-            <Form.Item
-              name="username"
-              label="用户名"
-              extra="最多 12 个字符"
-              rules={[rule(SelfUpdate.shape.username)]}
-            >
+            <Form.Item name="username" label="用户名" extra="最多 12 个字符" rules={[rule(Username)]}>
               <Input autoComplete="username" maxLength={12} />
             </Form.Item>
             <Form.Item
