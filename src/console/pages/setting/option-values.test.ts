@@ -14,6 +14,13 @@ describe("the layout of the settings", () => {
       expect(help).toMatch(/。$/);
     }
   });
+
+  it("says of limits of calls how they are counted: over all nodes together", () => {
+    const limits = sections.operation.find(({ fields }) =>
+      fields.some(({ key }) => key === "TokenConcurrency"),
+    );
+    expect(limits?.text).toContain("所有节点合并计数");
+  });
 });
 
 describe("a field", () => {

@@ -175,7 +175,7 @@ const operation: readonly Section[] = [
   {
     id: "limits",
     title: "请求限制",
-    text: "防止个别用户占满服务。0 表示不限；有多个节点时按节点分别计数。超过时返回 429，不扣费。",
+    text: "防止个别用户占满服务。0 表示不限；有多个节点时由所有节点合并计数。超过时返回 429，不扣费。",
     submit: "保存请求限制",
     fields: [
       { key: "TokenRequestsPerMinute", help: "一分钟内最多开始多少次调用，均匀恢复。" },
