@@ -8,9 +8,7 @@ import { spanOf } from "#server/store/span.ts";
 import type { Books, Changes } from "./books.ts";
 import type { Batch, Outcome } from "./operations.ts";
 import {
-  CODE_COLUMNS,
   CODE_SHEET,
-  COMMISSION_COLUMNS,
   COMMISSION_SHEET,
   type CodeRow,
   type CommissionRow,
@@ -22,15 +20,12 @@ import {
   usersOf,
 } from "./partner-rows.ts";
 import { createLife, type Life } from "./postgres-life.ts";
+import { SESSION_SETTINGS, SQL } from "./postgres-statements.ts";
 import {
-  addToSums,
-  BOOKED_COLUMNS,
   type BookedRow,
   bookedEntry,
-  columnNames,
   LEDGER_SHEET,
   LOG_SHEET,
-  RESERVATION_COLUMNS,
   RESERVATION_SHEET,
   type ReservationRow,
   ROLLUP_SHEET,
@@ -38,12 +33,10 @@ import {
   SEEN_SHEET,
   type Sheet,
   SUM_SHEET,
-  TOKEN_COLUMNS,
   TOKEN_SHEET,
   type TokenRow,
   tokenBook,
   toNumber,
-  USER_COLUMNS,
   USER_SHEET,
   type UserRow,
   userBook,
@@ -51,56 +44,6 @@ import {
 import { applyOperations } from "./rules.ts";
 import { sumsOf } from "./rules-sums.ts";
 import type { Teller } from "./teller.ts";
-
-/** One parameter per column: an array of that column's values. */
-function unnest(sheet: Sheet<never>): string {
-  const arrays = sheet.columns.map(
-    ([, type], index) => `$${index + 1}::${type === "text" ? "text" : "bigint"}[]`,
-  );
-  return `unnest(${arrays.join(", ")})`;
-}
-
-function insertSql(sheet: Sheet<never>, tail = ""): string {
-  return `INSERT INTO ${sheet.table} (${columnNames(sheet)}) SELECT * FROM ${unnest(sheet)} ${tail}`;
-}
-
-function updateSql(sheet: Sheet<never>): string {
-  const [key = "", ...rest] = sheet.columns.map(([name]) => name);
-  const sets = rest.map((name) => `${name} = given.${name}`).join(", ");
-  return `UPDATE ${sheet.table} SET ${sets} FROM ${unnest(sheet)} AS given (${columnNames(sheet)})
-    WHERE ${sheet.table}.${key} = given.${key}`;
-}
-
-const SPAN = `$${LOG_SHEET.columns.length + 1}::bigint`;
-
-const SQL = {
-  users: `SELECT ${USER_COLUMNS} FROM users WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
-  tokens: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
-  channels: "SELECT id FROM channels WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE",
-  reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations WHERE request_id = ANY($1::text[])`,
-  booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ANY($1::text[])`,
-  codes: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
-  // Read after their users are locked: nobody else can change them until the end.
-  commissions: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ANY($1::bigint[])`,
-  updateUsers: updateSql(USER_SHEET),
-  updateTokens: updateSql(TOKEN_SHEET),
-  updateChannels: `UPDATE channels SET used_quota = used_quota + given.quota
-    FROM unnest($1::bigint[], $2::bigint[]) AS given (id, quota) WHERE channels.id = given.id`,
-  insertReservations: insertSql(RESERVATION_SHEET),
-  updateReservations: updateSql(SEEN_SHEET),
-  deleteReservations: "DELETE FROM reservations WHERE request_id = ANY($1::text[])",
-  insertLedger: insertSql(LEDGER_SHEET),
-  updateCommissions: updateSql(COMMISSION_SHEET),
-  updateCodes: updateSql(CODE_SHEET),
-  insertPartnerLedger: insertSql(PARTNER_LEDGER_SHEET),
-  // Rows that all users share: always in the same order, so that nodes wait for each other and do not deadlock.
-  upsertSums: insertSql(SUM_SHEET, `ORDER BY 1, 2, 3 ${addToSums(SUM_SHEET)}`),
-  upsertRollups: insertSql(ROLLUP_SHEET, addToSums(ROLLUP_SHEET)),
-  insertLogs: `WITH written AS (${insertSql(LOG_SHEET, "RETURNING id")})
-    INSERT INTO log_spans (span, first_id, last_id) SELECT ${SPAN}, min(id), max(id) FROM written
-    ON CONFLICT (span) DO UPDATE SET first_id = least(log_spans.first_id, excluded.first_id),
-      last_id = greatest(log_spans.last_id, excluded.last_id)`,
-} as const;
 
 export function createPostgresTeller(store: PostgresStore, node: string): Teller {
   const life = createLife(store, node);
@@ -196,6 +139,7 @@ class Connection {
     client.on("error", lose).on("end", lose);
     await client.connect();
     try {
+      await client.query(SESSION_SETTINGS);
       await this.#life.lock(client);
       // The lease went over another connection: meanwhile this one may have ended, and its lock with it.
       if (isLost) throw new StoreError("lost", "the bank's connection was lost as it began");
