@@ -9,7 +9,8 @@ const USAGE = `usage: npm run bench -- [options]
   --json         the figures as JSON
   --self         floor against floor: shows what this machine's noise looks like; every ratio should be near 1
   --profile      no comparison; names the functions that cost most
-  --case <name>  one case alone: ${CASES.join(", ")}, or translate (not with --profile)
+  --case <name>  one case alone: ${CASES.join(", ")}; or, not with --profile,
+                 translate, or postgres (which runs alone only)
 `;
 
 const options = {
@@ -25,7 +26,7 @@ const options = {
 function parse(args: string[]) {
   try {
     const { values } = parseArgs({ args, options });
-    const known = values.profile ? CASES : [...CASES, "translate"];
+    const known = values.profile ? CASES : [...CASES, "translate", "postgres"];
     if (values.case === undefined || known.includes(values.case)) return values;
     throw new Error(`--case is one of ${known.join(", ")}`);
   } catch (error) {

@@ -26,11 +26,13 @@ interface Tally {
   readonly latencies: number[];
   readonly firstBytes: number[];
   readonly delays: number[];
+  /** By the clock of `performance`. */
+  readonly ends: number[];
   events: number;
 }
 
 function emptyTally(): Tally {
-  return { latencies: [], firstBytes: [], delays: [], events: 0 };
+  return { latencies: [], firstBytes: [], delays: [], ends: [], events: 0 };
 }
 
 /** One keep-alive connection that asks again and again, as long as `next` says so. */
@@ -146,21 +148,30 @@ class Client {
     } else if (!this.#body.includes(MARK)) {
       return new Error(`wrong body: ${this.#body.toString().slice(0, 300)}`);
     }
-    this.tally.latencies.push(performance.now() - this.#sentAt);
+    const now = performance.now();
+    this.tally.ends.push(now);
+    this.tally.latencies.push(now - this.#sentAt);
     this.tally.firstBytes.push(this.#firstByteAt - this.#sentAt);
     this.tally.events += this.#events;
     return undefined;
   }
 }
 
+interface Phase {
+  readonly count: number;
+  readonly rampMs: number;
+  /** Nothing is asked after this time. */
+  readonly until: number;
+}
+
 /** Sends `count` requests over the clients, each taking the next when its last one is answered. */
-async function runPhase(clients: readonly Client[], count: number, rampMs: number): Promise<Tally> {
+async function runPhase(clients: readonly Client[], { count, rampMs, until }: Phase): Promise<Tally> {
   const tally = emptyTally();
   let left = count;
   const work = async (client: Client, index: number): Promise<void> => {
     client.tally = tally;
     if (rampMs > 0) await pause((index * rampMs) / clients.length);
-    while (left > 0) {
+    while (left > 0 && performance.now() < until) {
       left -= 1;
       await client.ask();
     }
@@ -191,7 +202,11 @@ async function prepare(job: Job): Promise<void> {
   const clients = Array.from({ length: job.connections }, () => new Client(job, request));
   const timer = setTimeout(() => fail(new Error(`not done after ${job.timeoutMs} ms`)), job.timeoutMs);
   prepared = { job, clients, warmup: 0, timer };
-  const { latencies } = await runPhase(clients, job.warmup, 0);
+  const { latencies } = await runPhase(clients, {
+    count: job.warmup,
+    rampMs: 0,
+    until: Number.POSITIVE_INFINITY,
+  });
   prepared.warmup = latencies.length;
   tell({ kind: "ready" });
 }
@@ -202,7 +217,11 @@ async function go(): Promise<void> {
   const chunksOf = () => clients.reduce((sum, { reader }) => sum + reader.chunks, 0);
   const chunksBefore = chunksOf();
   const start = performance.now();
-  const tally = await runPhase(clients, job.requests, job.rampMs);
+  const tally = await runPhase(clients, {
+    count: job.requests,
+    rampMs: job.rampMs,
+    until: start + (job.forMs ?? Number.POSITIVE_INFINITY),
+  });
   const result: JobResult = {
     requests: tally.latencies.length,
     warmup,
@@ -212,6 +231,7 @@ async function go(): Promise<void> {
     events: tally.events,
     chunks: chunksOf() - chunksBefore,
     delay: spread(tally.delays),
+    endsMs: job.forMs === undefined ? [] : tally.ends.map((end) => end - start),
   };
   close();
   tell({ kind: "result", result });

@@ -121,8 +121,8 @@ function comparedText({ by, compared = 0 }: Line): string {
   return by === "ratio" ? `${short(compared)} ×` : `${compared < 0 ? "" : "+"}${short(compared)}`;
 }
 
-/** The lines as a table for people. */
-export function tableOf(lines: readonly Line[]): string {
+/** The lines as a table for people; `beside` names what Tollgate is held against. */
+export function tableOf(lines: readonly Line[], beside = "floor"): string {
   const rows = lines.map((line) => [
     line.case,
     line.measure,
@@ -132,7 +132,7 @@ export function tableOf(lines: readonly Line[]): string {
     line.target,
     line.mark,
   ]);
-  const table = [["case", "measure", "floor", "Tollgate", "compared", "target", ""], ...rows];
+  const table = [["case", "measure", beside, "Tollgate", "compared", "target", ""], ...rows];
   const widths =
     table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
   return table

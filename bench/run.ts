@@ -5,6 +5,7 @@ import { type Case, casesFor, jobFor, median, type Outcome, runCase, type Target
 import { measureDisk } from "./disk.ts";
 import { readFlags } from "./flags.ts";
 import { machineText } from "./machine.ts";
+import { measurePostgres } from "./postgres.ts";
 import { type Load, othersShare, rssMb, startLoad, startService, watchRss } from "./processes.ts";
 import { profileText, readProfiles } from "./profile.ts";
 import { booksText, caseLines, type Line, tableOf, type Vitals, vitalLines } from "./report.ts";
@@ -50,6 +51,8 @@ interface Findings {
   readonly books: readonly Book[];
   /** Lines that need no server. */
   readonly more: readonly Line[];
+  /** What Tollgate is held against, where that is not the floor. */
+  readonly beside?: string;
 }
 
 const NO_SERVER: Findings = { outcomes: [], vitals: undefined, books: [], more: [] };
@@ -75,7 +78,7 @@ async function measureTollgate(): Promise<Findings> {
   const rssLoadedMb = rss.stop();
   await server.stop();
   const served = outcomes.reduce((sum, outcome) => sum + outcome.served, 0);
-  const books = checkBooks(home.dataDir, served);
+  const books = await checkBooks(home.dataDir, served);
   const readyMs = await measureStarts(home);
   say("the disk …");
   const disk = await measureDisk(home.dataDir);
@@ -125,19 +128,16 @@ async function profile(): Promise<void> {
   }
 }
 
-function print({ outcomes, vitals, books, more }: Findings, machine: string): void {
+function print({ outcomes, vitals, books, more, beside }: Findings, machine: string): void {
   const lines = [...caseLines(outcomes), ...(vitals ? vitalLines(vitals) : []), ...more];
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ machine, lines, books, outcomes }, null, 2)}\n`);
     return;
   }
-  process.stdout.write(`${machine}; medians over pairs of runs\n\n${tableOf(lines)}\n`);
-  if (books.length > 0)
-    process.stdout.write(`\nThe books after ${served(outcomes)} requests:\n${booksText(books)}\n`);
-}
-
-function served(outcomes: readonly Outcome[]): number {
-  return outcomes.reduce((sum, outcome) => sum + outcome.served, 0);
+  process.stdout.write(
+    `${machine}; ${beside === undefined ? "medians over pairs of runs" : "one run of each"}\n\n${tableOf(lines, beside)}\n`,
+  );
+  if (books.length > 0) process.stdout.write(`\nThe books afterwards:\n${booksText(books)}\n`);
 }
 
 async function main(): Promise<void> {
@@ -148,6 +148,8 @@ async function main(): Promise<void> {
   }
   const machine = machineText(await othersShare(SETTLE_MS));
   if (flags.case === "translate") print({ ...NO_SERVER, more: await measureTranslation() }, machine);
+  else if (flags.case === "postgres")
+    print({ ...NO_SERVER, ...(await measurePostgres({ isQuick: flags.quick, say })) }, machine);
   else print(await (flags.self ? measureFloorTwice() : measureTollgate()), machine);
 }
 

@@ -90,7 +90,7 @@ async function throughTollgate(count: number, upstreamPort: number): Promise<voi
   const key = await furnish(server.port, upstreamPort);
   const served = await hold({ pid: server.pid, port: server.port, key }, count);
   await server.stop();
-  say(booksText(checkBooks(home.dataDir, served)));
+  say(booksText(await checkBooks(home.dataDir, served)));
 }
 
 async function main(): Promise<void> {

@@ -39,15 +39,22 @@ export function createHome(withProfile: boolean): Home {
   return { dataDir: path, profileDir };
 }
 
-/** Starts the server on `home` and waits until it is ready. Throws: Error with its last words when it is not. */
-export async function startTollgate({ dataDir, profileDir }: Home): Promise<Tollgate> {
+/** Starts the server on `home` and waits until it is ready; `env` beside ours. Throws: Error with its last words when it is not. */
+export async function startTollgate(
+  { dataDir, profileDir }: Home,
+  env: Record<string, string> = {},
+): Promise<Tollgate> {
   const port = await freePort();
   const logFile = join(dataDir, "output.log");
   const output = openSync(logFile, "a");
   const args =
     profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`, "--cpu-prof-interval=250"];
   const start = performance.now();
-  const child = startScript("dist/server/main.js", { args, env: environment(dataDir, port), output });
+  const child = startScript("dist/server/main.js", {
+    args,
+    env: { ...environment(dataDir, port), ...env },
+    output,
+  });
   closeSync(output);
   try {
     await waitReady(port, child);

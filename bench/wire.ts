@@ -64,6 +64,8 @@ export interface Job {
   readonly isStream: boolean;
   readonly connections: number;
   readonly requests: number;
+  /** Instead of a number of requests: as many as go in so many ms. */
+  readonly forMs?: number;
   /** Requests before the measurement, over the same connections. */
   readonly warmup: number;
   /** Events a stream must have. */
@@ -95,6 +97,8 @@ export interface JobResult {
   readonly chunks: number;
   /** From the upstream's write to our read; paced streams only. */
   readonly delay: Spread;
+  /** When each answer was there, in ms from the begin, in the order of the answers. Only of a job with `forMs`. */
+  readonly endsMs: readonly number[];
 }
 
 export type ToLoad = { readonly kind: "prepare"; readonly job: Job } | { readonly kind: "go" };
