@@ -26,7 +26,7 @@ async function imported(changes: string) {
   const told: string[] = [];
   const result = await importOneApi(
     { address: file, isDryRun: false },
-    { config, say: (text) => told.push(text) },
+    { config, say: (text) => told.push(text), progress: () => undefined },
   );
   const store = await openStore({ dataDir });
   onTestFinished(() => store.close());
@@ -153,7 +153,7 @@ test("New API on PostgreSQL: columns of JSON are read as their text", async () =
   await client.end();
   const { report } = await importOneApi(
     { address: database.url, isDryRun: true },
-    { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined },
+    { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined, progress: () => undefined },
   );
   expect(report).toContain("channels with several keys keep one: ark");
 });

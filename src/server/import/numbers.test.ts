@@ -47,7 +47,7 @@ const sources = Object.entries(writers).map(([name, write]) => ({ name, write })
 async function imported(address: string) {
   const dataDir = testDirectory();
   const config = readConfig({ DATA_DIR: dataDir });
-  const tools = { config, say: () => undefined };
+  const tools = { config, say: () => undefined, progress: () => undefined };
   const rehearsed = await importOneApi({ address, isDryRun: true }, tools);
   const result = await importOneApi({ address, isDryRun: false }, tools);
   expect(rehearsed.isExact).toBe(result.isExact);
@@ -114,7 +114,11 @@ test("a row without a number for an id ends the import", async () => {
 test("nothing of a batch with such a row is written", async () => {
   const address = await writers["SQLite file"](withTexts("users", "id", ["1", "second"]));
   const dataDir = testDirectory();
-  const tools = { config: readConfig({ DATA_DIR: dataDir }), say: () => undefined };
+  const tools = {
+    config: readConfig({ DATA_DIR: dataDir }),
+    say: () => undefined,
+    progress: () => undefined,
+  };
   await expect(importOneApi({ address, isDryRun: false }, tools)).rejects.toThrow("no number for an id");
   const store = await openStore({ dataDir });
   onTestFinished(() => store.close());
@@ -131,7 +135,11 @@ test.each(sources)(
       two_fas: { columns, rows },
       empty: { columns, rows: [] },
     });
-    const tools = { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined };
+    const tools = {
+      config: readConfig({ DATA_DIR: testDirectory() }),
+      say: () => undefined,
+      progress: () => undefined,
+    };
     const { report } = await importOneApi({ address, isDryRun: true }, tools);
     expect(report).toMatch(/have no place here were left out: two_fas \(3\)$/m);
   },

@@ -42,8 +42,10 @@ export interface ImportResult {
 
 export interface ImportTools {
   readonly config: Config;
-  /** Told how far it is, from time to time. */
+  /** Told in lines what it found and made. */
   say(text: string): void;
+  /** Told after each batch how many entries of the log were read. */
+  progress(rows: number): void;
   readonly clock?: Clock;
 }
 
@@ -72,18 +74,19 @@ interface Plan {
 }
 
 /** Reads and converts everything and writes nothing, not even a database. */
-async function rehearse(plan: Plan, { say, clock = systemClock }: ImportTools): Promise<ImportResult> {
+async function rehearse(plan: Plan, { progress, clock = systemClock }: ImportTools): Promise<ImportResult> {
   const tally = new Tally();
   const secrets = createSecrets(Buffer.from(randomHex(64)));
   await copy(
     plan,
     { secrets, tally, nowSec: clock.seconds(), store: undefined },
-    { options: undefined, say },
+    { options: undefined, progress },
   );
   return { report: tally.render(), isExact: tally.isExact };
 }
 
-async function perform(plan: Plan, { config, say, clock = systemClock }: ImportTools): Promise<ImportResult> {
+async function perform(plan: Plan, tools: ImportTools): Promise<ImportResult> {
+  const { config, say, progress, clock = systemClock } = tools;
   const masterKey = await readMasterKey(config);
   const store = await openStore({ ...config, beforeMigration: (db) => openDataKey(db, masterKey) });
   try {
@@ -93,7 +96,7 @@ async function perform(plan: Plan, { config, say, clock = systemClock }: ImportT
       say(`master key: ${masterKey.file} was made; keep a copy, without it the sealed keys are lost`);
     const tally = new Tally();
     const target = { secrets, tally, nowSec: clock.seconds(), store };
-    await withOptions(target, store, clock, (options) => copy(plan, target, { options, say }));
+    await withOptions(target, store, clock, (options) => copy(plan, target, { options, progress }));
     await resetSequences(store);
     tally.after = await readSums(store.patient);
     const mismatches = await audit(store.patient);
@@ -146,14 +149,14 @@ async function withOptions(
 async function copy(
   { source, logs, family }: Plan,
   target: Target,
-  { options, say }: { options: Options | undefined; say(text: string): void },
+  { options, progress }: { options: Options | undefined; progress(rows: number): void },
 ): Promise<void> {
   const people = await importUsers(source, target);
   await importTokens(source, target, people);
   await importChannels(source, target, family);
   await importRedemptions(source, target);
   await importSettings(source, target, options);
-  await importLogs(logs, target, { family, onProgress: (rows) => say(`log entries: ${rows}`) });
+  await importLogs(logs, target, { family, onProgress: progress });
   if (source.tables.has("abilities"))
     target.tally.remark("the table abilities is not needed: it is derived from the channels");
   await tellOthers(source, target.tally);

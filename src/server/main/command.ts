@@ -5,6 +5,7 @@ import { readConfig } from "#server/config.ts";
 import { backUp } from "./backup.ts";
 import { explainFailure } from "./banner.ts";
 import { CommandError } from "./command-error.ts";
+import { createProgress } from "./progress.ts";
 
 const USAGE = `usage:
   tollgate                                  serve
@@ -87,10 +88,11 @@ async function runImport(args: string[]): Promise<number> {
   const { importOneApi } = await import("#server/import/one-api.ts");
   const logsAddress = typeof values["logs"] === "string" ? values["logs"] : undefined;
   const isDryRun = values["dry-run"] === true;
+  const progress = createProgress("log entries", process.stdout);
   const { report, isExact } = await importOneApi(
     { address, logsAddress, isDryRun },
-    { config: readConfig(), say },
-  );
+    { config: readConfig(), say, progress: progress.show },
+  ).finally(progress.end);
   say(`\n${report}`);
   if (isDryRun) say("\ndry run: nothing was written");
   return isExact ? 0 : 2;

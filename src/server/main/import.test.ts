@@ -1,0 +1,36 @@
+// What the person at the terminal sees of an import, and what a script learns from its exit code.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { buildServer, SERVER } from "#test/build.ts";
+import { testDirectory } from "#test/directory.ts";
+import { oneApi } from "#test/one-api.ts";
+import { type OneApi, writeSqlite } from "#test/one-api-files.ts";
+
+// The program is built, and starts for each case.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** Runs `tollgate import` on a file with this database. */
+async function imported(data: OneApi) {
+  buildServer();
+  const directory = testDirectory();
+  const file = join(directory, "one-api.db");
+  writeSqlite(file, data);
+  const child = spawn(process.execPath, [SERVER, "import", file], {
+    env: { PATH: process.env["PATH"], DATA_DIR: join(directory, "data") },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let stdout = "";
+  child.stdout.on("data", (data) => {
+    stdout += String(data);
+  });
+  const [code] = await once(child, "close");
+  return { code, lines: stdout.split("\n") };
+}
+
+test("a log of thousands of entries is told in a few lines when nobody watches, and all is well: 0", async () => {
+  const { code, lines } = await imported(oneApi("0.6", 30_000));
+  expect(lines.filter((line) => line.startsWith("log entries"))).toEqual(["log entries: 10000"]);
+  expect(code).toBe(0);
+});
