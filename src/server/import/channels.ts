@@ -8,12 +8,36 @@ import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } fr
 import type { Source } from "./source.ts";
 import { type Incoming, type Target, writeRows } from "./target.ts";
 
-/** Copies the channels in batches and tallies them. What was written before stays, so that an import can go on. */
-export async function importChannels(source: Source, target: Target, family: Family): Promise<void> {
-  if (!source.tables.has("channels")) return;
-  const read = (rows: readonly SourceRow[]) => rows.map((row) => channelOf(row, target, family));
+/** What a channel that can be used here serves. */
+export interface Serving {
+  /** As the source numbers them. */
+  readonly channelType: number;
+  readonly models: readonly string[];
+  /** Model → what it is called upstream. */
+  readonly mapping: Readonly<Record<string, unknown>>;
+}
+
+/** Copies the channels in batches and tallies them. What was written before stays, so that an import can go on. Returns what they serve. */
+export async function importChannels(source: Source, target: Target, family: Family): Promise<Serving[]> {
+  const serving: Serving[] = [];
+  if (!source.tables.has("channels")) return serving;
+  const read = (rows: readonly SourceRow[]) =>
+    rows.map((row) => {
+      if (!channelKind(row, family).isUnknown) serving.push(servingOf(row));
+      return channelOf(row, target, family);
+    });
   for await (const incoming of batches(source, "channels", target.tally, read))
     await writeRows(target, "channels", incoming);
+  return serving;
+}
+
+function channelKind(row: SourceRow, family: Family) {
+  return kindOf(family, intOf(row, "type"), textOf(row, "base_url"));
+}
+
+function servingOf(row: SourceRow): Serving {
+  const mapping = isMapping(textOf(row, "model_mapping")) ? objectOf(row, "model_mapping") : {};
+  return { channelType: intOf(row, "type"), models: listOf(row, "models"), mapping };
 }
 
 /** What later releases and New API do to a channel's requests and answers. */
@@ -34,7 +58,7 @@ function channelOf(row: SourceRow, target: Target, family: Family): Incoming<"ch
   const usedQuota = intOf(row, "used_quota");
   tally.of("channels").found += 1;
   tally.add("channel used_quota", usedQuota);
-  const kind = kindOf(family, intOf(row, "type"), textOf(row, "base_url"));
+  const kind = channelKind(row, family);
   if (kind.isUnknown) tally.remark("channels of a type that is not served here were disabled", name);
   if (kind.isMoved) tally.remark("channels of later types became custom channels", name);
   const key = keyOf(row, name, target);

@@ -17,6 +17,7 @@ import { importChannels } from "./channels.ts";
 import { type Family, familyOf } from "./family.ts";
 import { importLogs } from "./logs.ts";
 import { openSource } from "./open.ts";
+import { tellPrices } from "./price-changes.ts";
 import { importRedemptions } from "./redemptions.ts";
 import { importSettings } from "./settings.ts";
 import { ImportError, type Source } from "./source.ts";
@@ -36,7 +37,7 @@ export interface ImportOrder {
 export interface ImportResult {
   /** Counts, sums and remarks for people. */
   readonly report: string;
-  /** Sums are equal, every number was taken as it stood, and the books are exact. */
+  /** Sums are equal, every number was taken as it stood, no price was lost, and the books are exact. */
   readonly isExact: boolean;
 }
 
@@ -153,9 +154,10 @@ async function copy(
 ): Promise<void> {
   const people = await importUsers(source, target);
   await importTokens(source, target, people);
-  await importChannels(source, target, family);
+  const serving = await importChannels(source, target, family);
   await importRedemptions(source, target);
-  await importSettings(source, target, options);
+  const settings = await importSettings(source, target, options);
+  tellPrices(serving, { settings, family, tally: target.tally });
   await importLogs(logs, target, { family, onProgress: progress });
   if (source.tables.has("abilities"))
     target.tally.remark("the table abilities is not needed: it is derived from the channels");

@@ -1,50 +1,101 @@
 // Options: known ones through the same door as in the console, so that they are checked and secrets are sealed; the others
-// are listed (contract 7.5 #9).
+// are named (contract 7.5 #9), never what they hold, which may be a secret.
 import { isOptionKey, type OptionKey, optionTable } from "#contract/option.ts";
 import { OptionError, type Options } from "#server/options.ts";
+import { callPrices, pageOf, quotaPerUnitIn } from "./new-api-options.ts";
+import { isRatioTable, tableIn, withoutBadRows } from "./ratio-tables.ts";
 import { textOf } from "./row.ts";
 import type { Source } from "./source.ts";
+import type { Tally } from "./tally.ts";
 import type { Target } from "./target.ts";
 
 /** Options that a descendant of One API (New API) calls otherwise, with the same meaning and form. */
-const RENAMED: ReadonlyMap<string, OptionKey> = new Map([["CreateCacheRatio", "CacheWriteRatio"]]);
+const RENAMED: ReadonlyMap<string, OptionKey> = new Map([
+  ["CreateCacheRatio", "CacheWriteRatio"],
+  ["general_setting.docs_link", "DocsLink"],
+]);
+
+/** Every option of a source. */
+export type Found = ReadonlyMap<string, string>;
+
+export interface Settings {
+  readonly found: Found;
+  /** The texts that stand here now. */
+  readonly taken: ReadonlyMap<OptionKey, string>;
+}
 
 /** Imports the options; `options` is undefined in a dry run. */
 export async function importSettings(
   source: Source,
   target: Target,
   options: Options | undefined,
-): Promise<void> {
-  if (!source.tables.has("options")) return;
+): Promise<Settings> {
+  const found = new Map<string, string>();
+  const taken = new Map<OptionKey, string>();
+  if (!source.tables.has("options")) return { found, taken };
   const { tally, store } = target;
-  for await (const row of source.rows("options")) {
-    const count = tally.of("options");
-    count.found += 1;
-    const name = textOf(row, "key");
-    const key = RENAMED.get(name) ?? name;
-    const text = name.endsWith("Ratio") ? withoutRepeats(textOf(row, "value")) : textOf(row, "value");
-    if (!isOptionKey(key)) {
-      count.skipped += 1;
-      tally.remark("options that do not exist here were left out", key);
-      continue;
-    }
+  for await (const row of source.rows("options")) found.set(textOf(row, "key"), textOf(row, "value"));
+  const count = tally.of("options");
+  count.found = found.size;
+  for (const [key, offered] of offersOf(found, tally)) {
+    const text = isRatioTable(key) ? withoutBadRows(key, offered, tally) : offered;
     const refusal = await save(key, text, store && options ? { db: store.db, options } : undefined);
-    if (refusal === undefined) count.written += 1;
+    if (refusal === undefined) taken.set(key, text);
     else {
       count.skipped += 1;
-      tally.remark("options with a text that is not accepted keep their default", `${key}: ${refusal}`);
+      tally.remarkAll("options with a text that is not accepted keep their default", `${key}: ${refusal}`);
     }
   }
+  count.written = count.found - count.skipped;
+  return { found, taken };
 }
 
-/** A price table as its server read it: of a name that stands there twice the last counts. */
-function withoutRepeats(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    // What is wrong with it is told where it is checked.
-    return text;
+/** What the source says of the options that exist here; what has no place here is named. */
+function offersOf(found: Found, tally: Tally): Map<OptionKey, string> {
+  const offers = new Map<OptionKey, string>();
+  const foreign: [name: string, text: string][] = [];
+  for (const [name, text] of found) {
+    const key = RENAMED.get(name) ?? name;
+    if (isOptionKey(key)) offers.set(key, text);
+    else foreign.push([name, text]);
   }
+  for (const [name, text] of foreign) {
+    const isKept =
+      (name === "Chats" && keepPage(text, offers, tally)) ||
+      (name === "ModelPrice" && keepPrices(text, quotaPerUnitIn(found), { offers, tally }));
+    if (isKept) continue;
+    tally.of("options").skipped += 1;
+    tally.remarkAll("options that do not exist here were left out", name);
+  }
+  return offers;
+}
+
+/** One of New API's pages to chat, where One API's own option names none. */
+function keepPage(text: string, offers: Map<OptionKey, string>, tally: Tally): boolean {
+  const page = offers.get("ChatLink") ? undefined : pageOf(text);
+  if (page === undefined) return false;
+  offers.set("ChatLink", page.address);
+  const left = page.others.length > 0 ? ` (left out: ${page.others.join(", ")})` : "";
+  tally.remark("of Chats one page was kept as ChatLink, which is given no key here", `${page.name}${left}`);
+  return true;
+}
+
+/** New API's prices per call: those of pictures are ratios here. Returns whether all could be kept. */
+function keepPrices(
+  text: string,
+  quotaPerUnit: number,
+  { offers, tally }: { offers: Map<OptionKey, string>; tally: Tally },
+): boolean {
+  const prices = callPrices(text, quotaPerUnit);
+  const stored = tableIn(offers.get("ModelRatio") ?? "{}");
+  // A table that cannot be read is told by its own name.
+  if (prices === undefined || stored === undefined) return false;
+  const pictures = Object.keys(prices.ratios);
+  if (pictures.length > 0) offers.set("ModelRatio", JSON.stringify({ ...stored, ...prices.ratios }));
+  for (const picture of pictures) tally.remarkAll("prices per call became ratios of pictures", picture);
+  for (const other of prices.others)
+    tally.remarkAll("prices per call (ModelPrice) have no place here", other);
+  return prices.others.length === 0;
 }
 
 /** Checks and writes one. Returns why it was not accepted. */

@@ -1,5 +1,5 @@
-// What an import found and did: counts, the sums that must be the same on both sides, remarks, and every number that could not be
-// taken as it stands. Renders them as text.
+// What an import found and did: counts, the sums that must be the same on both sides, remarks, prices that are lost or change, and
+// every number that could not be taken as it stands. Renders them as text.
 import { misreadOf, type SourceRow, textOf } from "./row.ts";
 import { ImportError } from "./source.ts";
 
@@ -43,11 +43,24 @@ const EXAMPLES = 5;
 const MISREAD_LINES = 1_000;
 const MISREAD_LENGTH = 40;
 
+/** What is told of prices, row by row and model by model. */
+const PRICE_LISTS = {
+  skipped: ["rows of price tables that are no ratio were skipped", ""],
+  changed: ["models whose price changes", ": there → here, model ratio and completion ratio"],
+  unpriced: [
+    "models that are left without a price",
+    ": calls to them are refused here; what they cost there",
+  ],
+} as const;
+type PriceList = keyof typeof PRICE_LISTS;
+const PRICE_LIST_NAMES = ["skipped", "changed", "unpriced"] as const;
+
 export class Tally {
   readonly counts = new Map<string, TableCount>();
   readonly before = noSums();
   after = noSums();
   readonly #remarks = new Map<string, { count: number; examples: string[] }>();
+  readonly #prices: Record<PriceList, string[]> = { skipped: [], changed: [], unpriced: [] };
   readonly #misread: string[] = [];
   #misreadCount = 0;
 
@@ -63,11 +76,26 @@ export class Tally {
   }
 
   /** Notes something the operator should know; the same remark is counted, with a few examples. */
-  remark(text: string, example = ""): void {
+  remark(text: string, example = "", most = EXAMPLES): void {
     const known = this.#remarks.get(text) ?? { count: 0, examples: [] };
     this.#remarks.set(text, known);
     known.count += 1;
-    if (example !== "" && known.examples.length < EXAMPLES) known.examples.push(example);
+    if (example !== "" && known.examples.length < most) known.examples.push(example);
+  }
+
+  /** The same where each one has to be named. */
+  remarkAll(text: string, example: string): void {
+    this.remark(text, example, Number.POSITIVE_INFINITY);
+  }
+
+  /** Notes a rule that holds for many. */
+  remarkOnce(text: string): void {
+    if (!this.#remarks.has(text)) this.remark(text);
+  }
+
+  /** Notes a price: a row that was skipped, a model that costs something else, one that has lost its price. */
+  tellPrice(list: PriceList, line: string): void {
+    this.#prices[list].push(line);
   }
 
   /** Notes which of these columns of a row hold something that has no place here. */
@@ -92,8 +120,10 @@ export class Tally {
     }
   }
 
-  /** Sums are the same on both sides, and every number was taken as it stood. */
+  /** Sums are the same on both sides, every number was taken as it stood, and no price was lost. */
   get isExact(): boolean {
+    const { skipped, unpriced } = this.#prices;
+    if (skipped.length > 0 || unpriced.length > 0) return false;
     return this.#misreadCount === 0 && SUM_NAMES.every((name) => this.before[name] === this.after[name]);
   }
 
@@ -106,9 +136,22 @@ export class Tally {
       const [before, after] = [this.before[name], this.after[name]];
       sums.push([name, String(before), String(after), before === after ? "equal" : "DIFFERS"]);
     }
-    return [...columns(lines), "", ...columns(sums), ...this.#renderRemarks(), ...this.#renderMisread()].join(
-      "\n",
-    );
+    const prices = PRICE_LIST_NAMES.flatMap((list) => this.#renderPrices(list));
+    return [
+      ...columns(lines),
+      "",
+      ...columns(sums),
+      ...this.#renderRemarks(),
+      ...prices,
+      ...this.#renderMisread(),
+    ].join("\n");
+  }
+
+  #renderPrices(list: PriceList): string[] {
+    const found = this.#prices[list];
+    if (found.length === 0) return [];
+    const [title, note] = PRICE_LISTS[list];
+    return ["", `${title} (${found.length})${note}`, ...found.map((line) => `- ${line}`)];
   }
 
   #renderMisread(): string[] {

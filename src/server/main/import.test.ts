@@ -29,8 +29,24 @@ async function imported(data: OneApi) {
   return { code, lines: stdout.split("\n") };
 }
 
+/** The same with one option more. */
+function withOption(data: OneApi, key: string, value: string): OneApi {
+  const { columns, rows } = data["options"] ?? { columns: {}, rows: [] };
+  return {
+    ...data,
+    options: { columns, rows: [...rows.filter((row) => row["key"] !== key), { key, value }] },
+  };
+}
+
 test("a log of thousands of entries is told in a few lines when nobody watches, and all is well: 0", async () => {
   const { code, lines } = await imported(oneApi("0.6", 30_000));
   expect(lines.filter((line) => line.startsWith("log entries"))).toEqual(["log entries: 10000"]);
   expect(code).toBe(0);
+});
+
+test("a price that is lost is a reason to look at the report: 2", async () => {
+  const data = withOption(oneApi("0.6"), "ModelRatio", '{"gpt-4o-mini":0.3,"openrouter/auto":-500000}');
+  const { code, lines } = await imported(data);
+  expect(lines).toContain("- ModelRatio openrouter/auto: -500000");
+  expect(code).toBe(2);
 });
