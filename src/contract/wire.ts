@@ -41,6 +41,19 @@ const queryFlag = z.codec(z.string().optional(), z.boolean(), {
   encode: (flag) => (flag ? "true" : undefined),
 });
 
+const DIRECTIONS: ReadonlyMap<string | undefined, boolean> = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
+
+/** Whether a list sorts downwards; undefined = the client does not say, and each column has its own way (contract 3.5, 3.7). */
+const queryDirection = z.codec(z.string().optional(), z.boolean().optional(), {
+  decode: (text) => DIRECTIONS.get(text),
+  encode: (isDown) => (isDown === undefined ? undefined : String(isDown)),
+});
+
 export const query = {
   /** Whole number ≥ 0, 0 when absent or unreadable. */
   count: lenientInt(0, Number.MAX_SAFE_INTEGER),
@@ -63,7 +76,7 @@ export const ListQuery = z.object({
   p: query.page,
   size: query.size,
   order: query.text,
-  desc: query.flag,
+  desc: queryDirection,
 });
 
 /** Query of every search: like a list, with a keyword. */

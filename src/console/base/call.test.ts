@@ -47,9 +47,12 @@ describe("addressOf", () => {
     );
   });
 
-  it("leaves empty texts and false flags out of the query", () => {
-    const filter = { p: 1, size: 10, order: "", desc: false, token_name: "", type: 2 };
+  it("leaves empty texts out of the query, but says which way to sort: some columns go downwards unless told", () => {
+    const filter = { p: 1, size: 10, order: "", token_name: "", type: 2 };
     expect(addressOf(logApi.listSelf, { query: filter })).toBe("/api/log/self/?p=1&size=10&type=2");
+    expect(addressOf(tokenApi.list, { query: { p: 0, size: 20, order: "used_quota", desc: false } })).toBe(
+      "/api/token/?p=0&size=20&order=used_quota&desc=false",
+    );
   });
 
   it("escapes what people type", () => {

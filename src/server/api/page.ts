@@ -1,7 +1,13 @@
 // The query of a list in the words of the store.
 import type { SortedPage } from "#server/store/page.ts";
 
-/** Reads page, size and sort column of a list's query. */
-export function sortedPage(query: { p: number; size: number; order: string; desc: boolean }): SortedPage {
-  return { page: query.p, size: query.size, order: query.order, desc: query.desc };
+/**
+ * Reads page, size and sort column of a list's query. `downwards` = the columns that sort downwards unless the client says otherwise: One
+ * API's, which knows no other way.
+ */
+export function sortedPage(
+  { p, size, order, desc }: { p: number; size: number; order: string; desc?: boolean | undefined },
+  downwards: readonly string[] = [],
+): SortedPage {
+  return { page: p, size, order, desc: desc ?? downwards.includes(order) };
 }

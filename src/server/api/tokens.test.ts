@@ -192,8 +192,14 @@ describe.each(databases)("tokens on $name", (database) => {
     expect((await page("size=3")).names).toEqual(["t24", "t23", "t22"]);
     expect((await page("page_size=4")).names).toHaveLength(4);
     expect((await page("size=1000")).names).toHaveLength(25);
-    expect((await page("order=remain_quota&size=2")).names).toEqual(["t0", "t1"]);
-    expect((await page("order=remain_quota&desc=true&size=1")).names).toEqual(["t24"]);
+    // Amounts sort downwards as in One API, where there is no `desc`.
+    for (const more of ["", "&desc=true", "&desc=1", "&desc="])
+      expect((await page(`order=remain_quota&size=2${more}`)).names).toEqual(["t24", "t23"]);
+    for (const more of ["&desc=false", "&desc=0"])
+      expect((await page(`order=remain_quota&size=2${more}`)).names).toEqual(["t0", "t1"]);
+    expect((await page("order=name&size=2")).names).toEqual(["t0", "t1"]);
+    await app.ctx.db.updateTable("tokens").set({ used_quota: 5 }).where("name", "=", "t7").execute();
+    expect((await page("order=used_quota&size=2")).names).toEqual(["t7", "t24"]);
     expect((await page("order=key_sealed&size=1")).names).toEqual(["t24"]);
     const found = await app.call(bob.who, "GET", "/api/token/search?keyword=t1");
     expect(found.total).toBe(11);

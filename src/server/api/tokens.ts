@@ -82,6 +82,8 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
   },
 };
 
+const DOWNWARDS = ["remain_quota", "used_quota"];
+
 /** A page of the caller's tokens; opening their keys is counted and written down. */
 async function showPage(
   ctx: Context,
@@ -89,7 +91,7 @@ async function showPage(
   prefix: string,
 ) {
   const filter = { userId: call.actor.id, prefix };
-  const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(call.query) });
+  const rows = await listTokens(ctx.db, { ...filter, ...sortedPage(call.query, DOWNWARDS) });
   const shown = await ctx.reveals.open(
     call,
     "token",

@@ -27,10 +27,12 @@ import { amountChanges, describeEdit, pay } from "./user-amounts.ts";
 import { aboutUser, profileChange } from "./user-change.ts";
 import { blankUser, presentUser } from "./users.ts";
 
-export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"] = {
-  list: (ctx, { query }) => listPage(ctx, sortedPage(query), ""),
+const DOWNWARDS = ["quota", "used_quota", "request_count"];
 
-  search: (ctx, { query }) => listPage(ctx, sortedPage(query), query.keyword),
+export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"] = {
+  list: (ctx, { query }) => listPage(ctx, sortedPage(query, DOWNWARDS), ""),
+
+  search: (ctx, { query }) => listPage(ctx, sortedPage(query, DOWNWARDS), query.keyword),
 
   async get(ctx, { actor, params }) {
     return presentUser(subject(actor, await findUserById(ctx.db, params.id)));
