@@ -197,11 +197,11 @@ export const channelApi = {
     path: "/api/channel/test/:id",
     level: "admin",
     mutates: true,
-    summary: "测试一个渠道；time 为用时（秒）",
+    summary: "测试一个渠道；time 为用时（秒），message 为模型的回答",
     params: IdParams,
     query: z.object({ model: query.text }),
     data: Nothing,
-    beside: z.object({ time: z.number(), modelName: z.string().optional() }),
+    beside: z.object({ message: z.string(), time: z.number(), modelName: z.string().optional() }),
   }),
   testAll: endpoint({
     method: "GET",

@@ -235,6 +235,32 @@ describe.each(databases)("runs over channels on $name", (database) => {
     },
   );
 
+  test("a test's message is what the model said, and nothing of it is kept", async () => {
+    const id = await add();
+    const told = (step: Step) => {
+      upstream.script(step);
+      return call(`/api/channel/test/${id}`);
+    };
+    expect(await told(json(chatReply("Hello there")))).toMatchObject({
+      success: true,
+      message: "Hello there",
+      data: null,
+      time: expect.any(Number),
+      modelName: "gpt-4o-mini",
+    });
+    expect((await told(json(chatReply("x".repeat(5_000))))).message).toHaveLength(400);
+    expect((await told(json(chatReply(`my key is ${KEY}`)))).message).not.toContain(KEY);
+    // Only thoughts came.
+    const mute = { ...chatReply(""), choices: [{ index: 0, message: { role: "assistant", content: null } }] };
+    expect(await told(json(mute))).toMatchObject({ success: true, message: "" });
+    const vectors = await add({ models: "text-embedding-3-small" });
+    upstream.script(json({ object: "list", data: [{ embedding: [1] }] }));
+    expect(await call(`/api/channel/test/${vectors}`)).toMatchObject({ success: true, message: "" });
+    const logs = await app.ctx.db.selectFrom("logs").select("content").execute();
+    expect(logs.length).toBeGreaterThan(0);
+    expect(JSON.stringify(logs)).not.toContain("Hello there");
+  });
+
   test("all disabled channels are deleted at once, and how many is told", async () => {
     await add();
     await add({ status: 2 });

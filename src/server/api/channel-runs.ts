@@ -30,7 +30,7 @@ export const channelRuns: Runs = {
     const outcome = await testChannel(ctx, channel, query.model);
     await recordTest(ctx, actor, channel, outcome);
     if (!outcome.ok) throw faults.refused(outcome.message);
-    return { data: null, time: outcome.ms / 1000, modelName: outcome.model };
+    return { data: null, message: outcome.text, time: outcome.ms / 1000, modelName: outcome.model };
   },
 
   async testAll(ctx, call) {

@@ -4,14 +4,22 @@ import type { EndpointName } from "#contract/providers.ts";
 import type { Tools } from "#server/tools.ts";
 import { type AttemptTools, attempt, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
 import type { ClientBody } from "#server/upstream/body.ts";
+import type { Result } from "#server/upstream/call.ts";
 import type { RelayFault } from "#server/upstream/fault.ts";
-import { Cancellation } from "#server/upstream/hub.ts";
+import { asList, asObject, asText, Cancellation } from "#server/upstream/hub.ts";
 import { wholeObject } from "#server/upstream/json.ts";
+import { parseObject } from "#server/upstream/verdict.ts";
 import type { LiveChannel } from "./candidates.ts";
 import { isDisabling } from "./health.ts";
 
 export type Probe =
-  | { readonly ok: true; readonly ms: number; readonly model: string }
+  | {
+      readonly ok: true;
+      readonly ms: number;
+      readonly model: string;
+      /** What the model said, or the begin of it; "" = nothing in words. */
+      readonly text: string;
+    }
   | {
       readonly ok: false;
       readonly ms: number;
@@ -22,6 +30,7 @@ export type Probe =
     };
 
 const TIMEOUT_MS = 30_000;
+const MOST_CHARACTERS = 400;
 const RERANK_MODEL = /rerank/i;
 const EMBEDDING_MODEL = /embed|bge|m3e/i;
 
@@ -34,17 +43,17 @@ export async function testChannel(
   const requested = model || ([...channel.models][0] ?? "");
   if (requested === "") return { ok: false, ms: 0, model, message: "该渠道没有配置模型", isDisabling: false };
   const startedMs = ctx.clock.now();
-  const fault = await probe(ctx, channel, requested);
+  const result = await probe(ctx, channel, requested);
   const ms = Math.max(1, ctx.clock.now() - startedMs);
-  if (fault === undefined) return { ok: true, ms, model: requested };
-  return { ok: false, ms, model: requested, message: describe(fault), isDisabling: isDisabling(fault) };
+  if (result.kind !== "fault") return { ok: true, ms, model: requested, text: saidIn(result) };
+  return { ok: false, ms, model: requested, message: describe(result), isDisabling: isDisabling(result) };
 }
 
-async function probe(
+function probe(
   { egress, credentials, clock, options }: Pick<Tools, "egress" | "credentials" | "clock" | "options">,
   channel: LiveChannel,
   requested: string,
-): Promise<RelayFault | undefined> {
+): Promise<Result> {
   const model = channel.mapping.get(requested) ?? requested;
   const { endpoint, body } = questionFor(model);
   const tools: AttemptTools = {
@@ -54,7 +63,7 @@ async function probe(
     optionText: (name) => options.get(name),
     limits: { ...DEFAULT_LIMITS, idleMs: TIMEOUT_MS, totalMs: TIMEOUT_MS },
   };
-  const result = await attempt(tools, {
+  return attempt(tools, {
     target: channel,
     endpoint,
     body: bodyOf(body),
@@ -68,7 +77,13 @@ async function probe(
     cancellation: new Cancellation(),
     trace: { firstByteMs: 0, isSent: false },
   });
-  return result.kind === "fault" ? result : undefined;
+}
+
+/** The answer of a chat, as the family tells it; what thinks or counts says nothing. */
+function saidIn(result: Exclude<Result, RelayFault>): string {
+  if (result.kind !== "whole") return "";
+  const [choice] = asList(parseObject(result.body)?.["choices"]);
+  return (asText(asObject(asObject(choice)?.["message"])?.["content"]) ?? "").slice(0, MOST_CHARACTERS);
 }
 
 interface Question {
@@ -104,5 +119,5 @@ function bodyOf(values: Question): ClientBody {
 /** Admins are told the redacted words of the upstream where there are any (reliability S07). */
 function describe(fault: RelayFault): string {
   const more = fault.words || fault.detail;
-  return more === "" ? fault.publicMessage : `${fault.publicMessage}（${more}）`.slice(0, 400);
+  return more === "" ? fault.publicMessage : `${fault.publicMessage}（${more}）`.slice(0, MOST_CHARACTERS);
 }
