@@ -10,13 +10,14 @@ import type { RelayFault } from "#server/upstream/fault.ts";
 import { asObject, type TokenUsage } from "#server/upstream/hub.ts";
 import { promptParts } from "#server/upstream/prompt.ts";
 import type { Countable, TokenCounter } from "#server/upstream/tokens.ts";
-import { type ReadUsage, readUsage, type UsageBounds } from "#server/upstream/usage.ts";
+import { type ReadUsage, readUsage } from "#server/upstream/usage.ts";
 import type { Caller } from "./admit.ts";
 import { Cover } from "./cover.ts";
 import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
 import type { Verdict } from "./pour.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import { leastOutput, leastPrompt, roughOutput, roughPrompt } from "./rough.ts";
+import { boundsOf, widened } from "./usage-bounds.ts";
 
 export type BillTools = Pick<Context, "ledger" | "prices" | "options" | "clock" | "events"> & {
   readonly tokens: TokenCounter;
@@ -50,15 +51,8 @@ export interface Sum {
 /** Output set aside for a call that names no limit (contract 10.2 [P]); a stream begins with less and asks for more. */
 const WHOLE_OUTPUT = 4_096;
 const STREAM_OUTPUT = 1_024;
-/** The most a call can reserve for one answer, and the most that is believed of an upstream that was given no limit. */
+/** The most a call can reserve for one answer. */
 const MAX_OUTPUT = 131_072;
-const MAX_BELIEVED_OUTPUT = 1_000_000;
-/** A prompt cannot have more tokens than bytes, but templates, hidden instructions and media add to it. */
-const PROMPT_SLACK = 16_384;
-/** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
-const FOUND_TOKENS = 1_048_576;
-/** What is counted roughly is at most so many times as much. */
-const REREAD = 3;
 const CHECKPOINT_MS = 250;
 /** Anthropic tells a few tokens of output before there is any. */
 const FORETOLD = 10;
@@ -145,11 +139,12 @@ export class Account {
    * quota (reliability M04).
    */
   watch(reply: StreamReply): Verdict {
-    const tokens = roughOutput(reply.tap);
     const now = this.tools.clock.now();
     if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(reply, now);
-    this.#cover ??= this.#newCover();
-    return this.#cover.look(tokens);
+    // An answer that is complete was complete: nothing more comes that would have to be covered.
+    if (reply.isFinished) return undefined;
+    this.#cover ??= this.#newCover(reply);
+    return this.#cover.look(roughOutput(reply.tap));
   }
 
   /** Nothing of a streamed answer has come, though it may have begun. */
@@ -291,11 +286,28 @@ export class Account {
   }
 
   /** What was set aside for this call, seen as output. */
-  #newCover(): Cover {
+  #newCover(reply: StreamReply): Cover {
     const { ledger, clock } = this.tools;
-    return new Cover(firstOutput(this.billed.incoming), clock, (tokens) =>
-      ledger.extend(this.billed.requestId, estimate(0, tokens, tierOf(this.price, this.#roughPrompt), 0)),
-    );
+    const { requestId, incoming } = this.billed;
+    const { maxTokens, choices } = incoming;
+    return new Cover({
+      tokens: firstOutput(incoming),
+      limit: maxTokens === undefined || maxTokens === 0 ? Number.POSITIVE_INFINITY : maxTokens * choices,
+      clock,
+      extend: (tokens) =>
+        ledger.extend(requestId, estimate(0, tokens, tierOf(this.price, this.#roughPrompt), 0)),
+      count: () => this.#countOutput(reply),
+    });
+  }
+
+  /** What has come of a stream: as told while it runs, else counted. Unit: LLM tokens. */
+  async #countOutput(reply: StreamReply): Promise<number> {
+    const told = this.#told(reply)?.usage.completionTokens ?? 0;
+    // Some tell a few tokens at the beginning and the rest at the end.
+    if (told > FORETOLD && told >= leastOutput(reply.tap)) return told;
+    const { model } = this.billed.incoming;
+    const counted = await this.tools.tokens.count(model, { texts: [reply.text()], fixedTokens: 0 });
+    return Math.max(told, counted);
   }
 
   /** What recovery charges if this process dies now: never more than came (reliability M12). */
@@ -322,60 +334,6 @@ function firstOutput({ endpoint, isStream, maxTokens, choices }: Incoming): numb
   const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
   return each * choices;
 }
-
-function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): UsageBounds {
-  const promptTokens = body.bytes.length + PROMPT_SLACK * (1 + tally.media);
-  if (WITHOUT_OUTPUT.has(endpoint)) return { promptTokens, completionTokens: 0 };
-  const each =
-    maxTokens === undefined || maxTokens === 0
-      ? MAX_BELIEVED_OUTPUT
-      : Math.min(maxTokens, MAX_BELIEVED_OUTPUT);
-  return { promptTokens, completionTokens: each * choices };
-}
-
-/**
- * The bounds for a usage that is beyond the first ones: an upstream may not keep the client's limit, and has then put out what came;
- * and what it reads of documents and the web is not in the request.
- */
-function widened(bounds: UsageBounds, incoming: Incoming, reply: WholeReply | StreamReply): UsageBounds {
-  const { endpoint, model, body } = incoming;
-  const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
-  const documents = endpoint === "rerank" ? roughPrompt(incoming) : 0;
-  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text());
-  return {
-    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
-    completionTokens: Math.max(bounds.completionTokens, heard),
-  };
-}
-
-/** Models that search by themselves. */
-const FINDERS = /search|research|internet|sonar|compound/i;
-/** Begins of the names by which requests point to documents and let upstreams look things up, in all formats. */
-const FINDINGS = [
-  "file",
-  "document",
-  "video_url",
-  "cachedContent",
-  "cached_content",
-  // Gemini 4's answer so far, which stays at Google's, is read again (vendor docs, "Long decode").
-  "continuation",
-  "web_",
-  "$web_",
-  "googleSearch",
-  "google_search",
-  "urlContext",
-  "url_context",
-  "code_",
-  "codeExecution",
-  "computer",
-  "mcp",
-  "plugins",
-  "enable_search",
-  "search_",
-  "bash_",
-  "text_editor",
-  "tool_search",
-].map((name) => Buffer.from(`"${name}`));
 
 /** What of the prompt is to be counted; only here is all of the body parsed. */
 function promptOf({ endpoint, body }: Incoming): Countable {

@@ -4,33 +4,91 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { chunk, DONE, type Step, sse, usageChunk } from "#test/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
 import { seedToken, seedUser } from "#test/seed.ts";
-import { Cover } from "./cover.ts";
+import { Cover, type CoverParts } from "./cover.ts";
 import { createRelay } from "./relay.ts";
 
 describe("what was set aside", () => {
   let nowMs = 0;
   const clock = { now: () => nowMs };
+  /** Of streams whose upper bound is exact. */
+  const coverOf = (extend: (tokens: number) => Promise<boolean>, more: Partial<CoverParts> = {}) => {
+    let seen = 0;
+    const cover = new Cover({
+      tokens: 1_000,
+      limit: Number.POSITIVE_INFINITY,
+      clock,
+      extend,
+      count: async () => seen,
+      ...more,
+    });
+    return {
+      close: () => cover.close(),
+      look(tokens: number) {
+        seen = tokens;
+        return cover.look(tokens);
+      },
+    };
+  };
 
   it("lasts to its end, also when there is no more", async () => {
-    const cover = new Cover(1_000, clock, async () => false);
+    const cover = coverOf(async () => false);
     expect(cover.look(700)).toBeUndefined();
     expect(cover.look(800)).toBeUndefined();
     await sleep(0);
     expect(cover.look(1_000)).toBeUndefined();
-    expect(cover.look(1_001)).toMatchObject({ code: "insufficient_user_quota" });
+    expect(await cover.look(1_001)).toMatchObject({ code: "insufficient_user_quota" });
+  });
+
+  it("is not asked about within a limit of the client's own, however close it is", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_000 });
+    for (const tokens of [800, 999, 1_000]) expect(cover.look(tokens)).toBeUndefined();
+    await sleep(0);
+    expect(asked).toEqual([]);
+  });
+
+  it("is asked for up to the client's limit and not beyond", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_300 });
+    expect(cover.look(800)).toBeUndefined();
+    await sleep(0);
+    expect(cover.look(1_299)).toBeUndefined();
+    expect(asked).toEqual([300]);
+  });
+
+  it("is not used up by what only may have come", async () => {
+    let asked = 0;
+    const refuse = async () => {
+      asked += 1;
+      return false;
+    };
+    const cover = coverOf(refuse, { limit: 1_000, count: async () => 700 });
+    expect(await cover.look(1_001)).toBeUndefined();
+    expect(cover.look(1_300)).toBeUndefined();
+    expect(await cover.look(1_302)).toBeUndefined();
+    expect(asked).toBe(0);
+  });
+
+  it("is asked for in smaller parts as long as there is any", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0 && tokens < 200);
+    expect(cover.look(800)).toBeUndefined();
+    await sleep(0);
+    expect(await cover.look(1_001)).toBeUndefined();
+    expect(asked).toEqual([1_024, 1_025, 513, 257, 129]);
   });
 
   it("is asked for as far as one piece went beyond it", async () => {
     const asked: number[] = [];
-    const cover = new Cover(1_000, clock, async (tokens) => asked.push(tokens) > 0);
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0);
     expect(await cover.look(10_000)).toBeUndefined();
     expect(cover.look(10_000)).toBeUndefined();
     expect(asked).toEqual([10_024]);
   });
 
-  it("is waited for while the bank is in trouble for moments", async () => {
+  it("is waited for while the ledger is in trouble for moments", async () => {
     let isTroubled = true;
-    const cover = new Cover(1_000, clock, async () => {
+    const cover = coverOf(async () => {
       if (isTroubled) throw new Error("locked");
       return true;
     });
@@ -43,19 +101,21 @@ describe("what was set aside", () => {
   });
 
   it("is all there is when the trouble lasts", async () => {
-    const cover = new Cover(1_000, clock, () => Promise.reject(new Error("locked")));
+    const cover = coverOf(() => Promise.reject(new Error("locked")));
     const verdict = cover.look(1_001);
+    await sleep(0);
     nowMs += 6_000;
     expect(await verdict).toMatchObject({ status: 503, code: "storage_unavailable" });
   });
 
   it("is not asked for any more once the stream is over", async () => {
     let asked = 0;
-    const cover = new Cover(1_000, clock, () => {
+    const cover = coverOf(() => {
       asked += 1;
       return Promise.reject(new Error("locked"));
     });
     const verdict = cover.look(1_001);
+    await sleep(0);
     cover.close();
     await verdict;
     expect(asked).toBe(1);

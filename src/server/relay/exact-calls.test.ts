@@ -1,0 +1,175 @@
+// Money for so many calls pays for exactly as many: whoever asks at the same moment, plain or as a stream, an answer that was paid for
+// comes whole, and everybody else is refused before an upstream is called.
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { audit } from "#server/money/audit.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
+import {
+  chunk,
+  createFakeUpstream,
+  DONE,
+  type FakeUpstream,
+  json,
+  sse,
+  usageChunk,
+} from "#test/fake-upstream.ts";
+import { createPostgresDatabase } from "#test/postgres.ts";
+import { seedToken, seedUser } from "#test/seed.ts";
+import { readIncoming } from "./incoming.ts";
+import { roughPrompt } from "./rough.ts";
+
+const MASTER_KEY = "one master key for all nodes of the test";
+/** On a busy machine. */
+const PATIENCE = { timeout: 10_000 };
+const OUTPUT = 100;
+const ASKED = { model: "gpt-4", messages: [{ role: "user", content: "hello world" }], max_tokens: OUTPUT };
+/** One token of six bytes: by its bytes it looks like one and a half. */
+const WORD = " hello";
+
+function bodyOf(isStream: boolean): string {
+  return JSON.stringify({ ...ASKED, stream: isStream });
+}
+
+/** What is set aside for the prompt; the upstream tells just as much. */
+function promptOf(isStream: boolean): number {
+  const outside = {
+    endpoint: "chat",
+    pathModel: undefined,
+    wantsEvents: false,
+    apiVersion: "",
+    passHeaders: [],
+  } as const;
+  return roughPrompt(readIncoming(outside, Buffer.from(bodyOf(isStream))));
+}
+
+const PROMPT = promptOf(false);
+const usage = { prompt_tokens: PROMPT, completion_tokens: OUTPUT, total_tokens: PROMPT + OUTPUT };
+const answer = json({
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "gpt-4",
+  choices: [
+    { index: 0, message: { role: "assistant", content: WORD.repeat(OUTPUT) }, finish_reason: "stop" },
+  ],
+  usage,
+});
+/** Slowly enough for questions between its words to be answered. */
+const words = Array.from({ length: OUTPUT }, (_, at) => [
+  chunk({ content: WORD }),
+  ...(at % 10 === 9 ? [3] : []),
+]);
+const stream = sse(...words.flat(), chunk({}, "stop"), usageChunk(usage), DONE);
+/** Model ratio 15, completion ratio 2. */
+const PRICE = (PROMPT + OUTPUT * 2) * 15;
+
+const SETUPS = [
+  { name: "SQLite", nodes: 1, isShared: false },
+  { name: "PostgreSQL", nodes: 1, isShared: true },
+  { name: "two nodes on PostgreSQL", nodes: 2, isShared: true },
+];
+const CASES = [
+  [10, 5],
+  [100, 30],
+  [60, 7],
+  [60, 1],
+  [200, 50],
+  [1_000, 100],
+] as const;
+
+describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
+  const apps: TestApp[] = [];
+  const urls: string[] = [];
+  let upstream: FakeUpstream;
+  let payers = 0;
+  let drop = async () => {};
+
+  beforeAll(async () => {
+    upstream = await createFakeUpstream();
+    upstream.script((res, asked) => (asked.json.stream === true ? stream : answer)(res, asked));
+    let databaseUrl: string | undefined;
+    if (isShared) {
+      const database = await createPostgresDatabase();
+      databaseUrl = database.url;
+      drop = database.drop;
+    }
+    for (let node = 0; node < nodes; node += 1) {
+      const app = await createTestApp({ databaseUrl, env: { MASTER_KEY } });
+      apps.push(app);
+      urls.push(await app.listen());
+    }
+    await first().ctx.options.set("PreConsumedQuota", "0");
+    const draft = { type: 8, name: "c", key: "k", base_url: upstream.url, models: "gpt-4", group: "default" };
+    await first().call(asRoot, "POST", "/api/channel/", draft);
+    for (const { ctx } of apps) {
+      await vi.waitFor(() => expect(ctx.candidates.find("default", "gpt-4")).toHaveLength(1), PATIENCE);
+      await vi.waitFor(() => expect(ctx.options.get("PreConsumedQuota")).toBe(0), PATIENCE);
+    }
+  });
+  afterAll(async () => {
+    for (const app of apps) await app.close();
+    await upstream.close();
+    await drop();
+  });
+
+  function first(): TestApp {
+    return apps[0] ?? expect.fail();
+  }
+
+  /** Somebody whose account, token or both have money for so many calls; the other has plenty. */
+  async function payerOf(who: string, calls: number): Promise<string> {
+    const { ctx } = first();
+    const enough = BigInt(calls * PRICE);
+    const plenty = 10n ** 12n;
+    const { id: userId } = await seedUser(ctx, `${++payers}-payer`);
+    const target = who === "token" ? plenty : enough;
+    await ctx.ledger.adjust({ userId, kind: "adjust", quota: { target }, actorId: 1, reason: "test" });
+    const { id: tokenId, key } = await seedToken(ctx, userId);
+    if (who !== "user") {
+      await ctx.db.updateTable("tokens").set({ unlimited_quota: 0 }).where("id", "=", tokenId).execute();
+      const quota = { target: enough };
+      await ctx.ledger.adjust({ userId, tokenId, kind: "token-adjust", quota, actorId: 1, reason: "test" });
+    }
+    return key;
+  }
+
+  async function call(key: string, index: number): Promise<"whole" | "refused" | string> {
+    const isStream = index % 3 === 0;
+    const response = await fetch(`${urls[index % nodes]}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer sk-${key}`, "content-type": "application/json" },
+      body: bodyOf(isStream),
+    });
+    const text = await response.text();
+    // A token without any quota left is told apart from one with too little.
+    if (/"code":"(insufficient_(user|token)_quota|exhausted_key)"/.test(text) && response.status >= 400)
+      return "refused";
+    const isWhole = isStream
+      ? text.endsWith(DONE) &&
+        text.split('"content":" hello"').length === OUTPUT + 1 &&
+        !text.includes('"error"')
+      : text.includes(WORD.repeat(OUTPUT));
+    return response.status === 200 && isWhole ? "whole" : `${response.status} ${text.slice(-300)}`;
+  }
+
+  describe.each(["user", "token", "both"])("money of the %s", (who) => {
+    // The largest once for each set-up.
+    it.each(CASES.filter(([calls]) => calls < 1_000 || who === "both"))(
+      `%i calls at once, money for %i (${name})`,
+      async (calls, paid) => {
+        const key = await payerOf(who, paid);
+        const before = upstream.journal.length;
+        const outcomes = await Promise.all(Array.from({ length: calls }, (_, index) => call(key, index)));
+        const counts = Map.groupBy(outcomes, (outcome) => outcome);
+        expect([...counts].map(([outcome, same]) => [outcome, same.length]).sort()).toEqual([
+          ["refused", calls - paid],
+          ["whole", paid],
+        ]);
+        expect(upstream.journal.length - before).toBe(paid);
+      },
+    );
+  });
+
+  it("leaves exact books", async () => {
+    await expect.poll(() => audit(first().ctx.db), PATIENCE).toEqual([]);
+  });
+});

@@ -1,0 +1,72 @@
+// The most that a call of text can honestly have used: what an upstream tells beyond it cannot be (reliability M17). Pure.
+import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
+import type { UsageBounds } from "#server/upstream/usage.ts";
+import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
+import { roughPrompt } from "./rough.ts";
+
+/** The most that is believed of an upstream that was given no limit. */
+const MAX_BELIEVED_OUTPUT = 1_000_000;
+/** A prompt cannot have more tokens than bytes, but templates, hidden instructions and media add to it. */
+const PROMPT_SLACK = 16_384;
+/** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
+const FOUND_TOKENS = 1_048_576;
+/** What is counted roughly is at most so many times as much. */
+const REREAD = 3;
+
+export function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): UsageBounds {
+  const promptTokens = body.bytes.length + PROMPT_SLACK * (1 + tally.media);
+  if (WITHOUT_OUTPUT.has(endpoint)) return { promptTokens, completionTokens: 0 };
+  const each =
+    maxTokens === undefined || maxTokens === 0
+      ? MAX_BELIEVED_OUTPUT
+      : Math.min(maxTokens, MAX_BELIEVED_OUTPUT);
+  return { promptTokens, completionTokens: each * choices };
+}
+
+/**
+ * The bounds for a usage that is beyond the first ones: an upstream may not keep the client's limit, and has then put out what came;
+ * and what it reads of documents and the web is not in the request.
+ */
+export function widened(
+  bounds: UsageBounds,
+  incoming: Incoming,
+  reply: WholeReply | StreamReply,
+): UsageBounds {
+  const { endpoint, model, body } = incoming;
+  const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
+  const documents = endpoint === "rerank" ? roughPrompt(incoming) : 0;
+  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text());
+  return {
+    promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
+    completionTokens: Math.max(bounds.completionTokens, heard),
+  };
+}
+
+/** Models that search by themselves. */
+const FINDERS = /search|research|internet|sonar|compound/i;
+/** Begins of the names by which requests point to documents and let upstreams look things up, in all formats. */
+const FINDINGS = [
+  "file",
+  "document",
+  "video_url",
+  "cachedContent",
+  "cached_content",
+  // Gemini 4's answer so far, which stays at Google's, is read again (vendor docs, "Long decode").
+  "continuation",
+  "web_",
+  "$web_",
+  "googleSearch",
+  "google_search",
+  "urlContext",
+  "url_context",
+  "code_",
+  "codeExecution",
+  "computer",
+  "mcp",
+  "plugins",
+  "enable_search",
+  "search_",
+  "bash_",
+  "text_editor",
+  "tool_search",
+].map((name) => Buffer.from(`"${name}`));
