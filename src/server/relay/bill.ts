@@ -149,7 +149,7 @@ export class Account {
 
   /** Nothing of a streamed answer has come, though it may have begun. */
   isEmpty(reply: StreamReply): boolean {
-    const told = this.#told(reply)?.usage.completionTokens ?? 0;
+    const told = this.#told(reply)?.usage?.completionTokens ?? 0;
     return roughOutput(reply.tap) === 0 && told <= FORETOLD;
   }
 
@@ -226,17 +226,20 @@ export class Account {
   /** What a call comes to: by the usage the upstream told, else counted here, which takes a while. */
   protected sum(reply: WholeReply | StreamReply | undefined, isGone: boolean): Sum | Promise<Sum> {
     const read = this.#told(reply);
-    if (read !== undefined && read.usage.promptTokens > 0 && !this.#isDoubtful(read.usage, reply))
-      return this.#summed(read.usage, read, isGone);
-    const counting = read === undefined ? this.#count(reply) : this.#completed(read.usage, reply);
-    return counting.then((usage) => this.#summed(usage, usage === read?.usage ? read : undefined, isGone));
+    const told = read?.usage;
+    if (told !== undefined && told.promptTokens > 0 && !this.#isDoubtful(told, reply))
+      return this.#summed(told, read, isGone);
+    const counting = told === undefined ? this.#count(reply) : this.#completed(told, reply);
+    return counting.then((usage) => this.#summed(usage, read, isGone));
   }
 
-  /** `read` = the usage is what the upstream told. */
+  /** `read` = what the upstream told, which may be this usage. */
   #summed(usage: TokenUsage, read: ReadUsage | undefined, isGone: boolean): Sum {
+    const isTold = usage === read?.usage;
     const amount = charge(usage, this.price);
-    const content = explain(usage, this.price, amount) + remarkOf(read, isGone);
-    return { usage, amount, content, isEstimated: read === undefined };
+    const content =
+      explain(usage, this.price, amount) + remarkOf({ isTold, isImpossible: read?.isImpossible, isGone });
+    return { usage, amount, content, isEstimated: !isTold };
   }
 
   /** The usage the upstream told, within what the request can have caused. */
@@ -246,7 +249,7 @@ export class Account {
     const { usage, quirks } = reply;
     const bounds = boundsOf(incoming);
     const read = readUsage(usage, bounds, quirks);
-    return read?.isAnomalous === true ? readUsage(usage, widened(bounds, incoming, reply), quirks) : read;
+    return read?.isImpossible === true ? readUsage(usage, widened(bounds, incoming, reply), quirks) : read;
   }
 
   /** What is told before the end, or tells of no output, says little of the text that has come. */
@@ -302,7 +305,7 @@ export class Account {
 
   /** What has come of a stream: as told while it runs, else counted. Unit: LLM tokens. */
   async #countOutput(reply: StreamReply): Promise<number> {
-    const told = this.#told(reply)?.usage.completionTokens ?? 0;
+    const told = this.#told(reply)?.usage?.completionTokens ?? 0;
     // Some tell a few tokens at the beginning and the rest at the end.
     if (told > FORETOLD && told >= leastOutput(reply.tap)) return told;
     const { model } = this.billed.incoming;
@@ -341,8 +344,14 @@ function promptOf({ endpoint, body }: Incoming): Countable {
   return promptParts(endpoint, values ?? {});
 }
 
-function remarkOf(read: ReadUsage | undefined, isGone: boolean): string {
-  if (read?.isAnomalous === true) return "（上游用量异常，已按上限计）";
+interface Remarkable {
+  readonly isTold: boolean;
+  readonly isImpossible: boolean | undefined;
+  readonly isGone: boolean;
+}
+
+function remarkOf({ isTold, isImpossible, isGone }: Remarkable): string {
+  if (isImpossible === true) return "（上游用量异常，不予采信，按本地计数）";
   if (isGone) return "（客户端提前断开，按已收到的内容计）";
-  return read === undefined ? "（上游未返回用量，按本地估算）" : "";
+  return isTold ? "" : "（上游未返回用量，按本地估算）";
 }

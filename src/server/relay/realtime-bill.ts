@@ -54,7 +54,7 @@ const BOUNDS = { promptTokens: 2_000_000, completionTokens: 1_000_000 };
 const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
 const REMARK_BROKEN = "（会话提前结束，按已收到的内容计）";
-const REMARK_ANOMALOUS = "（上游用量异常，已按上限计）";
+const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
 
 export class RealtimeBill {
   /** LLM tokens and quota booked so far, for the log line at the end. */
@@ -210,13 +210,15 @@ export class RealtimeBill {
     const making = this.#makingOf(response);
     const read = usage && readUsage(usage, BOUNDS);
     // Nothing is charged for a failure before output.
-    if (hasFailed && read === undefined && making.firstMs === 0) return this.#dropped(response, making);
+    if (hasFailed && read?.usage === undefined && making.firstMs === 0)
+      return this.#dropped(response, making);
     const counted = read?.usage ?? this.#roughUsage(making);
     this.#making.delete(response);
     const amount = charge(counted, this.#price);
-    const remark = read === undefined ? REMARK_ESTIMATED : read.isAnomalous ? REMARK_ANOMALOUS : "";
+    const isEstimated = read?.usage === undefined;
+    const remark = read?.isImpossible === true ? REMARK_IMPOSSIBLE : isEstimated ? REMARK_ESTIMATED : "";
     const content = explain(counted, this.#price, amount) + remark;
-    await this.#bookResponse(making, { usage: counted, amount, content, isEstimated: read === undefined });
+    await this.#bookResponse(making, { usage: counted, amount, content, isEstimated });
     this.#context = counted.promptTokens + counted.completionTokens;
     this.#said = { text: 0, audio: 0 };
     if (this.#spare !== undefined) return undefined;
@@ -255,9 +257,9 @@ export class RealtimeBill {
       seconds === undefined
         ? undefined
         : ({ unit: "second", seconds: Math.min(seconds, MOST_SECONDS) } as const);
-    const read = told && counted === undefined ? readUsage(told, BOUNDS) : undefined;
+    const read = told && counted === undefined ? readUsage(told, BOUNDS)?.usage : undefined;
     if (read === undefined && counted === undefined) return undefined;
-    const usage = read?.usage ?? NOTHING;
+    const usage = read ?? NOTHING;
     const amount = counted === undefined ? charge(usage, price) : chargeUnits(counted, price);
     const content =
       counted === undefined ? explain(usage, price, amount) : explainUnits(counted, price, amount);

@@ -105,6 +105,9 @@ describe("streams", () => {
     ["text", { prompt_tokens: "12", completion_tokens: "3" }],
     ["null", null],
     ["fractions", { prompt_tokens: 1.5, completion_tokens: 2 }],
+    ["a prompt of more tokens than bytes", { prompt_tokens: 5_000, completion_tokens: 2 }],
+    ["a huge prompt", { prompt_tokens: 1e15, completion_tokens: 2 }],
+    ["a huge answer", { prompt_tokens: 9, completion_tokens: 1e15 }],
   ])("does not believe usage that is %s", async (_, usage) => {
     world.upstream.script(
       sse(chunk({ content: "hello world" }), chunk({}, "stop"), usageChunk(usage), DONE),
@@ -114,15 +117,28 @@ describe("streams", () => {
     const whole = await world.costOf(async () => (await world.ask(QUESTION)).text());
     expect(streamed.charged).toBe((9 + 2 * 2) * 15);
     expect(whole.charged).toBe((9 + 2 * 2) * 15);
-    expect(whole.log).toMatchObject({ estimated: 1 });
+    for (const { log } of [streamed, whole]) {
+      expect(log).toMatchObject({ prompt_tokens: 9, completion_tokens: 2, estimated: 1 });
+      expect(log?.content).toContain(usage === null ? "上游未返回用量" : "上游用量异常，不予采信");
+    }
   });
 
-  it("clamps usage that the request cannot have caused", async () => {
-    world.upstream.script(json(chatReply("x", { prompt_tokens: 10, completion_tokens: 1e15 })));
-    const { charged, log } = await world.costOf(async () => (await world.ask(QUESTION)).text());
-    // max_tokens was 100.
-    expect(charged).toBe((10 + 100 * 2) * 15);
-    expect(log?.content).toContain("异常");
+  it("believes what pictures, vendors' instructions and hidden reasoning add", async () => {
+    const image = { type: "image_url", image_url: { url: "https://pictures.example/a.png" } };
+    const withImage = { ...QUESTION, messages: [{ role: "user", content: [image] }] };
+    const usages = [
+      { prompt_tokens: 687, completion_tokens: 2 },
+      { prompt_tokens: 9_000, completion_tokens: 2 },
+      { prompt_tokens: 9, completion_tokens: 3_002, completion_tokens_details: { reasoning_tokens: 3_000 } },
+    ];
+    for (const [at, usage] of usages.entries()) {
+      world.upstream.script(json(chatReply("hello world", usage)));
+      const { log } = await world.costOf(async () =>
+        (await world.ask(at === 1 ? withImage : QUESTION)).text(),
+      );
+      const { prompt_tokens, completion_tokens } = usage;
+      expect(log).toMatchObject({ prompt_tokens, completion_tokens, estimated: 0 });
+    }
   });
 
   it("keeps the last of several usages and never adds them up", async () => {

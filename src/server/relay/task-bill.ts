@@ -32,7 +32,7 @@ const TEXT_TOKENS_PER_SECOND = 4;
 
 const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
 const REMARK_GONE = "（客户端在结果返回前断开）";
-const REMARK_ANOMALOUS = "（上游用量异常，已按上限计）";
+const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
 const NO_TOKENS: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
 /** The account of one task. */
@@ -85,9 +85,10 @@ export class TaskAccount extends Account {
     const common = commonUsage(task);
     const usage = read?.usage ?? (reply === undefined ? inputOf(common) : common);
     const amount = charge(usage, this.price);
-    const remark = read === undefined ? estimated : read.isAnomalous ? REMARK_ANOMALOUS : "";
+    const isEstimated = read?.usage === undefined;
+    const remark = read?.isImpossible === true ? REMARK_IMPOSSIBLE : isEstimated ? estimated : "";
     const content = explain(usage, this.price, amount) + remark;
-    return { usage, amount, content, isEstimated: read === undefined };
+    return { usage, amount, content, isEstimated };
   }
 
   /** What is counted where the model is paid by the piece; undefined = it is paid by tokens. */

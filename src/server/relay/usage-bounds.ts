@@ -1,20 +1,25 @@
 // The most that a call of text can honestly have used: what an upstream tells beyond it cannot be (reliability M17). Pure.
 import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
+import { asNumber, asObject } from "#server/upstream/hub.ts";
 import type { UsageBounds } from "#server/upstream/usage.ts";
 import { type Incoming, WITHOUT_OUTPUT } from "./incoming.ts";
 import { roughPrompt } from "./rough.ts";
 
 /** The most that is believed of an upstream that was given no limit. */
 const MAX_BELIEVED_OUTPUT = 1_000_000;
-/** A prompt cannot have more tokens than bytes, but templates, hidden instructions and media add to it. */
-const PROMPT_SLACK = 16_384;
+/** A prompt cannot have more tokens than bytes, but for instructions that an upstream adds: Grok's have some 700, resellers' a few thousand. */
+const PROMPT_SLACK = 4_096;
+/** What a picture, a sound or a document comes to that stands at an address, or packed. */
+const MEDIA_TOKENS = 16_384;
+/** Reasoning that is told and not shown, and that a vendor may count beyond the client's limit. */
+const MOST_REASONING = 131_072;
 /** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
 const FOUND_TOKENS = 1_048_576;
 /** What is counted roughly is at most so many times as much. */
 const REREAD = 3;
 
 export function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming): UsageBounds {
-  const promptTokens = body.bytes.length + PROMPT_SLACK * (1 + tally.media);
+  const promptTokens = body.bytes.length + PROMPT_SLACK + MEDIA_TOKENS * tally.media;
   if (WITHOUT_OUTPUT.has(endpoint)) return { promptTokens, completionTokens: 0 };
   const each =
     maxTokens === undefined || maxTokens === 0
@@ -35,11 +40,17 @@ export function widened(
   const { endpoint, model, body } = incoming;
   const isOpen = FINDERS.test(model) || FINDINGS.some((name) => body.bytes.includes(name));
   const documents = endpoint === "rerank" ? roughPrompt(incoming) : 0;
-  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text());
+  const heard = WITHOUT_OUTPUT.has(endpoint) ? 0 : Buffer.byteLength(reply.text()) + hiddenIn(reply);
   return {
     promptTokens: bounds.promptTokens + (isOpen ? FOUND_TOKENS : 0) + documents * REREAD,
     completionTokens: Math.max(bounds.completionTokens, heard),
   };
+}
+
+function hiddenIn({ usage }: WholeReply | StreamReply): number {
+  const details =
+    asObject(usage?.["completion_tokens_details"]) ?? asObject(usage?.["output_tokens_details"]);
+  return Math.min(asNumber(details?.["reasoning_tokens"]) ?? 0, MOST_REASONING);
 }
 
 /** Models that search by themselves. */
@@ -69,4 +80,7 @@ const FINDINGS = [
   "bash_",
   "text_editor",
   "tool_search",
+  "data_sources",
+  "knowledge",
+  "retrieval",
 ].map((name) => Buffer.from(`"${name}`));

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findUsage, readUsage } from "./usage.ts";
 
+const impossible = { usage: undefined, isImpossible: true };
 const bounds = { promptTokens: 1000, completionTokens: 500 };
 
 describe("readUsage", () => {
@@ -14,7 +15,7 @@ describe("readUsage", () => {
     };
     expect(readUsage(usage, bounds)).toEqual({
       usage: { promptTokens: 9, completionTokens: 3, cachedTokens: 4 },
-      isAnomalous: false,
+      isImpossible: false,
     });
   });
 
@@ -44,7 +45,7 @@ describe("readUsage", () => {
   });
 
   it("reads embeddings, which have no completion", () => {
-    expect(readUsage({ prompt_tokens: 7, total_tokens: 7 }, bounds)?.usage.promptTokens).toBe(7);
+    expect(readUsage({ prompt_tokens: 7, total_tokens: 7 }, bounds)?.usage?.promptTokens).toBe(7);
     expect(readUsage({ total_tokens: 7 }, bounds)?.usage).toEqual({
       promptTokens: 7,
       completionTokens: 0,
@@ -54,19 +55,19 @@ describe("readUsage", () => {
 
   it("believes neither negative nor broken numbers", () => {
     for (const bad of [-1, -1e6, 1.5, "12", Number.NaN, Number.POSITIVE_INFINITY, {}, [], true]) {
-      expect(readUsage({ prompt_tokens: bad, completion_tokens: 3 }, bounds)).toBeUndefined();
-      expect(readUsage({ prompt_tokens: 3, completion_tokens: bad }, bounds)).toBeUndefined();
+      expect(readUsage({ prompt_tokens: bad, completion_tokens: 3 }, bounds)).toEqual(impossible);
+      expect(readUsage({ prompt_tokens: 3, completion_tokens: bad }, bounds)).toEqual(impossible);
     }
     expect(readUsage({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, bounds)).toBeUndefined();
     expect(readUsage({ prompt_tokens: null, completion_tokens: null }, bounds)).toBeUndefined();
     expect(readUsage({}, bounds)).toBeUndefined();
   });
 
-  it("clamps what the request cannot have caused, and flags it", () => {
-    expect(readUsage({ prompt_tokens: 1e308, completion_tokens: 501 }, bounds)).toEqual({
-      usage: { promptTokens: 1000, completionTokens: 500, cachedTokens: 0 },
-      isAnomalous: true,
-    });
+  it("believes nothing of what the request cannot have caused", () => {
+    expect(readUsage({ prompt_tokens: 1e308, completion_tokens: 1 }, bounds)).toEqual(impossible);
+    expect(readUsage({ prompt_tokens: 1001, completion_tokens: 1 }, bounds)).toEqual(impossible);
+    expect(readUsage({ prompt_tokens: 1, completion_tokens: 501 }, bounds)).toEqual(impossible);
+    expect(readUsage({ prompt_tokens: 1000, completion_tokens: 500 }, bounds)?.isImpossible).toBe(false);
   });
 
   it("reads cache writes, sounds, images and reasoning under each name of the details", () => {
@@ -158,7 +159,7 @@ describe("readUsage", () => {
           { ...told, prompt_tokens_details: input, completion_tokens_details: output },
           bounds,
         );
-        if (read === undefined) return;
+        if (read?.usage === undefined) return;
         const { promptTokens, completionTokens, cachedTokens, ...parts } = read.usage;
         const { cacheWriteTokens = 0, cacheWriteHourTokens = 0, reasoningTokens = 0 } = parts;
         const { audioPromptTokens = 0, imagePromptTokens = 0 } = parts;
@@ -183,7 +184,7 @@ describe("readUsage", () => {
         ),
         (usage) => {
           const read = readUsage(usage, bounds);
-          if (read === undefined) return;
+          if (read?.usage === undefined) return;
           const { promptTokens, completionTokens, cachedTokens } = read.usage;
           for (const count of [promptTokens, completionTokens, cachedTokens])
             expect(Number.isSafeInteger(count)).toBe(true);
@@ -198,7 +199,7 @@ describe("readUsage", () => {
     "reads the cached tokens by a vendor's name, whoever forwards it: %s",
     (name) => {
       const read = readUsage({ prompt_tokens: 9, completion_tokens: 1, [name]: 5 }, bounds);
-      expect(read?.usage.cachedTokens).toBe(5);
+      expect(read?.usage?.cachedTokens).toBe(5);
     },
   );
 

@@ -9,11 +9,12 @@ export interface UsageBounds {
   readonly completionTokens: number;
 }
 
-export interface ReadUsage {
-  readonly usage: TokenUsage;
-  /** A number was out of range and has been put at its bound. */
-  readonly isAnomalous: boolean;
-}
+/** What was told; no usage = it cannot be, so that none of it is believed. */
+export type ReadUsage =
+  | { readonly usage: TokenUsage; readonly isImpossible: false }
+  | { readonly usage: undefined; readonly isImpossible: true };
+
+const IMPOSSIBLE: ReadUsage = { usage: undefined, isImpossible: true };
 
 /** The usage object of a reply or stream chunk, wherever this upstream puts it; undefined = none here. */
 export function findUsage(reply: JsonRecord, quirks: Quirks | undefined): JsonRecord | undefined {
@@ -129,8 +130,8 @@ function spokenOf(usage: JsonRecord, prompt: number, completion: number, quirks:
 }
 
 /**
- * Reads a usage object. undefined = it says nothing that can be believed (a count is no whole number ≥ 0, or all are 0):
- * the tokens are to be counted here. Numbers above the bounds are clamped and flagged.
+ * Reads a usage object. undefined = it says nothing (all counts are absent or 0). Impossible = a count is no whole number ≥ 0, or above
+ * its bound. In both cases the tokens are to be counted here.
  */
 export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirks): ReadUsage | undefined {
   if (quirks?.usageUnreliable === true) return undefined;
@@ -140,10 +141,11 @@ export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirk
     usage["prompt_tokens"] ?? usage["input_tokens"] ?? (completionGiven === undefined ? total : undefined);
   const prompt = countOf(promptGiven ?? 0);
   const written = countOf(completionGiven ?? 0);
-  if (prompt === undefined || written === undefined || prompt + written === 0) return undefined;
-  const completion = spokenOf(usage, prompt, written, quirks);
-  const promptTokens = Math.min(prompt, bounds.promptTokens);
-  const completionTokens = Math.min(completion, bounds.completionTokens);
+  if (prompt === undefined || written === undefined) return IMPOSSIBLE;
+  if (prompt + written === 0) return undefined;
+  const promptTokens = prompt;
+  const completionTokens = spokenOf(usage, prompt, written, quirks);
+  if (promptTokens > bounds.promptTokens || completionTokens > bounds.completionTokens) return IMPOSSIBLE;
   return {
     usage: {
       promptTokens,
@@ -151,6 +153,6 @@ export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirk
       ...promptParts(usage, promptTokens),
       ...completionParts(usage, completionTokens),
     },
-    isAnomalous: promptTokens !== prompt || completionTokens !== completion,
+    isImpossible: false,
   };
 }
