@@ -1,7 +1,17 @@
 // API tokens (令牌) of the caller. The key goes without its `sk-` prefix (contract 3.7).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
+import {
+  IdParams,
+  ListBeside,
+  ListQuery,
+  lenient,
+  Nothing,
+  Quota,
+  query,
+  rowsOf,
+  SearchQuery,
+} from "./wire.ts";
 
 export const TokenStatus = { enabled: 1, disabled: 2, expired: 3, exhausted: 4 } as const;
 
@@ -21,8 +31,8 @@ export const Token = z.object({
   remain_quota: Quota,
   unlimited_quota: z.boolean(),
   used_quota: Quota,
-  /** Models this token may call, comma-separated; null or "" = all of the group. */
-  models: z.string().nullable().default(null),
+  /** Models this token may call, comma-separated; "" = all of the group. Never null here: One API's console dies on it. */
+  models: lenient(z.string(), ""),
   /** CIDRs the caller's address must be in, comma-separated; "" = any. */
   subnet: z.string().default(""),
 });

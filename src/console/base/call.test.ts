@@ -81,7 +81,7 @@ describe("call", () => {
     answer(ok([token], { total: 41 }));
     const page = await call(tokenApi.list, { query: { p: 0 } });
     expect(page.total).toBe(41);
-    expect(page.data[0]).toMatchObject({ id: 5, models: null, subnet: "" });
+    expect(page.data[0]).toMatchObject({ id: 5, models: "", subnet: "" });
   });
 
   it("works with servers that give no total", async () => {

@@ -36,7 +36,7 @@ describe.each(databases)("tokens on $name", (database) => {
       remain_quota: 500_000,
       unlimited_quota: false,
       used_quota: 0,
-      models: null,
+      models: "",
       subnet: "",
       created_time: clock.seconds(),
     });

@@ -129,7 +129,6 @@ function present(ctx: Context, row: TokenRow, shown: ReadonlySet<number>): Token
     status: isEnded ? TokenStatus.expired : row.status,
     key: shown.has(row.id) ? openKey(ctx.secrets, row, "tokens.key") : "",
     unlimited_quota,
-    models: row.models === "" ? null : row.models,
   };
 }
 

@@ -33,7 +33,7 @@ export interface CopyKeyProps {
 export function CopyKey({ token, onRefused }: CopyKeyProps) {
   const server = useServerAddress();
   const key = `sk-${token.key}`;
-  const model = (token.models ?? "").split(",")[0] || SAMPLE_MODEL;
+  const model = token.models.split(",")[0] || SAMPLE_MODEL;
   const copy = async (text: string) => {
     if (!(await copyText(text))) onRefused(text);
   };

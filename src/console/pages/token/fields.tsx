@@ -132,7 +132,7 @@ export function TokenForm({ token: found }: { readonly token?: Token }) {
     token === undefined
       ? create.mutateAsync({ body: draftOf(values) })
       : update.mutateAsync({ body: updateOf(token, values) });
-  const hasLimits = token !== undefined && ((token.models ?? "") !== "" || token.subnet !== "");
+  const hasLimits = token !== undefined && (token.models !== "" || token.subnet !== "");
   return (
     <ResourceForm<TokenValues>
       initial={valuesOf(token)}

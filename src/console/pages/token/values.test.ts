@@ -39,7 +39,7 @@ describe("token values", () => {
       name: "t",
       remain_quota: 500,
       expired_time: NEVER,
-      models: null,
+      models: "",
       subnet: "",
     } as Token;
     expect(updateOf(token, { ...valuesOf(token), name: "renamed" })).toMatchObject({

@@ -31,7 +31,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
     remain_quota: token.remain_quota,
     unlimited_quota: token.unlimited_quota,
     expires: token.expired_time === NEVER ? null : dayjs.unix(token.expired_time),
-    models: (token.models ?? "").split(",").filter((model) => model !== ""),
+    models: token.models.split(",").filter((model) => model !== ""),
     subnet: token.subnet,
   };
 }
