@@ -28,6 +28,8 @@ export async function finish(
   door: Door,
 ): Promise<void> {
   const { account, reply } = journey;
+  // What came in time is the client's, whatever its settlement takes.
+  door.deadlineMs = 0;
   if (door.cutBy !== undefined && reply === undefined) {
     // Our end, not the client's: nothing is charged for an answer that never began.
     journey.fault = door.cutBy;

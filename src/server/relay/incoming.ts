@@ -40,6 +40,8 @@ export interface Incoming {
   /** The client named none: this is what the interface takes then. */
   readonly isModelDefault?: boolean;
   readonly isStream: boolean;
+  /** No stream was asked for, though the answer goes out as it comes. */
+  readonly isTimed?: boolean;
   /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
   /** Headers of the client's format, names and values in turn. */

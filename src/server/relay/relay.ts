@@ -67,6 +67,9 @@ interface Running {
 /** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
 const PULSE_MS = 9_000;
 
+/** How often it is looked whether calls that are no streams have had their time: one timer for all of them. */
+const DEADLINE_LOOK_MS = 250;
+
 /** When the process ends, calls that still wait for a count after this long are charged by a rough one. */
 const COUNTING_MS = 2_000;
 
@@ -89,6 +92,10 @@ export function createRelay(
   setInterval(() => {
     for (const { door } of running.list()) door.keepAlive();
   }, pulseMs).unref();
+  setInterval(() => {
+    const nowMs = ctx.clock.now();
+    for (const { door } of running.list()) door.checkTime(nowMs);
+  }, DEADLINE_LOOK_MS).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
     const door = new Door(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
     const leave = () => running.remove(seat);
@@ -182,6 +189,7 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
     const verdict = await account.open();
     if (verdict !== "reserved") throw new Refusal(await refusalOf(rooms, journey, verdict));
     journey.account = account;
+    limitTime(rooms, door, incoming);
     const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
     const embed = route.kind === "relay" ? route.embed : undefined;
     journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
@@ -200,6 +208,15 @@ async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand
       journey.leave();
     }
   }
+}
+
+type Timed = Pick<Incoming, "isStream" | "isTimed">;
+
+/** From now on the call has the time that calls have which are no streams: all its attempts together (RELAY_TIMEOUT). */
+function limitTime({ ctx, upstream }: Rooms, door: Door, { isStream, isTimed }: Timed): void {
+  const { totalMs } = upstream.limits;
+  const isLimited = !isStream || isTimed === true;
+  if (isLimited && totalMs > 0) door.deadlineMs = ctx.clock.now() + totalMs;
 }
 
 /** What is different for a client that streams, before there is a stream. */
@@ -312,6 +329,7 @@ async function count(
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
     const candidates = await findCandidates(rooms, caller, incoming);
     const { requestId, gone } = door;
+    limitTime(rooms, door, incoming);
     return await countPrompt(rooms, { incoming, bytes, candidates, requestId, cancellation: gone });
   } finally {
     leave();

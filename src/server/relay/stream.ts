@@ -3,7 +3,7 @@
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import { unknownPathError } from "#server/errors.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
+import { networkFault, type RelayFault } from "#server/upstream/fault.ts";
 import { Cancellation } from "#server/upstream/hub.ts";
 import { redact } from "#server/upstream/redact.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
@@ -32,6 +32,8 @@ export class Door {
   cutBy: RelayFault | undefined;
   /** How the client wants to be told of errors. */
   voice: Voice = voices.openai;
+  /** When the call is over that is no stream, whatever has come of it; 0 = it may last. Unit: ms since 1970. */
+  deadlineMs = 0;
   /** A stream is wanted whose silence may be broken before its upstream has said anything. */
   mayOpenEarly = false;
   readonly #req: RelayRequest;
@@ -65,6 +67,13 @@ export class Door {
     if (this.gone.isCancelled) return;
     this.cutBy = fault;
     this.gone.cancel();
+  }
+
+  /** Ends the call from our side if its time is over: the upstream is aborted, and the client is told. */
+  checkTime(nowMs: number): void {
+    if (this.deadlineMs === 0 || nowMs < this.deadlineMs || this.gone.isCancelled) return;
+    this.cutBy = networkFault({ code: "timeout", detail: "RELAY_TIMEOUT" });
+    this.gone.expire();
   }
 
   /** A whole upstream reply. */

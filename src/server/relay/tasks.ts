@@ -122,13 +122,15 @@ async function incomingOf(
   const model = named ?? DEFAULT_MODELS[endpoint];
   if (model === undefined || model === "") throw new Refusal(refusals.fieldMissing("model"));
   const task = await factsOf(endpoint, model, { form, fields });
+  const isStreamAsked = fields.flag("stream") || fields.text("stream_format") === "sse";
   return {
     endpoint,
     body,
     form,
     model,
     isModelDefault: named === undefined,
-    isStream: fields.flag("stream") || fields.text("stream_format") === "sse" || endpoint === "speech",
+    isStream: isStreamAsked || endpoint === "speech",
+    isTimed: !isStreamAsked,
     isArray: false,
     passHeaders,
     session: "",

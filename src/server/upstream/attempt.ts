@@ -6,6 +6,7 @@ import type { EgressRequest } from "#server/egress/send.ts";
 import { beyond } from "./beyond-chat.ts";
 import type { Call, Prepared, Result } from "./call.ts";
 import { isPathAbsent, networkFault, type RelayFault } from "./fault.ts";
+import type { Cancellation } from "./hub.ts";
 import { canaryOf } from "./mask.ts";
 import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
 import { prepare } from "./prepare.ts";
@@ -45,7 +46,7 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   const other = beyond(asked);
   const plan = planCall(target, other === undefined ? asked : { ...asked, ...other }, tools.optionText);
   if (plan.kind === "fault") return Promise.resolve(plan);
-  if (cancellation.isCancelled) return Promise.resolve(aborted());
+  if (cancellation.isCancelled) return Promise.resolve(ended(cancellation));
   const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
   const result = perform(tools, call, plan);
   const { beside } = plan;
@@ -73,13 +74,26 @@ function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result>
   const plan = shared.signer === undefined ? shared : { ...shared, secrets: [...shared.secrets] };
   const prepared = prepare(tools, call, plan);
   if (prepared instanceof Promise) {
-    return prepared.then((late) => (late.kind === "fault" ? late : deliver(tools, call, plan, late)));
+    return unlessEnded(prepared, call).then((late) =>
+      late.kind === "fault" ? late : deliver(tools, call, plan, late),
+    );
   }
   return prepared.kind === "fault" ? Promise.resolve(prepared) : deliver(tools, call, plan, prepared);
 }
 
-function aborted(): RelayFault {
-  return networkFault({ code: "aborted", detail: "" });
+/** Why a call comes to nothing that was cancelled: its client left, or its time is over. */
+function ended({ isExpired }: Cancellation): RelayFault {
+  return networkFault(
+    isExpired ? { code: "timeout", detail: "total time limit" } : { code: "aborted", detail: "" },
+  );
+}
+
+/** What is made ready for a call, which cannot be stopped, is waited for no longer than the call lasts. */
+function unlessEnded<Ready>(ready: Promise<Ready>, { cancellation }: Call): Promise<Ready | RelayFault> {
+  return new Promise((resolve, reject) => {
+    cancellation.watch(() => resolve(ended(cancellation)));
+    ready.then(resolve, reject);
+  });
 }
 
 const UNSIGNED: Signed = { headers: [] };
@@ -99,7 +113,7 @@ async function drawAndWait(tools: AttemptTools, call: Call, plan: Plan, prepared
   for (let round = 0; round < MOST_QUESTIONS; round += 1) {
     if (result.kind !== "whole" || result.next === undefined) return result;
     await pause(tools.askAgainMs ?? ASK_AGAIN_MS, call);
-    if (call.cancellation.isCancelled) return aborted();
+    if (call.cancellation.isCancelled) return ended(call.cancellation);
     result = await send(tools, call, { plan, prepared, signed: UNSIGNED, next: new URL(result.next) });
   }
   return networkFault({ code: "timeout", detail: "the task was not done in time" });
@@ -129,14 +143,15 @@ async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared
   const signTools = { tokens: tools.credentials };
   for (let round = 1; ; round += 1) {
     const { key, other } = call.target;
-    const signed = await signer.sign(
+    const signing = signer.sign(
       key,
       { method: methodOf(plan), url: plan.url, body: prepared.bytes, nowMs: tools.now(), other },
       signTools,
     );
+    const signed = signing instanceof Promise ? await unlessEnded(signing, call) : signing;
     if (isFault(signed)) return signed;
     plan.secrets.push(...(signed.secrets ?? NO_SECRETS));
-    if (call.cancellation.isCancelled) return aborted();
+    if (call.cancellation.isCancelled) return ended(call.cancellation);
     const result = await send(tools, call, { plan, prepared, signed });
     const isStale = result.kind === "fault" && result.upstreamStatus === 401;
     if (!isStale || round > 1 || signer.forget?.(signed, signTools) !== true) return result;
@@ -187,7 +202,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
       if (isOver) return;
       trace.isSent = flow.isSent;
       receiver.abort();
-      resolve(aborted());
+      resolve(ended(cancellation));
     });
   });
 }

@@ -51,6 +51,8 @@ export function asNumber(value: unknown): number | undefined {
  */
 export class Cancellation {
   isCancelled = false;
+  /** It was cancelled because its time is over: what did not come by then failed. */
+  isExpired = false;
   #listener: (() => void) | undefined;
 
   /** Calls the listener of the moment, once. Idempotent. */
@@ -59,6 +61,13 @@ export class Cancellation {
     this.isCancelled = true;
     this.#listener?.();
     this.#listener = undefined;
+  }
+
+  /** Cancels because the time of the request is over. Idempotent. */
+  expire(): void {
+    if (this.isCancelled) return;
+    this.isExpired = true;
+    this.cancel();
   }
 
   /** Sets what `cancel` ends; undefined = nothing. Whoever sets one later replaces it. */
