@@ -15,7 +15,7 @@ import { identifyCaller } from "#server/accounts/address.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
-import { EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
+import { continueInTurn, EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
 import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
@@ -129,6 +129,7 @@ export function createHttpServer(app: App): Server {
     app.listener,
   );
   app.attach(server);
+  server.on("checkContinue", continueInTurn(app.listener));
   server.on("upgrade", (req, socket, head) => app.upgrade(req, socket, head));
   return server;
 }

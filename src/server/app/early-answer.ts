@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
+  type RequestListener,
   ServerResponse,
 } from "node:http";
 
@@ -36,6 +37,22 @@ export function endWithConnection({ socket }: IncomingMessage, res: ServerRespon
   // One for each request that was sent ahead.
   socket.setMaxListeners(0).once("close", end);
   res.once("close", () => socket.off("close", end));
+}
+
+/**
+ * Lets a client send the body that it asks leave for, when its turn has come: of an answer that waits for another one Node would write
+ * `100 Continue` behind the head, and so into the answer (RFC 9110 10.1.1).
+ */
+export function continueInTurn(listener: RequestListener): RequestListener {
+  return (req, res) => {
+    if (res.socket !== null) res.writeContinue();
+    else
+      res.once("socket", () => {
+        // Who has an answer already need not send anything.
+        if (!res.headersSent) res.writeContinue();
+      });
+    listener(req, res);
+  };
 }
 
 /** An answer of our server. Where the request is here whole, as nearly always, it is Node's own. */

@@ -82,6 +82,11 @@ const whole: [string, string, Outcome][] = [
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nlink: x\r\n\r\n${HEAD}content-length: 1\r\n\r\nx`,
     { verdict: "whole", body: "x", surplus: 0 },
   ],
+  [
+    "as many announcements as are taken",
+    `${"HTTP/1.1 103 x\r\n\r\n".repeat(16)}${HEAD}content-length: 1\r\n\r\nx`,
+    { verdict: "whole", body: "x", surplus: 0 },
+  ],
   ["nothing yet", "HTTP/1.1 100 Continue\r\n\r\n", { verdict: "open", body: "", surplus: 0 }],
   [
     "no content",
@@ -92,6 +97,7 @@ const whole: [string, string, Outcome][] = [
 
 const refused: [string, string][] = [
   ["a second protocol", "HTTP/1.1 101 x\r\n\r\n"],
+  ["a flood of announcements", `${"HTTP/1.1 100\r\n\r\n".repeat(17)}${HEAD}content-length: 0\r\n\r\n`],
   ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
   ["no HTTP after an announcement", "HTTP/1.1 100 Continue\r\n\r\nSSH-2.0-OpenSSH\r\n"],
   ["a lone LF", "HTTP/1.1 200 OK\ncontent-length: 0\n\n"],

@@ -6,6 +6,8 @@ import { checkBegin, HttpError, type ReplyHead, readHead } from "./http-head.ts"
 const HEAD_LIMIT_BYTES = 16 * 1024;
 const HEAD_END = "\r\n\r\n";
 const SWITCHING = 101;
+/** Heads of 1xx before a reply: one or two are sent, a flood of them is an attack on the reader. */
+const MOST_INTERIM = 16;
 
 export class ReplyReader {
   /** undefined = it has not come yet. */
@@ -17,6 +19,7 @@ export class ReplyReader {
   /** Bytes of the body to come; Infinity = until its own end, or the connection's. */
   #left = 0;
   #chunks: ChunkReader | undefined;
+  #interim = 0;
 
   /** The reply is whole. */
   get isDone(): boolean {
@@ -59,6 +62,8 @@ export class ReplyReader {
       if (head.status === SWITCHING) throw new HttpError("another protocol, which nobody asked for");
       // Other announcements say nothing; the reply follows.
       if (head.status >= 200) this.#begin(head);
+      else this.#interim += 1;
+      if (this.#interim > MOST_INTERIM) throw new HttpError("too many heads before a reply");
     }
     return this.#readBody(bytes, at, end);
   }
