@@ -20,32 +20,41 @@ function newestNotes(): string {
 }
 
 interface ModuleGraph {
-  readonly getModuleInfo: (id: string) => { readonly importedIds: readonly string[] } | null;
+  readonly getModuleInfo: (
+    id: string,
+  ) => { readonly importedIds: readonly string[]; readonly importers: readonly string[] } | null;
 }
 
 /** What only signed-in pages need; guests must not load it. */
 const HEAVY =
   /[\\/]node_modules[\\/](antd|@rc-component[\\/](?!util)|@ant-design[\\/]cssinjs|dayjs|echarts|zrender)/;
-const heaviness = new Map<string, boolean>();
+/** Pages with the light frame, and what starts the console. */
+const FOR_GUESTS = /[\\/]console[\\/](?:pages[\\/][^\\/]+|[^\\/]+)\.tsx$/;
 
-/** Whether a module is of that kind or imports one that is. */
-function isHeavy(id: string, graph: ModuleGraph): boolean {
-  const known = heaviness.get(id);
-  if (known !== undefined) return known;
-  // Until it is known, so that circles end; there are none but inside packages, which are of one kind.
-  heaviness.set(id, false);
-  const imported = graph.getModuleInfo(id)?.importedIds ?? [];
-  const answer = HEAVY.test(id) || imported.some((other) => isHeavy(other, graph));
-  heaviness.set(id, answer);
-  return answer;
+type Trait = (id: string, graph: ModuleGraph) => boolean;
+
+/** A trait that modules hand on: to those that import them, or to those that they import. */
+function spreading(pattern: RegExp, to: "importedIds" | "importers"): Trait {
+  const answers = new Map<string, boolean>();
+  return function has(id, graph) {
+    const known = answers.get(id);
+    if (known !== undefined) return known;
+    // Until it is known, so that circles end; there are none but inside packages, which are of one kind.
+    answers.set(id, false);
+    const answer =
+      pattern.test(id) || (graph.getModuleInfo(id)?.[to] ?? []).some((other) => has(other, graph));
+    answers.set(id, answer);
+    return answer;
+  };
 }
 
-function isLight(id: string, graph: ModuleGraph): boolean {
-  return !isHeavy(id, graph);
-}
+const isHeavy = spreading(HEAVY, "importedIds");
+const isOfGuests = spreading(FOR_GUESTS, "importers");
+const isLight: Trait = (id, graph) => !isHeavy(id, graph);
+const isCommon: Trait = (id, graph) => isLight(id, graph) && isOfGuests(id, graph);
 
 /** Names the file of the modules for which `test` holds; the others go elsewhere. */
-function onlyIf(name: string, test: (id: string, graph: ModuleGraph) => boolean) {
+function onlyIf(name: string, test: Trait) {
   return (id: string, graph: ModuleGraph) => (test(id, graph) ? name : null);
 }
 
@@ -63,6 +72,7 @@ export default defineConfig({
     target: "es2023",
     // Inlined assets would be data: addresses, which the content policy of the server does not have to allow.
     assetsInlineLimit: 0,
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
@@ -84,10 +94,10 @@ export default defineConfig({
               name: "icons",
               test: /[\\/]node_modules[\\/](@ant-design[\\/](icons|icons-svg|colors|fast-color)|@rc-component[\\/]util)[\\/]/,
             },
-            { name: onlyIf("common", isLight), debugName: "common", minShareCount: 24 },
-            { name: onlyIf("light", isLight), debugName: "light", minShareCount: 2, entriesAware: true },
+            { name: onlyIf("common", isCommon), debugName: "common", minShareCount: 2 },
+            { name: onlyIf("light", isLight), debugName: "light", minShareCount: 2 },
             { name: onlyIf("antd", isHeavy), debugName: "antd", minShareCount: 8 },
-            { name: onlyIf("list", isHeavy), debugName: "list", minShareCount: 4 },
+            { name: onlyIf("list", isHeavy), debugName: "list", minShareCount: 2 },
           ],
         },
       },
