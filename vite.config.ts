@@ -36,7 +36,7 @@ type Trait = (id: string, graph: ModuleGraph) => boolean;
 /** A trait that modules hand on: to those that import them, or to those that they import. */
 function spreading(pattern: RegExp, to: "importedIds" | "importers"): Trait {
   const answers = new Map<string, boolean>();
-  return function has(id, graph) {
+  return function has(id: string, graph: ModuleGraph): boolean {
     const known = answers.get(id);
     if (known !== undefined) return known;
     // Until it is known, so that circles end; there are none but inside packages, which are of one kind.
