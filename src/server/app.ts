@@ -12,6 +12,7 @@ import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { compress } from "hono/compress";
 import { identifyCaller } from "#server/accounts/address.ts";
+import type { Approach } from "#server/accounts/proxy-signs.ts";
 import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
@@ -72,6 +73,7 @@ export function createApp(ctx: Context): App {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
     endWithConnection(req, res);
+    if (ctx.defaultPassword.isInUse()) ctx.proxySigns.look(approachOf(req));
     if (isRelayed(req)) {
       if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
       else relay(req, res);
@@ -132,6 +134,17 @@ export function createHttpServer(app: App): Server {
   server.on("checkContinue", continueInTurn(app.listener));
   server.on("upgrade", (req, socket, head) => app.upgrade(req, socket, head));
   return server;
+}
+
+function approachOf({ socket, httpVersion, headers }: IncomingMessage): Approach {
+  return {
+    peer: socket.remoteAddress ?? "",
+    httpVersion,
+    header(name) {
+      const value = headers[name];
+      return Array.isArray(value) ? value.join() : value;
+    },
+  };
 }
 
 const OPERATORS = /^\/(healthz|readyz|metrics)$/;

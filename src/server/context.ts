@@ -10,6 +10,7 @@ import { createLogins, type Logins } from "./accounts/login.ts";
 import { createMailer, type Mailer } from "./accounts/mailer.ts";
 import { type MasterKey, openDataKey, readMasterKey, unlockSecrets } from "./accounts/master-key.ts";
 import { createNotices } from "./accounts/notices.ts";
+import { createProxySigns, type ProxySigns } from "./accounts/proxy-signs.ts";
 import { createReminders, type Reminders, type ReminderTools } from "./accounts/reminders.ts";
 import { createResets, type Resets, type ResetTools } from "./accounts/reset.ts";
 import { createReveals, type Reveals } from "./accounts/reveals.ts";
@@ -47,6 +48,7 @@ export interface Context extends Tools {
   /** Who opens how many sealed keys, and that it is written down. */
   readonly reveals: Reveals;
   readonly defaultPassword: DefaultPassword;
+  readonly proxySigns: ProxySigns;
   /** The way out for letters. */
   readonly mailer: Mailer;
   readonly resets: Resets;
@@ -174,6 +176,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     guesses: createGuesses({ coord, events }),
     reveals: createReveals({ db, clock, coord, events }),
     defaultPassword,
+    proxySigns: createProxySigns({ db, coord, events }),
     ...createPost({ config, db, clock, secrets, coord, options, events, egress }, cleanup),
     startedAt: clock.seconds(),
     node,

@@ -61,6 +61,8 @@ export interface Events {
   onRelayDone(listener: (event: RelayDone) => void): () => void;
   /** Every failed try at a channel. */
   onChannelFailed(listener: (event: ChannelFailed) => void): () => void;
+  /** The password that ships is in use, and the server is reached through something else. */
+  proxySeen(event: { sign: string }): void;
   accountCreated(event: { userId: number; via: "password" | "github" | "wechat"; address: string }): void;
   accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" }): void;
   passwordReset(event: { userId: number }): void;
@@ -137,6 +139,13 @@ function accountEvents(logger: Logger, counters: Counters) {
     loginFailed(event) {
       counters.add("tollgate_logins_total", `outcome="${event.reason}"`);
       logger.warn(event, "login failed");
+    },
+    proxySeen(event) {
+      logger.warn(
+        event,
+        "this server is reached through a proxy: the default password lets nobody in any more, and /metrics wants an access token, " +
+          "until root has another password: npm run reset-password",
+      );
     },
     accountCreated(event) {
       counters.add("tollgate_accounts_created_total", `via="${event.via}"`);

@@ -30,7 +30,9 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "";
     // Where a proxy is known whoever comes through it looks local when it adds no header.
     const mayBeLocal =
-      ctx.config.trustedProxies.length === 0 && isLocal(peer, (name) => http.req.header(name));
+      ctx.config.trustedProxies.length === 0 &&
+      isLocal(peer, (name) => http.req.header(name)) &&
+      !(ctx.defaultPassword.isInUse() && (await ctx.proxySigns.isSeen()));
     const isAllowed = mayBeLocal || (await isAdmin(ctx, http.req.header("authorization")));
     if (!isAllowed)
       return http.text(

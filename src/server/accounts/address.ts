@@ -97,7 +97,47 @@ export interface Caller {
 
 const LOCAL_PEERS = new Set(["127.0.0.1", "::1", "::ffff:127.0.0.1"]);
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
-const FORWARDING_HEADERS = ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via"];
+/** What proxies and what stands before them add. */
+export const FORWARDING_HEADERS = [
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-forwarded-port",
+  "x-forwarded-server",
+  "x-forwarded-scheme",
+  "x-forwarded-ssl",
+  "x-forwarded",
+  "x-real-ip",
+  "forwarded",
+  "forwarded-for",
+  "via",
+  "true-client-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-proxyuser-ip",
+  "x-original-forwarded-for",
+  "x-original-host",
+  "x-envoy-external-address",
+  "x-azure-clientip",
+  "x-amzn-trace-id",
+  "x-arr-ssl",
+  "cf-connecting-ip",
+  "cf-ray",
+  "fastly-client-ip",
+  "fly-client-ip",
+  "cdn-loop",
+  "front-end-https",
+] as const;
+
+/** An address of this machine that is reached from it alone. */
+export function isLoopback(peer: string): boolean {
+  return LOCAL_PEERS.has(peer);
+}
+
+/** A name under which this machine reaches itself. */
+export function isLocalHost(host: string): boolean {
+  return LOCAL_HOST.test(host);
+}
 
 /**
  * Somebody on this machine, neither a proxy on it, which adds a forwarding header or asks for a public name, nor a browser on
@@ -105,8 +145,8 @@ const FORWARDING_HEADERS = ["x-forwarded-for", "x-forwarded-host", "x-real-ip", 
  */
 export function isLocal(peer: string, header: (name: string) => string | undefined): boolean {
   return (
-    LOCAL_PEERS.has(peer) &&
-    LOCAL_HOST.test(header("host") ?? "") &&
+    isLoopback(peer) &&
+    isLocalHost(header("host") ?? "") &&
     FORWARDING_HEADERS.every((name) => header(name) === undefined)
   );
 }

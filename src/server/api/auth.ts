@@ -21,7 +21,8 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
     const verified = await ctx.logins.verify({ ...body, address });
     if (verified.isIn) {
       const { user, hash } = verified;
-      if (isShippedFromAfar({ ...body, ...user, isLocal })) await refuseShipped(ctx, call, user);
+      const isHere = isLocal && !(await isReachedThrough(ctx));
+      if (isShippedFromAfar({ ...body, ...user, isLocal: isHere })) await refuseShipped(ctx, call, user);
       const signedIn = await signIn(ctx, call, { via: "password", user, proven: { password: hash } });
       if (signedIn) return signedIn;
       ctx.events.loginFailed({ reason: "changed", address });
@@ -73,11 +74,18 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
   },
 };
 
+/** Whether the look of a request says nothing, since something stands between: asked while the shipped password is in use. */
+async function isReachedThrough({ defaultPassword, proxySigns }: Context): Promise<boolean> {
+  return defaultPassword.isInUse() && (await proxySigns.isSeen());
+}
+
 /** Throws: always; what to do stands in the sentence, since there is no other way in. */
 async function refuseShipped(ctx: Context, call: Call<typeof authApi.login>, user: UserRow): Promise<never> {
   ctx.events.loginFailed({ reason: "shipped", address: call.address });
   await auditRefusal(ctx, call, { via: "password", reason: "shipped password from afar", known: user });
   throw faults.refused(
-    "超级管理员仍在使用默认密码，只能从服务器本机登录。请在服务器上打开 http://127.0.0.1:端口（远程可用 SSH 隧道转发该端口），登录并修改密码后，再从其他地址登录",
+    (await isReachedThrough(ctx))
+      ? "超级管理员仍在使用默认密码，而服务器前面有代理，默认密码已停用。请在服务器上运行 npm run reset-password 设置新密码"
+      : "超级管理员仍在使用默认密码，只能从服务器本机登录。请在服务器上打开 http://127.0.0.1:端口（远程可用 SSH 隧道转发该端口），登录并修改密码后，再从其他地址登录",
   );
 }
