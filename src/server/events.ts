@@ -144,7 +144,7 @@ function accountEvents(logger: Logger, counters: Counters) {
       logger.warn(
         event,
         "this server is reached through a proxy: the default password lets nobody in any more, and /metrics wants an access token, " +
-          "until root has another password: npm run reset-password",
+          "until root has another one (npm run reset-password)",
       );
     },
     accountCreated(event) {
