@@ -1,6 +1,6 @@
 // The ladder of rooms: who may import whom. One rule per sentence, and the sentence is its comment.
 // TypeScript is parsed by swc (@swc/core): without it nothing would be cruised and everything would pass, so
-// test/house.test.ts counts the modules and keeps a planted tree that must fail.
+// test/house/house.test.ts counts the modules and keeps a planted tree that must fail.
 
 /** The rooms of the server from top to bottom. A room imports rooms above it, never below, never on its own line. */
 const SERVER_LADDER = [
@@ -17,6 +17,35 @@ const SERVER_LADDER = [
   ["ops"],
   ["app"],
   ["main"],
+];
+
+/** The steps of one relayed request, in their order: a step imports the steps above it; relay.ts calls them. */
+const RELAY_LADDER = [
+  ["http"],
+  ["admission"],
+  ["text"],
+  ["media"],
+  ["billing"],
+  ["routing"],
+  ["error-log"],
+  ["services"],
+  ["finish"],
+  ["queries", "realtime"],
+  ["relay"],
+];
+
+/** From bytes to calls: what a wire is made of, what credentials and formats there are, what becomes of an answer, the call itself. */
+const UPSTREAM_LADDER = [
+  ["json", "cancellation"],
+  ["errors"],
+  ["usage"],
+  ["hub"],
+  ["signers", "dialects"],
+  ["clients"],
+  ["tokens"],
+  ["handlers"],
+  ["call"],
+  ["realtime"],
 ];
 
 const CONSOLE_LADDER = [["base"], ["ui"], ["pages"], ["routes"], ["app"], ["main"]];
@@ -37,7 +66,7 @@ function ladder(side, lines) {
       if (hidden.length === 0) return [];
       return [
         {
-          name: `ladder-${side}-${name}`,
+          name: `ladder-${side.replace("/", "-")}-${name}`,
           comment: `${name} never imports what stands beside or below it: ${hidden.join(", ")}.`,
           severity: "error",
           from: { path: room(side, [name]), pathNot: TESTS },
@@ -46,6 +75,19 @@ function ladder(side, lines) {
       ];
     }),
   );
+}
+
+/** Everything of a side belongs to a room of its ladder. */
+function inLadder(side, lines) {
+  return [
+    {
+      name: `${side.replace("/", "-")}-room-is-in-the-ladder`,
+      comment: `Everything in src/${side} belongs to a room of its ladder; name a new room there first.`,
+      severity: "error",
+      from: { path: "^src/", pathNot: TESTS },
+      to: { path: `^src/${side}/.*\\.tsx?$`, pathNot: room(side, lines.flat()) },
+    },
+  ];
 }
 
 /** `names` may be imported by `from` alone. */
@@ -68,21 +110,13 @@ function npm(name) {
 module.exports = {
   forbidden: [
     ...ladder("server", SERVER_LADDER),
+    ...ladder("server/relay", RELAY_LADDER),
+    ...ladder("server/upstream", UPSTREAM_LADDER),
+    ...inLadder("server", SERVER_LADDER),
+    ...inLadder("server/relay", RELAY_LADDER),
+    ...inLadder("server/upstream", UPSTREAM_LADDER),
+    ...inLadder("console", CONSOLE_LADDER),
     ...ladder("console", CONSOLE_LADDER),
-    {
-      name: "server-room-is-in-the-ladder",
-      comment: "Everything in src/server belongs to a room of the ladder; name a new room there first.",
-      severity: "error",
-      from: { path: "^src/", pathNot: TESTS },
-      to: { path: "^src/server/", pathNot: room("server", SERVER_LADDER.flat()) },
-    },
-    {
-      name: "console-room-is-in-the-ladder",
-      comment: "Everything in src/console belongs to a room of the ladder; name a new room there first.",
-      severity: "error",
-      from: { path: "^src/", pathNot: TESTS },
-      to: { path: "^src/console/.*\\.tsx?$", pathNot: room("console", CONSOLE_LADDER.flat()) },
-    },
     {
       name: "contract-imports-zod-and-itself",
       comment: "contract imports zod and itself: it must run in the browser and in any tool.",
@@ -114,13 +148,14 @@ module.exports = {
     {
       name: "dialects-are-pure",
       comment:
-        "dialects, upstream's and clients', import only contract, hub, sse and fault: pure, so fixtures suffice.",
+        "dialects, upstream's and clients', import only contract, json, errors, usage and hub: pure, so fixtures suffice.",
       severity: "error",
       from: { path: "^src/server/upstream/(dialects|clients)/", pathNot: TESTS },
       to: {
         pathNot: [
           "^src/contract/",
-          "^src/server/upstream/(hub[a-z-]*|sse|fault)\\.ts$",
+          "^src/server/upstream/(json|errors|hub)/",
+          "^src/server/upstream/usage\\.ts$",
           "^src/server/upstream/(dialects|clients)/",
         ],
       },
@@ -167,8 +202,8 @@ module.exports = {
     ),
     only(
       "http-at-the-door",
-      "node:http is known in main, app, relay/routes and relay/stream only: business code does not know HTTP.",
-      ["^src/server/(main|app|relay/routes|relay/stream)(/|\\.ts$)"],
+      "node:http is known in main, app and relay/http only: business code does not know HTTP.",
+      ["^src/server/(main|app|relay/http)(/|\\.ts$)"],
       "^(node:)?(http|https|http2)$",
     ),
     {

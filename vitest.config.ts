@@ -12,7 +12,7 @@ const MONEY = ["src/server/money/price.ts", "src/server/money/{ledger,rules,plan
 export default defineConfig({
   plugins: [react()],
   test: {
-    globalSetup: ["test/postgres-setup.ts"],
+    globalSetup: ["test/worlds/postgres-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     reporters: ["default", "./scripts/totals-reporter.ts"],
@@ -33,7 +33,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
-          include: ["src/**/*.test.{ts,tsx}", "test/*.test.ts"],
+          include: ["src/**/*.test.{ts,tsx}", "test/{api,house}/*.test.ts"],
           // Ends what hangs; nothing is measured by it, and machines differ by a factor of four.
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -2,7 +2,7 @@
 // SQLite under the same load, two processes, and a lone call. No pairs of runs: a database is new only once.
 import { availableParallelism } from "node:os";
 import pg from "pg";
-import { startPostgres } from "#test/postgres-server.ts";
+import { startPostgres } from "#test/worlds/postgres-server.ts";
 import { type Book, checkBooks, checkPostgresBooks } from "./books.ts";
 import { median } from "./cases.ts";
 import { type Load, startLoad, startService } from "./processes.ts";

@@ -4,7 +4,7 @@ import type { ChildProcess } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
-import { freePort, manage, serverEnvironment, temporaryDir } from "#test/process.ts";
+import { freePort, manage, serverEnvironment, temporaryDir } from "#test/worlds/process.ts";
 import { removeAtExit, startScript, stop } from "./processes.ts";
 import { MODEL } from "./wire.ts";
 

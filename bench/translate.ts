@@ -3,12 +3,12 @@
 import { cpuUsage } from "node:process";
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import type { Call } from "#server/upstream/call.ts";
-import type { Course } from "#server/upstream/courses/course.ts";
-import { Cancellation } from "#server/upstream/hub.ts";
-import { type Plan, planCall } from "#server/upstream/plan.ts";
-import { prepare } from "#server/upstream/prepare.ts";
-import { clientBody, type Fixture, loadFixtures } from "#test/wire-cases.ts";
+import type { Call } from "#server/upstream/call/call.ts";
+import { type Plan, planCall } from "#server/upstream/call/plan.ts";
+import { prepare } from "#server/upstream/call/prepare.ts";
+import { Cancellation } from "#server/upstream/cancellation.ts";
+import type { ResponseHandler } from "#server/upstream/handlers/handler.ts";
+import { clientBody, type Fixture, loadFixtures } from "#test/worlds/wire-cases.ts";
 import { median } from "./cases.ts";
 import type { Line } from "./report.ts";
 
@@ -33,7 +33,7 @@ const BODIES: Readonly<Record<GenerationEndpoint, object>> = {
 interface Way {
   readonly plan: Plan;
   /** One for every stream. */
-  course(): Course;
+  course(): ResponseHandler;
 }
 
 /** The way that the relay would take, from the relay's own code. */

@@ -1,6 +1,6 @@
 // `npm run check`: everything that can be said about the source without running it, in some 20 seconds when little has changed.
 import { spawnSync } from "node:child_process";
-import { CHECKS, runCheck } from "#test/checks.ts";
+import { CHECKS, runCheck } from "#test/house/checks.ts";
 
 async function main(): Promise<void> {
   let failed = 0;
@@ -16,8 +16,8 @@ async function main(): Promise<void> {
     "run",
     "--project",
     "unit",
-    "test/house.test.ts",
-    "test/supply.test.ts",
+    "test/house/house.test.ts",
+    "test/house/supply.test.ts",
   ];
   const { status } = spawnSync(process.execPath, house, { stdio: "inherit" });
   process.exitCode = failed === 0 && status === 0 ? 0 : 1;

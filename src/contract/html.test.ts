@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cpuMsOf } from "#test/cpu-time.ts";
-import { hostileHtml, hostilePayloads } from "#test/hostile-html.ts";
+import { hostileHtml, hostilePayloads } from "#test/seeds/hostile-html.ts";
+import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import { sanitizeHtml } from "./html.ts";
 import { optionTable } from "./option.ts";
 

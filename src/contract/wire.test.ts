@@ -1,7 +1,7 @@
 // The odd codecs of the wire, and the helper that knows JSON (spec §5, contract 1.5).
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { cpuMsOf } from "#test/cpu-time.ts";
+import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import { optionTable } from "./option.ts";
 import { Csv, isJson, isMapping, ListQuery, repeatedName, withoutEndSlashes } from "./wire.ts";
 

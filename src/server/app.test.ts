@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 
 let app: TestApp;
 let port = 0;

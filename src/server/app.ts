@@ -22,12 +22,12 @@ import { createPressure } from "#server/app/pressure.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { createOps } from "#server/ops.ts";
-import { refusals } from "#server/relay/refusal.ts";
 import { createRelay } from "#server/relay/relay.ts";
-import { Roster } from "#server/relay/roster.ts";
-import { isRelayed } from "#server/relay/routes.ts";
-import { limitStall, STALL_MS } from "#server/relay/stall.ts";
 import { newRequestId } from "#server/secrets.ts";
+import { InFlight } from "./relay/http/in-flight.ts";
+import { localErrors } from "./relay/http/local-errors.ts";
+import { isRelayed } from "./relay/http/routes.ts";
+import { limitStall, STALL_MS } from "./relay/http/slow-client.ts";
 
 export interface App {
   readonly listener: RequestListener;
@@ -55,7 +55,7 @@ const BODY_TIMEOUT_MS = 30_000;
 export function createApp(ctx: Context): App {
   let isDraining = false;
   /** Answers that are not the relay's, which knows its own. */
-  const open = new Roster<ServerResponse>();
+  const open = new InFlight<ServerResponse>();
   const relay = createRelay(ctx);
   const site = createSite(ctx, () => isDraining);
   const pressure = createPressure(ctx.config);
@@ -75,7 +75,7 @@ export function createApp(ctx: Context): App {
     endWithConnection(req, res);
     if (ctx.defaultPassword.isInUse()) ctx.proxySigns.look(approachOf(req));
     if (isRelayed(req)) {
-      if (shedsCall()) relay.turnAway(req, res, refusals.overloaded());
+      if (shedsCall()) relay.turnAway(req, res, localErrors.overloaded());
       else relay(req, res);
       return;
     }
@@ -92,13 +92,13 @@ export function createApp(ctx: Context): App {
   };
   return {
     listener: clearOnly(listen, (req, res) => {
-      if (isRelayed(req)) relay.turnAway(req, res, refusals.ambiguous());
+      if (isRelayed(req)) relay.turnAway(req, res, localErrors.ambiguous());
       else turnAway(ctx, res, faults.ambiguous());
     }),
     upgrade(req, socket, head) {
-      if (isAmbiguous(req)) relay.decline(socket, refusals.ambiguous());
-      else if (isDraining) relay.decline(socket, refusals.serverStopping());
-      else if (shedsCall()) relay.decline(socket, refusals.overloaded());
+      if (isAmbiguous(req)) relay.decline(socket, localErrors.ambiguous());
+      else if (isDraining) relay.decline(socket, localErrors.serverStopping());
+      else if (shedsCall()) relay.decline(socket, localErrors.overloaded());
       else relay.upgrade(req, socket, head);
     },
     request: async (path, init) => site.request(path, init),

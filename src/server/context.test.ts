@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { createTestApp } from "#test/app.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
+import { createTestApp } from "#test/worlds/app.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { createLogger } from "./log.ts";
 
 test("a model that only the fallback prices is named in the log, once an hour", async () => {

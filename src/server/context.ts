@@ -20,7 +20,7 @@ import { type Candidates, createCandidates } from "./channels/candidates.ts";
 import { createTraffic, type Traffic } from "./channels/traffic.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import { Marks } from "./coord/marks.ts";
+import { ExpiringKeys } from "./coord/expiring-keys.ts";
 import { openCoord } from "./coord/open.ts";
 import { createEgress } from "./egress/dispatcher.ts";
 import { createEvents } from "./events.ts";
@@ -235,7 +235,7 @@ function livePrices({
   clock,
   events,
 }: Pick<Context, "options" | "clock" | "events">): () => PriceBook {
-  const said = new Marks();
+  const said = new ExpiringKeys();
   const onFallback = (model: string) => {
     const nowMs = clock.now();
     if (said.get(model, { nowMs, longestMs: FALLBACK_AGAIN_MS }) !== undefined) return;

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { createDice, type Dice, pick } from "#test/dice.ts";
+import { createDice, type Dice, pick } from "#test/seeds/random.ts";
 import { hideSecret } from "./log/texts.ts";
 import { createLogger } from "./log.ts";
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
-import { asRoot } from "#test/app.ts";
+import { asRoot } from "#test/worlds/app.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "tollgate-log-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -31,7 +31,7 @@ const secrets = { channelKey, accountKey, smtpToken, turnstileSecret, masterKey 
 async function start() {
   vi.resetModules();
   const { createLogger } = await import("#server/log.ts");
-  const { createTestApp } = await import("#test/app.ts");
+  const { createTestApp } = await import("#test/worlds/app.ts");
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };
   const logger = createLogger({ logLevel: "trace", pretty: false, now: Date.now, destination });

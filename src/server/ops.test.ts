@@ -2,9 +2,15 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reconcile } from "#server/jobs/reconcile.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json, reset } from "#test/fake-upstream.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import {
+  chatReply,
+  createFakeUpstream,
+  type FakeUpstream,
+  json,
+  reset,
+} from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 
 let app: TestApp;
 let upstream: FakeUpstream;

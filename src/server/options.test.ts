@@ -1,10 +1,10 @@
 // Options that change while they are being read: the last change stands on every node.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { saveOption } from "#server/store/options.ts";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { holdReads } from "#test/held-reads.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/postgres.ts";
-import { engines } from "#test/stores.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { holdReads } from "#test/worlds/held-reads.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { engines } from "#test/worlds/stores.ts";
 import { createOptions } from "./options.ts";
 
 describe.each(engines)("options on %s", (engine) => {

@@ -16,12 +16,12 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { openStore } from "#server/store/db.ts";
-import { buildServer, SERVER } from "#test/build.ts";
-import { testDirectory } from "#test/directory.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { manage, rootAccess, rootKey, type ServerProcess, startServer } from "#test/process.ts";
+import { buildServer, SERVER } from "#test/worlds/build.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { manage, rootAccess, rootKey, type ServerProcess, startServer } from "#test/worlds/process.ts";
 
 async function boot(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
   const server = await startServer(dataDir, env);

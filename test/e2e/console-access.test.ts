@@ -3,11 +3,11 @@ import type { LLMock } from "@copilotkit/aimock";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAimock, upstreamKey } from "#test/aimock.ts";
-import { screenshot } from "#test/browser.ts";
-import { adminPages, furnish, guestPages, userPages } from "#test/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/console-world.ts";
-import { manage, rootKey } from "#test/process.ts";
+import { startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { screenshot } from "#test/worlds/browser.ts";
+import { adminPages, furnish, guestPages, userPages } from "#test/worlds/console-pages.ts";
+import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/worlds/console-world.ts";
+import { manage, rootKey } from "#test/worlds/process.ts";
 
 const DESK = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };

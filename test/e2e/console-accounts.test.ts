@@ -1,8 +1,8 @@
 // The pages around accounts and money in a real browser against the real server: codes, users, top-up, partner plan.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { screenshot } from "#test/browser.ts";
-import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/console-world.ts";
-import { manage } from "#test/process.ts";
+import { screenshot } from "#test/worlds/browser.ts";
+import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 let world: ConsoleWorld;
 let server: ConsoleWorld["server"];

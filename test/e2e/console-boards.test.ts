@@ -2,10 +2,10 @@
 // where releases come from. A real browser against the real server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { screenshot } from "#test/browser.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { type HttpEmulator, startHttpEmulator } from "#test/http-emulator.ts";
-import { manage, rootKey } from "#test/process.ts";
+import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
+import { screenshot } from "#test/worlds/browser.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage, rootKey } from "#test/worlds/process.ts";
 
 const MODEL = "gpt-4o-mini";
 let world: ConsoleWorld;

@@ -1,9 +1,9 @@
 // A cold load of each page in a real browser: how many files it asks for.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { adminPages, furnish, guestPages, userPages } from "#test/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/console-world.ts";
-import { startHttpEmulator } from "#test/http-emulator.ts";
+import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
+import { adminPages, furnish, guestPages, userPages } from "#test/worlds/console-pages.ts";
+import { type ConsoleWorld, openConsoleWorld, type Person } from "#test/worlds/console-world.ts";
 
 const DESK = { width: 1440, height: 900 };
 /** Over HTTP/1.1 each six files cost a round trip. */

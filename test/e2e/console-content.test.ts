@@ -1,10 +1,10 @@
 // Framed pages, what operators write, many channels at once and the log as a file, in a real browser against the real server.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { screenshot } from "#test/browser.ts";
-import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/console-world.ts";
-import { type HttpEmulator, startHttpEmulator } from "#test/http-emulator.ts";
-import { manage } from "#test/process.ts";
+import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
+import { screenshot } from "#test/worlds/browser.ts";
+import { type ConsoleWorld, contentOf, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 /** Tries everything a framed page must not do, and says what worked. */
 const HOSTILE = `<!doctype html><meta charset="utf-8"><body><script>

@@ -3,11 +3,11 @@
 import type { LLMock } from "@copilotkit/aimock";
 import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAimock, upstreamKey } from "#test/aimock.ts";
-import { screenshot } from "#test/browser.ts";
-import { furnish } from "#test/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/console-world.ts";
-import { hostileHtml, together } from "#test/hostile-html.ts";
+import { startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { hostileHtml, together } from "#test/seeds/hostile-html.ts";
+import { screenshot } from "#test/worlds/browser.ts";
+import { furnish } from "#test/worlds/console-pages.ts";
+import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
 
 const DESK = { width: 1440, height: 900 };
 /** Payloads in one text of a row: a hundred rows show them all. */

@@ -2,17 +2,17 @@
 // reset, GitHub (login, binding, failure with retries) and WeChat. The other services are emulators on loopback.
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/build.ts";
-import { type GithubEmulator, type GithubUser, startGithub } from "#test/github-emulator.ts";
-import { manage, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { type GithubEmulator, type GithubUser, startGithub } from "#test/emulators/github-emulator.ts";
 import {
   startTurnstile,
   startWeChat,
   type TurnstileEmulator,
   type WeChatEmulator,
-} from "#test/service-emulators.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
+} from "#test/emulators/service-emulators.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { launchBrowser, openContext, screenshot } from "#test/worlds/browser.ts";
+import { buildConsole } from "#test/worlds/build.ts";
+import { manage, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 const dir = temporaryDir();
 let server: ServerProcess;

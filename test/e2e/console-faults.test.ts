@@ -1,9 +1,9 @@
 // What everybody sees when something fails (spec §8): the end of a session, limits, an error of the server, a site without one,
-// no network, and refusals; for users, administrators and guests.
+// no network, and localErrors; for users, administrators and guests.
 import type { Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/console-world.ts";
-import { manage } from "#test/process.ts";
+import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 const MESSAGES = {
   429: "错误：请求次数过多，请稍后再试！",

@@ -1,8 +1,8 @@
 // The forms of channels and tokens as the specification wants them: what they refuse, their defaults, presets and batches.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { startHttpEmulator } from "#test/http-emulator.ts";
+import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
 let world: ConsoleWorld;
 

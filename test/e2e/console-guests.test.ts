@@ -1,6 +1,6 @@
 // The top menu of the pages outside the shell (spec §2): the way to every public page, in and out, on a desk and on a phone.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
 const PAGES = ["/", "/login", "/register", "/reset", "/about", "/terms", "/no/such/page"] as const;
 const PUBLIC = ["推广计划", "聊天", "文档", "价格"] as const;

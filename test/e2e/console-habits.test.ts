@@ -2,8 +2,8 @@
 // operator with much to say. In a real browser against the real server.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { manage } from "#test/process.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 const PHONE = { width: 390, height: 844 };
 let world: ConsoleWorld;

@@ -2,9 +2,9 @@
 // what is changed in place, and an order of one's choice.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { furnish } from "#test/console-pages.ts";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { startHttpEmulator } from "#test/http-emulator.ts";
+import { startHttpEmulator } from "#test/emulators/http-emulator.ts";
+import { furnish } from "#test/worlds/console-pages.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
 const PHONE = { width: 390, height: 844 };
 let world: ConsoleWorld;

@@ -1,15 +1,15 @@
 // What people do with their own account: password, e-mail, WeChat, tokens and links to hand on, and its end behind a human
 // check. A real browser against the real server; the other services are emulators on loopback.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { manage } from "#test/process.ts";
 import {
   startTurnstile,
   startWeChat,
   type TurnstileEmulator,
   type WeChatEmulator,
-} from "#test/service-emulators.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
+} from "#test/emulators/service-emulators.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 let world: ConsoleWorld;
 let wechat: WeChatEmulator;

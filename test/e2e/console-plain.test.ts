@@ -2,9 +2,9 @@
 // (no total, no size, nulls, missing data, redirects of trailing slashes).
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/build.ts";
-import { type OneApiServer, startOneApi } from "#test/one-api-server.ts";
+import { type OneApiServer, startOneApi } from "#test/emulators/one-api-server.ts";
+import { launchBrowser, openContext, screenshot } from "#test/worlds/browser.ts";
+import { buildConsole } from "#test/worlds/build.ts";
 
 let server: OneApiServer;
 let browser: Browser;

@@ -2,10 +2,10 @@
 import type { LLMock } from "@copilotkit/aimock";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
-import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/build.ts";
-import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { poem, startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { launchBrowser, openContext, screenshot } from "#test/worlds/browser.ts";
+import { buildConsole } from "#test/worlds/build.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 const PASSWORDS: Readonly<Record<string, string>> = {
   root: "123456",

@@ -2,8 +2,8 @@
 // things take, who sees which way. Rows of states that a server reaches rarely are put into its answers.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { manage } from "#test/process.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 let world: ConsoleWorld;
 

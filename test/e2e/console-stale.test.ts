@@ -1,8 +1,8 @@
 // What a page shows may be no longer so: somebody else changed it, calls spent it, an answer was lost; and what a field holds may be
 // out of bounds. In a real browser against the real server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
-import { manage } from "#test/process.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
+import { manage } from "#test/worlds/process.ts";
 
 let world: ConsoleWorld;
 

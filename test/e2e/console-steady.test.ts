@@ -2,7 +2,7 @@
 // server.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleWorld, openConsoleWorld } from "#test/console-world.ts";
+import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
 const DESK = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };

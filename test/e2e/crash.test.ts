@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 const rounds = Number(process.env["CRASH_ROUNDS"] ?? 25);
 const dir = temporaryDir();

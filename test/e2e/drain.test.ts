@@ -6,12 +6,12 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { query } from "#test/cluster.ts";
-import { testDirectory } from "#test/directory.ts";
-import { createFakeRealtime } from "#test/fake-realtime.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { freePort, manage, rootKey, type ServerProcess, startServer } from "#test/process.ts";
-import { openClient } from "#test/realtime-client.ts";
+import { createFakeRealtime } from "#test/emulators/fake-realtime.ts";
+import { openClient } from "#test/emulators/realtime-client.ts";
+import { query } from "#test/worlds/cluster.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { freePort, manage, rootKey, type ServerProcess, startServer } from "#test/worlds/process.ts";
 
 const EVENT_MS = 50;
 

@@ -1,7 +1,14 @@
 // What can go wrong for a caller: a clear OpenAI-shaped error, nothing charged, the process healthy.
 import { createServer, request as httpRequest, type Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort, manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import {
+  freePort,
+  manage,
+  rootKey,
+  type ServerProcess,
+  startServer,
+  temporaryDir,
+} from "#test/worlds/process.ts";
 
 const dir = temporaryDir();
 let server: ServerProcess;

@@ -4,10 +4,10 @@ import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
-import { launchBrowser, openContext, screenshot } from "#test/browser.ts";
-import { buildConsole } from "#test/build.ts";
-import { type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { poem, startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { launchBrowser, openContext, screenshot } from "#test/worlds/browser.ts";
+import { buildConsole } from "#test/worlds/build.ts";
+import { type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 const dir = temporaryDir();
 let server: ServerProcess;

@@ -12,9 +12,9 @@ import {
   expectExactBooks,
   query,
   status,
-} from "#test/cluster.ts";
-import type { PostgresDatabase } from "#test/postgres.ts";
-import { manage, rootKey, type ServerProcess } from "#test/process.ts";
+} from "#test/worlds/cluster.ts";
+import type { PostgresDatabase } from "#test/worlds/postgres.ts";
+import { manage, rootKey, type ServerProcess } from "#test/worlds/process.ts";
 
 const WITHIN_MS = 1000;
 

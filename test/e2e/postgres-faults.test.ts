@@ -3,17 +3,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { channelDraft, expectExactBooks, MASTER_KEY } from "#test/cluster.ts";
-import { createLink, type Link } from "#test/link.ts";
-import { type PostgresServer, startPostgres } from "#test/postgres-server.ts";
-import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { createLink, type Link } from "#test/emulators/network-link.ts";
+import { channelDraft, expectExactBooks, MASTER_KEY } from "#test/worlds/cluster.ts";
 import {
   type Charged,
   createStormUpstream,
   expectHonest,
   type StormUpstream,
   startStorm,
-} from "#test/storm.ts";
+} from "#test/worlds/load-generator.ts";
+import { type PostgresServer, startPostgres } from "#test/worlds/postgres-server.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 /** How soon after the database is back there is service, and nothing is left open. */
 const WITHIN_MS = 5_000;

@@ -11,8 +11,8 @@ import {
 } from "@google/genai";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
-import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { poem, startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 const dir = temporaryDir();
 let server: ServerProcess;

@@ -6,9 +6,9 @@ import type { LLMock } from "@copilotkit/aimock";
 import { APICallError, generateText, type LanguageModel, stepCountIs, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { poem, startAimock, upstreamKey } from "#test/aimock.ts";
-import { createFakeUpstream, type FakeUpstream, type Step } from "#test/fake-upstream.ts";
-import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/process.ts";
+import { poem, startAimock, upstreamKey } from "#test/emulators/aimock.ts";
+import { createFakeUpstream, type FakeUpstream, type Step } from "#test/emulators/fake-upstream.ts";
+import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
 
 const dir = temporaryDir();
 let server: ServerProcess;

@@ -1,13 +1,13 @@
 // kill -9 while people register: every account that stands has its gifts, and its inviter has hers, exactly once, as soon as a
 // server runs again; the books are exact (contract 3.3, reliability M12).
 import { describe, expect, onTestFinished, test } from "vitest";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { openStore, type StoreOptions } from "#server/store/db.ts";
-import { MASTER_KEY } from "#test/cluster.ts";
-import { testDirectory } from "#test/directory.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { manage, startServer } from "#test/process.ts";
-import { engines } from "#test/stores.ts";
+import { MASTER_KEY } from "#test/worlds/cluster.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { manage, startServer } from "#test/worlds/process.ts";
+import { engines } from "#test/worlds/stores.ts";
 
 const ROUNDS = 4;
 const CALLERS = 12;

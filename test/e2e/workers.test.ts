@@ -1,8 +1,16 @@
 // Several workers behind one port: one that dies or stands still is replaced, and the port goes on answering (reliability D03, G05).
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
-import { boot, channelDraft, cleanUp, createDatabase, createUpstream, query, status } from "#test/cluster.ts";
-import { manage, rootKey } from "#test/process.ts";
+import {
+  boot,
+  channelDraft,
+  cleanUp,
+  createDatabase,
+  createUpstream,
+  query,
+  status,
+} from "#test/worlds/cluster.ts";
+import { manage, rootKey } from "#test/worlds/process.ts";
 
 afterEach(() => cleanUp());
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cpuMsOf } from "#test/cpu-time.ts";
+import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import { addressIn, isHtml, markdownHtml } from "./markdown.ts";
 
 describe("Markdown of notices and pages", () => {

@@ -47,7 +47,7 @@ async function tryChange(tx: Db, seen: Seen, change: UserChange): Promise<boolea
   }
 }
 
-/** Deletes an account inside the caller's transaction. Throws: refusals as `changeAccount`. */
+/** Deletes an account inside the caller's transaction. Throws: localErrors as `changeAccount`. */
 export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<void> {
   await keepOneSuper(parts, tx, seen);
   const grave = { name: `deleted_${randomHex(32)}`, now: parts.clock.seconds() };

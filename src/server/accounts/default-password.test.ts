@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashPassword } from "#server/secrets.ts";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { holdReads } from "#test/held-reads.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { holdReads } from "#test/worlds/held-reads.ts";
 import { createDefaultPassword } from "./default-password.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 

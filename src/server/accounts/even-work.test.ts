@@ -2,9 +2,9 @@ import { createHook } from "node:async_hooks";
 import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
-import { visit } from "#test/visitor.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { visit } from "#test/worlds/visitor.ts";
 
 /** What Node calls the two kinds of work: a derivation by argon2id, and the thread that compares one bcrypt hash. */
 const KINDS = ["ARGON2REQUEST", "WORKER"];

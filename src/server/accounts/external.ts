@@ -51,7 +51,7 @@ export interface Arrival {
   readonly onAdopted: AfterInsert;
 }
 
-/** The account of a person; a new one when there is none and registration is open. Throws: refusals. */
+/** The account of a person; a new one when there is none and registration is open. Throws: localErrors. */
 export async function enterAs(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
   const user =
     (await findUserByIdentity(tools.db, person.identity, person.id)) ??
@@ -67,7 +67,7 @@ export async function enterAs(tools: ExternalTools, person: Person, arrival: Arr
  * The imported account that the old server would have opened for this name. A name may have passed to somebody else since
  * (reliability A16), so it is not enough: the person's proven address must be the account's too, or the operator has said
  * that names will do for ordinary users. From then on the account goes by the id. Undefined when there is none.
- * Throws: refusals; a second account beside the old one would help nobody.
+ * Throws: localErrors; a second account beside the old one would help nobody.
  */
 async function adoptImported(
   tools: ExternalTools,

@@ -38,7 +38,7 @@ export async function beginOAuth(
 
 /**
  * Ends it: takes the state and asks GitHub who it is. When GitHub is not to be had the state is given back, since the console comes
- * again with it (spec §4). Throws: 403 for a state that is not this visitor's; refusals.
+ * again with it (spec §4). Throws: 403 for a state that is not this visitor's; localErrors.
  */
 export async function finishGithub(
   tools: GithubTools,

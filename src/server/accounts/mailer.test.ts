@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
 
 describe("letters", () => {
   let app: TestApp;

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createTestDatabase, engines, seedUser } from "#test/stores.ts";
+import { createTestDatabase, engines, seedUser } from "#test/worlds/stores.ts";
 import { openDataKey, readMasterKey, unlockSecrets, writeKeyFile } from "./master-key.ts";
 
 const KEY = "a master key of the test, 32 characters or more";

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type PusherEmulator, startPusher } from "#test/service-emulators.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
+import { type PusherEmulator, startPusher } from "#test/emulators/service-emulators.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("notices to the super administrator on $name", (database) => {
   let app: TestApp;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 import { createProxySigns, proxySign } from "./proxy-signs.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { holdReads } from "#test/held-reads.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { holdReads } from "#test/worlds/held-reads.ts";
 import { createReminders } from "./reminders.ts";
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@
 // asks, not what the keys are.
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
-import { Marks } from "#server/coord/marks.ts";
+import { ExpiringKeys } from "#server/coord/expiring-keys.ts";
 import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
 import { appendAudit } from "#server/store/audit.ts";
@@ -34,7 +34,7 @@ const KNOWN_MS = 3_600_000;
 export function createReveals(deps: { db: Db; clock: Clock; coord: Coord; events: Events }): Reveals {
   const { db, clock, coord, events } = deps;
   // Of this process: another one may write down the same once more.
-  const known = new Marks();
+  const known = new ExpiringKeys();
   return {
     async open({ actor, address, requestId }, kind, ids) {
       const counted = await coord.count(`reveal:${actor.id}`, MINUTE_MS, PER_MINUTE);

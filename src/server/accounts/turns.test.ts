@@ -4,7 +4,7 @@ import { systemClock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import { openCoord } from "#server/coord/open.ts";
 import type { Store } from "#server/store/db.ts";
-import { createTestDatabase, engines, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 // SQLite has one process: both nodes share its coord then.
@@ -29,9 +29,9 @@ describe.each(engines)("turns on %s", (engine) => {
   });
 
   const budgetOf = (key: string, limit: number) => ({ key, limit, windowMs: 3_600_000 });
-  let refusals = 0;
+  let localErrors = 0;
   const onRefused = () => {
-    refusals += 1;
+    localErrors += 1;
   };
 
   /** Guesses at once, on both nodes in turn; tells how many were looked at. */
@@ -55,9 +55,9 @@ describe.each(engines)("turns on %s", (engine) => {
   }
 
   test("a burst of wrong guesses over all nodes gets as many turns as there are", async () => {
-    refusals = 0;
+    localErrors = 0;
     const { seen, refused } = await burst(100, ["wrong"], () => false);
-    expect([seen, refused.length, refusals]).toEqual([5, 95, 95]);
+    expect([seen, refused.length, localErrors]).toEqual([5, 95, 95]);
     expect(refused[0]).toMatchObject({ reason: { status: 429 } });
   });
 

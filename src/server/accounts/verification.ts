@@ -29,7 +29,7 @@ export function codeRef(email: string, userId: number): CodeRef {
 }
 
 /**
- * Mails a code to an address. `userId` 0 = for a registration. Throws: refusals for a domain that is not allowed, an address of
+ * Mails a code to an address. `userId` 0 = for a registration. Throws: localErrors for a domain that is not allowed, an address of
  * somebody else and a letter that cannot be sent; 429.
  */
 export async function sendCode(
@@ -56,7 +56,7 @@ function refuseDomain({ options }: VerificationTools, email: string): void {
 }
 
 /**
- * Gives the caller's account the address that a code proves; `beside` is written last in the same transaction. Throws: refusals for a
+ * Gives the caller's account the address that a code proves; `beside` is written last in the same transaction. Throws: localErrors for a
  * wrong code and an address of somebody else; 401 when the caller's way in has ended.
  */
 export async function bindEmail(

@@ -8,7 +8,7 @@ import type { Person } from "./external.ts";
 import { createTurns } from "./turns.ts";
 
 export interface WeChat {
-  /** Who a code belongs to. Throws: refusals; 429 when too many were wrong. */
+  /** Who a code belongs to. Throws: localErrors; 429 when too many were wrong. */
   identify(code: string, address: string): Promise<Person>;
 }
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensureAffCode } from "#server/accounts/aff-code.ts";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { findAffOwner } from "#server/store/partners.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { seedPassword, seedToken, seedUser } from "#test/seed.ts";
+import { seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 const DAY_SEC = 86_400;
 

@@ -7,10 +7,10 @@ import { LogType } from "#contract/log.ts";
 import { verifyAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 import { insertLog } from "#server/store/logs.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
-import { newLog } from "#test/stores.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { newLog } from "#test/worlds/stores.ts";
 
 const CHANNEL = {
   type: 1,

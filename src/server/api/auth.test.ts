@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { hashPassword } from "#server/secrets.ts";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { seedPassword, seedPeople, seedUser } from "#test/seed.ts";
-import { visit } from "#test/visitor.ts";
+import { seedPassword, seedPeople, seedUser } from "#test/seeds/seed.ts";
+import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { visit } from "#test/worlds/visitor.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

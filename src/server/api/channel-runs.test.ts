@@ -1,11 +1,17 @@
 // Tests and balances of channels against a scripted provider (contract 3.6, 9.6, 9.7; reliability M32, R26, S07).
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
-import type { NewChannel } from "#server/store/channels.ts";
-import { insertChannels } from "#server/store/channels.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json, type Step } from "#test/fake-upstream.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
+import { insertChannels, type NewChannel } from "#server/store/channels.ts";
+import {
+  chatReply,
+  createFakeUpstream,
+  type FakeUpstream,
+  json,
+  type Step,
+} from "#test/emulators/fake-upstream.ts";
+import { channelRow } from "#test/seeds/channel-row.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 const KEY = "sk-canary-upstream-key-0123456789";
 
@@ -41,31 +47,8 @@ describe.each(databases)("runs over channels on $name", (database) => {
 
   async function add(change: Partial<NewChannel> = {}): Promise<number> {
     const { ctx } = app;
-    const [id = 0] = await insertChannels(ctx.db, [
-      {
-        type: 8,
-        key_hash: ctx.secrets.hash(KEY),
-        key_sealed: ctx.secrets.seal(KEY, "channels.key"),
-        status: 1,
-        status_reason: "",
-        status_time: 0,
-        name: "test",
-        weight: 0,
-        priority: 0,
-        created_time: 0,
-        test_time: 0,
-        response_time: 0,
-        base_url: upstream.url,
-        other: "",
-        balance: 0,
-        balance_updated_time: 0,
-        models: "gpt-4o-mini",
-        group: "default",
-        model_mapping: "",
-        config: "",
-        ...change,
-      },
-    ]);
+    const row = channelRow(ctx.secrets, { type: 8, key: KEY, base_url: upstream.url, ...change });
+    const [id = 0] = await insertChannels(ctx.db, [row]);
     await ctx.coord.publish("channels", "");
     await ctx.candidates.pending;
     return id;

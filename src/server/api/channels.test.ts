@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 const plain = {
   type: 1,

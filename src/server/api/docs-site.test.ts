@@ -3,8 +3,8 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { launchBrowser, screenshot } from "#test/browser.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { launchBrowser, screenshot } from "#test/worlds/browser.ts";
 
 const endpoints = Object.values(api).flatMap((resource) => Object.values<Endpoint>(resource));
 

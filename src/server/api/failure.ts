@@ -1,4 +1,4 @@
-// What a caller of the management API is told when something was thrown: our own refusals as they are, a database in trouble
+// What a caller of the management API is told when something was thrown: our own localErrors as they are, a database in trouble
 // as 503, anything else as 500.
 import { type AppError, asAppError, faults } from "#server/errors.ts";
 import { isPassing } from "#server/store/fault.ts";

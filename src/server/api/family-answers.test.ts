@@ -1,8 +1,8 @@
 // One API's console is a client too: it takes texts, lists and numbers apart without looking whether they are there, and what its form
 // could not read it saves as nothing. So no answer that it reads holds a null, whatever was left out when a row was made or stored.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 /** Where the family itself answers null: OpenAI's own list of models. */
 const NULL_THERE = /\.(parent|permission\.\d+\.group)$/;

@@ -1,11 +1,11 @@
 // The usage log through the API: who sees what, search, clearing, and that none of it touches money (contract 3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { printTrail } from "#server/store/log-trail.ts";
 import { insertLog } from "#server/store/logs.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedToken, seedUser } from "#test/seed.ts";
-import { newLog } from "#test/stores.ts";
+import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { newLog } from "#test/worlds/stores.ts";
 
 describe.each(databases)("the usage log on $name", (database) => {
   let app: TestApp;

@@ -3,11 +3,11 @@ import { issueCode } from "#server/accounts/codes.ts";
 import { codeRef } from "#server/accounts/verification.ts";
 import { fakeClock } from "#server/clock.ts";
 import { randomPassword } from "#server/secrets.ts";
-import { databases, type TestApp } from "#test/app.ts";
-import { type MailApp, otherCode, signInNew, startMailApp } from "#test/mail-app.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
-import type { SmtpEmulator } from "#test/smtp-emulator.ts";
-import { freshAddress, type Visitor, visit } from "#test/visitor.ts";
+import type { SmtpEmulator } from "#test/emulators/smtp-emulator.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { databases, type TestApp } from "#test/worlds/app.ts";
+import { type MailApp, otherCode, signInNew, startMailApp } from "#test/worlds/mail-app.ts";
+import { freshAddress, type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const MINUTE_MS = 60_000;
 const password = "harbour-lamp-9";

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { api } from "#contract/index.ts";
 import { unlockSecrets } from "#server/accounts/master-key.ts";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
-import { asGuest, asRoot, createTestApp, type TestApp } from "#test/app.ts";
-import { seedUser } from "#test/seed.ts";
-import { createTestDatabase, engines } from "#test/stores.ts";
+import { seedUser } from "#test/seeds/seed.ts";
+import { asGuest, asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { createTestDatabase, engines } from "#test/worlds/stores.ts";
 import { createApi } from "./mount.ts";
 
 describe("every answer", () => {

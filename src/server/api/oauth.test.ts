@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { setUserStatus, updateUserProfile } from "#server/store/users.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type GithubEmulator, type GithubUser, startGithub } from "#test/github-emulator.ts";
-import { signInNew } from "#test/mail-app.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
-import { type Visitor, visit } from "#test/visitor.ts";
+import { type GithubEmulator, type GithubUser, startGithub } from "#test/emulators/github-emulator.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { signInNew } from "#test/worlds/mail-app.ts";
+import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const STATE = { status: 403, success: false, message: "登录状态校验失败，请重新发起" };
 

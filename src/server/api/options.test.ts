@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultModelRatio } from "#contract/prices.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("options on $name", (database) => {
   let app: TestApp;

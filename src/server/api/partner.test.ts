@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { grantPromised, grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
-import { seedRedemption } from "#test/stores.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
+import { seedRedemption } from "#test/worlds/stores.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/audit.ts";
-import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
+import { audit } from "#server/money/ledger-check.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 
 describe.each(databases)("redemption codes on $name", (database) => {
   const clock = fakeClock();

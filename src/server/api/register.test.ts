@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { issueCode } from "#server/accounts/codes.ts";
 import { codeRef } from "#server/accounts/verification.ts";
 import { fakeClock } from "#server/clock.ts";
-import { asRoot, databases, type TestApp } from "#test/app.ts";
-import { type MailApp, otherCode, startMailApp } from "#test/mail-app.ts";
-import { seedUser } from "#test/seed.ts";
-import type { SmtpEmulator } from "#test/smtp-emulator.ts";
-import { type Visitor, visit } from "#test/visitor.ts";
+import type { SmtpEmulator } from "#test/emulators/smtp-emulator.ts";
+import { seedUser } from "#test/seeds/seed.ts";
+import { asRoot, databases, type TestApp } from "#test/worlds/app.ts";
+import { type MailApp, otherCode, startMailApp } from "#test/worlds/mail-app.ts";
+import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const MINUTE_MS = 60_000;
 const password = "harbour-lamp-9";

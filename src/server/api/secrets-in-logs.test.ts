@@ -2,17 +2,17 @@
 import { Writable } from "node:stream";
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { type GithubEmulator, startGithub } from "#test/github-emulator.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
+import { type GithubEmulator, startGithub } from "#test/emulators/github-emulator.ts";
 import {
   startTurnstile,
   startWeChat,
   type TurnstileEmulator,
   type WeChatEmulator,
-} from "#test/service-emulators.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
-import { visit } from "#test/visitor.ts";
+} from "#test/emulators/service-emulators.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { visit } from "#test/worlds/visitor.ts";
 
 let app: TestApp;
 let github: GithubEmulator;

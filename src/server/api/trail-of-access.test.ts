@@ -2,8 +2,8 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seed.ts";
+import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 interface Row {
   readonly action: string;

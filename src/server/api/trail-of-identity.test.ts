@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueCode } from "#server/accounts/codes.ts";
 import { codeRef } from "#server/accounts/verification.ts";
 import { importedGithubId, updateUserProfile } from "#server/store/users.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type GithubEmulator, type GithubUser, startGithub } from "#test/github-emulator.ts";
-import { signInNew } from "#test/mail-app.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
-import { startWeChat, type WeChatEmulator } from "#test/service-emulators.ts";
-import { type Visitor, visit } from "#test/visitor.ts";
+import { type GithubEmulator, type GithubUser, startGithub } from "#test/emulators/github-emulator.ts";
+import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulators.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { signInNew } from "#test/worlds/mail-app.ts";
+import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 describe.each(databases)("the trail of identities on $name", (database) => {
   let app: TestApp;

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { banner } from "#server/main/banner.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { startTurnstile, type TurnstileEmulator } from "#test/service-emulators.ts";
-import { type SmtpEmulator, startSmtp } from "#test/smtp-emulator.ts";
-import { type Visitor, visit } from "#test/visitor.ts";
+import { startTurnstile, type TurnstileEmulator } from "#test/emulators/service-emulators.ts";
+import { type SmtpEmulator, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 const MISSING = "请先完成人机验证";
 const SITE = "http://localhost:3000";
@@ -191,7 +191,7 @@ describe.each(databases)("the human check on $name", (database) => {
   });
 
   test("so is one that redirects, errs, says much, or is not there", async () => {
-    const { startHttpEmulator } = await import("#test/http-emulator.ts");
+    const { startHttpEmulator } = await import("#test/emulators/http-emulator.ts");
     const replies = [
       { status: 302, json: {}, headers: { location: `${turnstile.url}/turnstile/v0/siteverify` } },
       { status: 500, json: { success: true } },

@@ -1,9 +1,9 @@
 // Models of channels that no price table knows are told before anybody calls them (contract 9.4, 10.8).
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChannelStatus } from "#contract/channel.ts";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
-import { seedChannel } from "#test/stores.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { seedChannel } from "#test/worlds/stores.ts";
 
 let app: TestApp;
 let admin: SeededUser;

@@ -1,9 +1,9 @@
 // What a provider says it has, asked through the management API (issue: the channel form reads the upstream's list).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
-import { seedChannel } from "#test/stores.ts";
+import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { seedChannel } from "#test/worlds/stores.ts";
 
 const KEY = "sk-canary-upstream-key-0123456789";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { RelayDone } from "#server/events.ts";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedToken, seedUser } from "#test/seed.ts";
-import { seedChannel } from "#test/stores.ts";
+import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { seedChannel } from "#test/worlds/stores.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

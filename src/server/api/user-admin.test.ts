@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { Role, UserStatus } from "#contract/user.ts";
 import { updateUserProfile } from "#server/store/users.ts";
-import { asRoot, databases, type Who } from "#test/app.ts";
-import { seedPassword, seedToken } from "#test/seed.ts";
-import { useUsers } from "#test/user-world.ts";
+import { seedPassword, seedToken } from "#test/seeds/seed.ts";
+import { asRoot, databases, type Who } from "#test/worlds/app.ts";
+import { useUsers } from "#test/worlds/user-world.ts";
 
 describe.each(databases)("administration of users on $name", (database) => {
   const world = useUsers(database);

@@ -160,7 +160,7 @@ async function insertNamed(ctx: Context, tx: Db, draft: NewAccount): Promise<num
   }
 }
 
-/** What role and status a user has after an action. Throws: refusals of contract 2.7. */
+/** What role and status a user has after an action. Throws: localErrors of contract 2.7. */
 function actionResult(
   actor: Actor,
   target: UserRow,

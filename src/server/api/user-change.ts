@@ -10,7 +10,7 @@ import type { UserChange, UserRow } from "#server/store/users.ts";
 
 /**
  * The columns that differ from the row, checked; a password still in clear. What is not in the body stays. Throws:
- * refusals and invalid fields.
+ * localErrors and invalid fields.
  */
 export function profileChange(ctx: Context, actor: Actor, target: UserRow, body: UserUpdate): UserChange {
   return {

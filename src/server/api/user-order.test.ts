@@ -1,7 +1,7 @@
 // How lists of users are ordered: amounts downwards, as One API does, which knows no direction (contract 3.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type SeededUser, seedUser } from "#test/seed.ts";
+import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("users in order on $name", (database) => {
   let app: TestApp;

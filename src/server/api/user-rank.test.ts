@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { Role, UserStatus } from "#contract/user.ts";
 import { outranks } from "#server/accounts/rank.ts";
 import { updateUserProfile } from "#server/store/users.ts";
-import { asRoot, databases, type Who } from "#test/app.ts";
-import { seedPassword, seedToken } from "#test/seed.ts";
-import { useUsers } from "#test/user-world.ts";
+import { seedPassword, seedToken } from "#test/seeds/seed.ts";
+import { asRoot, databases, type Who } from "#test/worlds/app.ts";
+import { useUsers } from "#test/worlds/user-world.ts";
 
 describe.each(databases)("ranks, bans and deletions on $name", (database) => {
   const world = useUsers(database);
@@ -178,8 +178,8 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
       manage(user.username, "promote", asRoot),
       manage(user.username, "delete"),
     ]);
-    const refusals = both.filter(({ success }) => !success).map(({ message }) => message);
-    for (const message of refusals)
+    const localErrors = both.filter(({ success }) => !success).map(({ message }) => message);
+    for (const message of localErrors)
       expect(["该用户刚被修改，请刷新后重试", "找不到该用户", "不能操作同级或更高级别的用户"]).toContain(
         message,
       );

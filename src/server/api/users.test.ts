@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { asGuest, asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
 describe.each(databases)("the own account on $name", (database) => {
   let app: TestApp;

@@ -82,7 +82,7 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
   },
 };
 
-/** The hash of a new password and the one it was asked for with. Throws: refusals. */
+/** The hash of a new password and the one it was asked for with. Throws: localErrors. */
 async function newPassword(
   ctx: Context,
   { actor, body, address }: Pick<Call<typeof userApi.updateSelf>, "actor" | "body" | "address">,

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { type HttpEmulator, startHttpEmulator } from "#test/http-emulator.ts";
-import { signInNew } from "#test/mail-app.ts";
-import { startWeChat, type WeChatEmulator } from "#test/service-emulators.ts";
-import { type Visitor, visit } from "#test/visitor.ts";
+import { type HttpEmulator, startHttpEmulator } from "#test/emulators/http-emulator.ts";
+import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulators.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { signInNew } from "#test/worlds/mail-app.ts";
+import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
 describe.each(databases)("logins through WeChat on $name", (database) => {
   const clock = fakeClock();

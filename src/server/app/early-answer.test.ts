@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createHttpServer } from "#server/app.ts";
-import { createTestApp, rootAccess, type TestApp } from "#test/app.ts";
+import { createTestApp, rootAccess, type TestApp } from "#test/worlds/app.ts";
 import { EarlyAnswer } from "./early-answer.ts";
 
 const PIECE = Buffer.alloc(64 * 1024, " ");

@@ -1,10 +1,10 @@
 // Clients that ask leave to send a body (`Expect: 100-continue`), also behind a request that is still being answered.
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
-import { QUESTION } from "#test/relay-world.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { QUESTION } from "#test/worlds/relay-world.ts";
 
 const BODY = JSON.stringify(QUESTION);
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
 
 let app: TestApp;
 let url = "";

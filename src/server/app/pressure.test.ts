@@ -6,9 +6,9 @@ import { text } from "node:stream/consumers";
 import { getHeapStatistics } from "node:v8";
 import { expect, onTestFinished, test } from "vitest";
 import { trimMemory } from "#server/store/trim.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, json } from "#test/fake-upstream.ts";
-import { seedToken } from "#test/seed.ts";
+import { chatReply, createFakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
 import { createPressure, memoryInUse } from "./pressure.ts";
 
 /** A server that takes twenty connections, with a channel behind it. */

@@ -1,9 +1,9 @@
 // Channels that change while they are being read: the last change stands on every node.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestApp, type TestApp } from "#test/app.ts";
-import { holdReads } from "#test/held-reads.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/postgres.ts";
-import { engines, seedChannel } from "#test/stores.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { holdReads } from "#test/worlds/held-reads.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { engines, seedChannel } from "#test/worlds/stores.ts";
 import { createCandidates } from "./candidates.ts";
 
 describe.each(engines)("candidates on %s", (engine) => {

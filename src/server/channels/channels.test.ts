@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { testChannel } from "#server/channels/probe.ts";
-import { chatReply, json, silence } from "#test/fake-upstream.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { chatReply, json, silence } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

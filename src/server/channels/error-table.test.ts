@@ -2,7 +2,7 @@
 // that, and another channel is tried (reliability R18, R26, D16); the row says so by `credential`.
 import { expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { clientBody, play } from "#test/wire-cases.ts";
+import { clientBody, play } from "#test/worlds/wire-cases.ts";
 import { isDisabling } from "./health.ts";
 
 interface Row {

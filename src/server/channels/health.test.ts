@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { retryAfterOf, statusFault } from "#server/upstream/fault.ts";
-import { createRelayWorld, MODEL } from "#test/relay-world.ts";
+import { retryAfterOf, statusFault } from "#server/upstream/errors/fault.ts";
+import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";
 import { createHealth } from "./health.ts";
 
 const world = createRelayWorld();

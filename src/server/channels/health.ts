@@ -3,9 +3,9 @@
 import { ChannelStatus } from "#contract/channel.ts";
 import { setChannelStatus } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Candidates } from "./candidates.ts";
-import { Cooldowns, type Ticket } from "./cooldown.ts";
+import { Cooldowns, type Ticket } from "./circuit-breaker.ts";
 
 export interface Health {
   /** A call is about to be made. Whoever makes it tells how it ended, with the ticket he gets here. */
@@ -60,7 +60,7 @@ export function createHealth(parts: HealthParts): Health {
   const { db, clock, options, coord, events, notify, candidates } = parts;
   const cooldowns = new Cooldowns();
   /** Channel id → failures of the credential one after another. */
-  const refusals = new Map<number, number>();
+  const localErrors = new Map<number, number>();
 
   async function disable(channelId: number, reason: string): Promise<void> {
     const from = [ChannelStatus.enabled];
@@ -74,7 +74,7 @@ export function createHealth(parts: HealthParts): Health {
 
   candidates.onRenewed((channelId) => {
     cooldowns.forget(channelId);
-    refusals.delete(channelId);
+    localErrors.delete(channelId);
   });
 
   return {
@@ -87,11 +87,11 @@ export function createHealth(parts: HealthParts): Health {
       }
       const failure = { askedMs: fault.retryAfterMs, isSaturated: fault.upstreamStatus === 429 };
       cooldowns.failed(channelId, model, failure, { ticket, now: clock.now() });
-      const refused = isDisabling(fault) ? (refusals.get(channelId) ?? 0) + 1 : 0;
-      if (refused === 0) refusals.delete(channelId);
-      else refusals.set(channelId, refused);
+      const refused = isDisabling(fault) ? (localErrors.get(channelId) ?? 0) + 1 : 0;
+      if (refused === 0) localErrors.delete(channelId);
+      else localErrors.set(channelId, refused);
       if (refused < DISABLE_AFTER || !options.get("AutomaticDisableChannelEnabled")) return;
-      refusals.delete(channelId);
+      localErrors.delete(channelId);
       const reason = fault.detail.slice(0, 200);
       disable(channelId, reason).catch((error: unknown) =>
         events.backgroundFailed({ task: "disable a channel", error }),
@@ -101,7 +101,7 @@ export function createHealth(parts: HealthParts): Health {
       cooldowns.ended(channelId, model, ticket);
     },
     answered(channelId, model, ticket) {
-      if (refusals.size > 0) refusals.delete(channelId);
+      if (localErrors.size > 0) localErrors.delete(channelId);
       if (!cooldowns.isEmpty) cooldowns.answered(channelId, model, ticket, clock.now());
     },
     cooling: (model) => (cooldowns.isEmpty ? undefined : cooldowns.cooling(model, clock.now())),

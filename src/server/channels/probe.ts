@@ -2,13 +2,14 @@
 // never a user; changes no status.
 import type { EndpointName } from "#contract/providers.ts";
 import type { Tools } from "#server/tools.ts";
-import { type AttemptTools, attempt, DEFAULT_LIMITS } from "#server/upstream/attempt.ts";
-import type { ClientBody } from "#server/upstream/body.ts";
-import type { Result } from "#server/upstream/call.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
-import { asList, asObject, asText, Cancellation } from "#server/upstream/hub.ts";
-import { wholeObject } from "#server/upstream/json.ts";
-import { parseObject } from "#server/upstream/verdict.ts";
+import { type AttemptTools, attempt, DEFAULT_LIMITS } from "#server/upstream/call/attempt.ts";
+import type { ClientBody } from "#server/upstream/call/body.ts";
+import type { Result } from "#server/upstream/call/call.ts";
+import { Cancellation } from "#server/upstream/cancellation.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import { parseObject } from "#server/upstream/handlers/classify.ts";
+import { wholeObject } from "#server/upstream/json/scan.ts";
+import { asList, asObject, asText } from "#server/upstream/json/values.ts";
 import type { LiveChannel } from "./candidates.ts";
 import { isDisabling } from "./health.ts";
 

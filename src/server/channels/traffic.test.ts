@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createEvents, type RelayDone } from "#server/events.ts";
 import { createLogger } from "#server/log.ts";
-import { holdReads } from "#test/held-reads.ts";
-import { createTestDatabase, engines } from "#test/stores.ts";
+import { holdReads } from "#test/worlds/held-reads.ts";
+import { createTestDatabase, engines } from "#test/worlds/stores.ts";
 import { createTraffic } from "./traffic.ts";
 
 const CALL: RelayDone = {

@@ -3,7 +3,7 @@
 
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import type { Tools } from "#server/tools.ts";
-import { planCall, type UpstreamTarget } from "#server/upstream/plan.ts";
+import { planCall, type UpstreamTarget } from "#server/upstream/call/plan.ts";
 import { isFault } from "#server/upstream/signers/signer.ts";
 
 export type ModelsAnswer =

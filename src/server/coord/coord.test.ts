@@ -3,10 +3,10 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fakeClock, systemClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
-import { createTestDatabase, engines, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import type { Coord } from "./coord.ts";
+import { LEASE_MS, Places, sweepPlaces } from "./leases.ts";
 import { openCoord } from "./open.ts";
-import { LEASE_MS, Places, sweepPlaces } from "./places.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,14 +1,14 @@
 // Coordination inside one process: the engine for SQLite.
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "./coord.ts";
-import { Marks, returnTurn, takeTurn } from "./marks.ts";
+import { ExpiringKeys, returnTurn, takeTurn } from "./expiring-keys.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknown) => void }): Coord {
   const { clock } = deps;
   const subscriptions = new Subscriptions(deps.onError ?? (() => undefined));
-  const limits = new Marks();
-  const seen = new Marks();
+  const limits = new ExpiringKeys();
+  const seen = new ExpiringKeys();
   const locked = new Set<string>();
   const held = new Map<string, number>();
   return {

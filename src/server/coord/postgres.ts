@@ -7,9 +7,9 @@ import type { PostgresStore } from "#server/store/db.ts";
 import { Announcements } from "./announcements.ts";
 import type { Coord, Counted, Topic } from "./coord.ts";
 import { DATABASE_NOW, type DatabaseClock, openDatabaseClock } from "./database-clock.ts";
-import { Lines } from "./lines.ts";
-import { GCRA_SLACK_MS } from "./marks.ts";
-import { IS_NO_PLACE, Places, sweepPlaces } from "./places.ts";
+import { GCRA_SLACK_MS } from "./expiring-keys.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import { IS_NO_PLACE, Places, sweepPlaces } from "./leases.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
@@ -55,7 +55,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
     setInterval(() => void clock.compare().catch(onError), COMPARE_MS).unref(),
   ];
   const locked = new Set<string>();
-  const counts = new Lines<Counted>(({ allowed }) => !allowed);
+  const counts = new KeyedQueue<Counted>(({ allowed }) => !allowed);
   const shared = { store: deps.store, clock };
   const places = new Places({ db: deps.store.db, onError });
   return {

@@ -1,7 +1,7 @@
 // The one door out: every connection is judged by the address policy when the name is resolved, and pinned to the address that was
 // judged.
 import type { EgressRule } from "#server/config.ts";
-import { HttpAgent } from "./http-agent.ts";
+import { ConnectionPool } from "./http1/pool.ts";
 import { createPolicy, type JudgedUrl, judgeUrl, type Policy } from "./policy.ts";
 import type { EgressRequest, Flow, Sink } from "./send.ts";
 import { type Opening, openSocket, type SocketRequest } from "./socket.ts";
@@ -29,7 +29,7 @@ export interface EgressOptions {
 
 /** Opens the door out. */
 export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
-  const doors = new Map<number | "public" | undefined, { agent: HttpAgent; policy: Policy }>();
+  const doors = new Map<number | "public" | undefined, { agent: ConnectionPool; policy: Policy }>();
   // Connections are shared by origin: a destination that may use a loopback port has an agent of its own, so that no
   // other channel can ride on its connections. Addresses of callers have one too, so that none of them can ride on a channel's.
   const doorFor = (key: number | "public" | undefined) => {
@@ -39,7 +39,7 @@ export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
         key === "public"
           ? createPolicy({ allow: [], ownPorts })
           : createPolicy({ allow, ownPorts, loopbackPort: key });
-      door = { policy, agent: new HttpAgent(policy) };
+      door = { policy, agent: new ConnectionPool(policy) };
       doors.set(key, door);
     }
     return door;

@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { makeCertificate } from "#test/certificate.ts";
-import { type SmtpEmulator, type SmtpOptions, startSmtp } from "#test/smtp-emulator.ts";
+import { type SmtpEmulator, type SmtpOptions, startSmtp } from "#test/emulators/smtp-emulator.ts";
+import { makeCertificate } from "#test/seeds/certificate.ts";
 import { createEgress, type Egress } from "./dispatcher.ts";
 import { type Letter, type MailServer, sendMail } from "./mail.ts";
 

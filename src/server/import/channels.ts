@@ -6,7 +6,7 @@ import { kindOf } from "./channel-types.ts";
 import type { Family } from "./family.ts";
 import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { type Incoming, type Target, writeRows } from "./target.ts";
+import { type IncomingRequest, type Target, writeRows } from "./target.ts";
 
 /** What a channel that can be used here serves. */
 export interface Serving {
@@ -51,7 +51,7 @@ const LEFT_OUT = [
   "system_prompt",
 ];
 
-function channelOf(row: SourceRow, target: Target, family: Family): Incoming<"channels"> {
+function channelOf(row: SourceRow, target: Target, family: Family): IncomingRequest<"channels"> {
   const { secrets, tally, nowSec } = target;
   const id = intOf(row, "id");
   const name = textOf(row, "name");

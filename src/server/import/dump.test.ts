@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { temporaryDir } from "#test/process.ts";
+import { temporaryDir } from "#test/worlds/process.ts";
 import { readTuples } from "./dump-values.ts";
 import { openSource } from "./open.ts";
 import type { SourceRow } from "./row.ts";

@@ -5,12 +5,12 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { openStore, type SqliteStore } from "#server/store/db.ts";
-import { testDirectory } from "#test/directory.ts";
-import { oneApi } from "#test/one-api.ts";
-import { writePostgres, writeSqlite } from "#test/one-api-files.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
+import { oneApi } from "#test/seeds/one-api.ts";
+import { writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { importOneApi } from "./one-api.ts";
 
 /** A database of One API, changed by SQL, imported; the result and the report. */

@@ -2,12 +2,12 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { openStore } from "#server/store/db.ts";
-import { testDirectory } from "#test/directory.ts";
-import { oneApi } from "#test/one-api.ts";
-import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/one-api-files.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
+import { oneApi } from "#test/seeds/one-api.ts";
+import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { importOneApi } from "./one-api.ts";
 import { intOf, misreadOf, realOf, secondsOf } from "./row.ts";
 

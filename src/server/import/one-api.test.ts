@@ -3,15 +3,13 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { advanceSums } from "#server/money/sums.ts";
 import { openStore } from "#server/store/db.ts";
 import { statLogs } from "#server/store/log-stats.ts";
 import { listLogs } from "#server/store/logs.ts";
 import { findUserByMailbox } from "#server/store/users.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { testDirectory } from "#test/directory.ts";
-import { chatReply, createFakeUpstream, json } from "#test/fake-upstream.ts";
+import { chatReply, createFakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import {
   type Age,
   accessToken,
@@ -22,9 +20,11 @@ import {
   passwordHash,
   redemptionCode,
   secrets,
-} from "#test/one-api.ts";
-import { type OneApi, sumOf, writeDump, writePostgres, writeSqlite } from "#test/one-api-files.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
+} from "#test/seeds/one-api.ts";
+import { type OneApi, sumOf, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { importOneApi } from "./one-api.ts";
 
 const engines = ["SQLite file", "MySQL dump", "PostgreSQL"] as const;

@@ -7,7 +7,7 @@ import type { Config } from "#server/config.ts";
 import { openCoord } from "#server/coord/open.ts";
 import { createEvents } from "#server/events.ts";
 import { createLogger } from "#server/log.ts";
-import { audit } from "#server/money/audit.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import { createOptions, type Options } from "#server/options.ts";
 import { createSecrets, randomHex } from "#server/secrets.ts";
 import { openStore, type Store } from "#server/store/db.ts";

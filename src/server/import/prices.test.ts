@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { createTestApp, databases } from "#test/app.ts";
-import { testDirectory } from "#test/directory.ts";
-import { oneApi } from "#test/one-api.ts";
-import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/one-api-files.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
+import { oneApi } from "#test/seeds/one-api.ts";
+import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
+import { createTestApp, databases } from "#test/worlds/app.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { importOneApi } from "./one-api.ts";
 
 interface Site {

@@ -1,8 +1,8 @@
 // Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (reliability M33), and then the
 // trail of acts against its hashes (reliability P05).
 import type { Context } from "#server/context.ts";
-import { audit } from "#server/money/audit.ts";
-import type { Mismatch } from "#server/money/books.ts";
+import { audit } from "#server/money/ledger-check.ts";
+import type { Mismatch } from "#server/money/rows.ts";
 import { advanceSums } from "#server/money/sums.ts";
 import { verifyAudit } from "#server/store/audit.ts";
 import type { Job } from "./job.ts";

@@ -2,8 +2,8 @@
 import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
-import { audit } from "#server/money/audit.ts";
-import { finish } from "#server/money/sqlite-group.ts";
+import { audit } from "#server/money/ledger-check.ts";
+import { finish } from "#server/money/sqlite/writer.ts";
 import { copySqlite, openCopy, removeLeftovers } from "#server/store/backup.ts";
 import { CommandError } from "./command-error.ts";
 

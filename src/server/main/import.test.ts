@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { buildServer, SERVER } from "#test/build.ts";
-import { testDirectory } from "#test/directory.ts";
-import { oneApi } from "#test/one-api.ts";
-import { type OneApi, writeSqlite } from "#test/one-api-files.ts";
+import { oneApi } from "#test/seeds/one-api.ts";
+import { type OneApi, writeSqlite } from "#test/seeds/one-api-files.ts";
+import { buildServer, SERVER } from "#test/worlds/build.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
 
 // The program is built, and starts for each case.
 vi.setConfig({ testTimeout: 120_000 });

@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { buildServer, SERVER } from "#test/build.ts";
-import { testDirectory } from "#test/directory.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { freePort } from "#test/process.ts";
+import { buildServer, SERVER } from "#test/worlds/build.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { freePort } from "#test/worlds/process.ts";
 
 // Each test starts the program several times.
 vi.setConfig({ testTimeout: 120_000 });

@@ -2,9 +2,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
 import { updateUserProfile } from "#server/store/users.ts";
-import { asGuest, asRoot, createTestApp, databases } from "#test/app.ts";
-import { temporaryDir } from "#test/process.ts";
-import { seedPassword, seedUser } from "#test/seed.ts";
+import { seedPassword, seedUser } from "#test/seeds/seed.ts";
+import { asGuest, asRoot, createTestApp, databases } from "#test/worlds/app.ts";
+import { temporaryDir } from "#test/worlds/process.ts";
 import { resetPassword } from "./reset-password.ts";
 
 const MASTER_KEY = "the master key of the test, 32 or more";

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openDataKey, readMasterKey, unlockSecrets } from "#server/accounts/master-key.ts";
 import { readConfig } from "#server/config.ts";
 import type { Db } from "#server/store/db.ts";
-import { createTestDatabase, engines, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import { rotateMasterKey } from "./rotate-key.ts";
 
 const [FIRST, SECOND, THIRD] = ["first", "second", "third"].map(

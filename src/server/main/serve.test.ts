@@ -5,9 +5,9 @@ import { rmSync } from "node:fs";
 import { createServer, get, type Server } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { testDirectory } from "#test/directory.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { manage, rootKey, type ServerProcess, startServer } from "#test/process.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { manage, rootKey, type ServerProcess, startServer } from "#test/worlds/process.ts";
 
 async function start(env: Record<string, string> = {}, dir = testDirectory()): Promise<ServerProcess> {
   const server = await startServer(dir, env);

@@ -1,7 +1,7 @@
 // A process on SQLite whose event loop stands still ends, and one that was merely stopped goes on (reliability D03).
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, type TestContext, test } from "vitest";
-import { startServer, temporaryDir } from "#test/process.ts";
+import { startServer, temporaryDir } from "#test/worlds/process.ts";
 
 /** Makes the process stand still at a signal. */
 const HANG_HOOK = `--import=data:text/javascript,${encodeURIComponent('process.on("SIGUSR2", () => { for (;;); })')}`;

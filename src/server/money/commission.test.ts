@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { useBank } from "#test/bank.ts";
-import { engines, seedUser } from "#test/stores.ts";
+import { useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedUser } from "#test/worlds/stores.ts";
 
 const display = { quotaPerUnit: 500_000, inCurrency: true };
 const MOST = Number.MAX_SAFE_INTEGER;

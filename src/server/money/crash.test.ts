@@ -7,9 +7,9 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import type { Db, Store } from "#server/store/db.ts";
-import { createTestDatabase, engines, seedAccount, type TestDatabase } from "#test/stores.ts";
-import { audit } from "./audit.ts";
+import { createTestDatabase, engines, seedAccount, type TestDatabase } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
+import { audit } from "./ledger-check.ts";
 
 const CYCLES = 4;
 const CALLERS = 40;

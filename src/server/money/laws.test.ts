@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
-import { commands } from "#test/bank-laws.ts";
-import { Model, Real } from "#test/bank-model.ts";
-import { partnerCommands } from "#test/bank-partner-laws.ts";
-import { createTestDatabase, engines, seedChannel, type TestDatabase } from "#test/stores.ts";
-import { audit } from "./audit.ts";
+import { commands } from "#test/worlds/ledger-laws.ts";
+import { Model, Real } from "#test/worlds/ledger-model.ts";
+import { partnerCommands } from "#test/worlds/ledger-partner-laws.ts";
+import { createTestDatabase, engines, seedChannel, type TestDatabase } from "#test/worlds/stores.ts";
+import { audit } from "./ledger-check.ts";
 
 /** The same histories every time; fast-check prints the seed and path of one that fails. */
 const SEED = 20_261_120;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { bill, order, useBank } from "#test/bank.ts";
-import { engines, seedAccount, seedChannel, seedToken, seedUser } from "#test/stores.ts";
-import { audit } from "./audit.ts";
+import { bill, order, useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedAccount, seedChannel, seedToken, seedUser } from "#test/worlds/stores.ts";
+import { audit } from "./ledger-check.ts";
 
 describe.each(engines)("adjustments on %s", (engine) => {
   const bank = useBank(engine);

@@ -3,10 +3,10 @@ import { expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { SqliteStore } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
-import { createTestDatabase } from "#test/stores.ts";
+import { createTestDatabase } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import { CARRY_OVER, decodeBatch, encodeOutcomes } from "./wire.ts";
+import { CARRY_OVER, decodeBatch, encodeOutcomes } from "./sqlite/wire.ts";
 
 /** A real database for the leases, and a script for the groups. */
 async function scripted(answer: (asked: readonly Operation[]) => Promise<readonly Outcome[]>) {

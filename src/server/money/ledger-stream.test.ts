@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bill, order, useBank } from "#test/bank.ts";
-import { engines, seedAccount } from "#test/stores.ts";
+import { bill, order, useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedAccount } from "#test/worlds/stores.ts";
 
 describe.each(engines)("streams on %s", (engine) => {
   const bank = useBank(engine);

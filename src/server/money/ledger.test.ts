@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { statLogs } from "#server/store/log-stats.ts";
 import { findToken, updateToken } from "#server/store/tokens.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { bill, logPart, order, useBank } from "#test/bank.ts";
-import { engines, seedAccount, seedChannel } from "#test/stores.ts";
+import { bill, logPart, order, useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedAccount, seedChannel } from "#test/worlds/stores.ts";
 
 describe.each(engines)("ledger on %s", (engine) => {
   const bank = useBank(engine);

@@ -3,7 +3,8 @@
 // The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
-import { createGroups, type Groups } from "./groups.ts";
+import type { LedgerBackend } from "./backend.ts";
+import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { IdMap } from "./id-map.ts";
 import type {
   Adjusted,
@@ -24,12 +25,11 @@ import type {
   RedeemOrder,
   SignupGifts,
 } from "./partner-operations.ts";
-import { createPostgresTeller } from "./postgres-teller.ts";
+import { createPostgresBackend } from "./postgres/backend.ts";
 import type { Usage } from "./price.ts";
 import { recoverDead } from "./recover.ts";
 import { hasGifts } from "./rules-partner.ts";
-import { createSqliteTeller } from "./sqlite-teller.ts";
-import type { Teller } from "./teller.ts";
+import { createSqliteBackend } from "./sqlite/backend.ts";
 
 export interface Ledger {
   /** Sets an amount aside before anything goes upstream, for everybody, or says why not (reliability M03–M05). */
@@ -92,17 +92,17 @@ interface Held {
 }
 
 export function createLedger(deps: LedgerDeps): Ledger {
-  const teller =
+  const backend =
     deps.store.dialect === "sqlite"
-      ? createSqliteTeller(deps.store, deps.clock, deps.onError)
-      : createPostgresTeller(deps.store, deps.node);
-  return new Counter(deps, teller);
+      ? createSqliteBackend(deps.store, deps.clock, deps.onError)
+      : createPostgresBackend(deps.store, deps.node);
+  return new LedgerClient(deps, backend);
 }
 
-class Counter implements Ledger {
+class LedgerClient implements Ledger {
   readonly #deps: LedgerDeps;
-  readonly #teller: Teller;
-  readonly #groups: Groups;
+  readonly #teller: LedgerBackend;
+  readonly #groups: GroupCommit;
   readonly #held = new IdMap<Held>();
   readonly #timer: NodeJS.Timeout;
   /** The first lease; no reservation is made before it stands. */
@@ -110,12 +110,12 @@ class Counter implements Ledger {
   #hasLease = false;
   #adjustments = 0;
 
-  constructor(deps: LedgerDeps, teller: Teller) {
+  constructor(deps: LedgerDeps, backend: LedgerBackend) {
     this.#deps = deps;
-    this.#teller = teller;
+    this.#teller = backend;
     const { clock, node } = deps;
     const onGivenUp = (operation: Operation) => this.#takeBack(operation);
-    this.#groups = createGroups({ teller, clock, node, onGivenUp });
+    this.#groups = createGroupCommit({ backend, clock, node, onGivenUp });
     this.#timer = setInterval(() => void this.#keepAlive(), RENEW_MS).unref();
   }
 
@@ -241,7 +241,7 @@ class Counter implements Ledger {
   async recover(): Promise<{ closed: number }> {
     await this.#leased();
     const { store, node } = this.#deps;
-    return recoverDead({ db: store.db, teller: this.#teller, groups: this.#groups, node });
+    return recoverDead({ db: store.db, backend: this.#teller, groups: this.#groups, node });
   }
 
   async close(): Promise<void> {

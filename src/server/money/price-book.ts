@@ -37,7 +37,7 @@ const BUILT_IN: Readonly<Record<ModelTable, Table>> = builtInRatios;
 const KEPT_PRICES = 5_000;
 
 /** The operator's tables, with the tiers that stand in them. */
-interface Shelf {
+interface RowCache {
   readonly tables: PriceTables;
   readonly tiers: Readonly<Record<string, readonly number[]>>;
 }
@@ -74,7 +74,7 @@ export function createPriceBook(
   };
 }
 
-function findPrice(shelf: Shelf, names: readonly string[], group: string): Price | undefined {
+function findPrice(shelf: RowCache, names: readonly string[], group: string): Price | undefined {
   const { tables } = shelf;
   const groupRatio = String(lookUp(tables.GroupRatio, group) ?? 1);
   for (const name of names) {
@@ -117,7 +117,7 @@ function baseRatios(
   };
 }
 
-function tiersFor({ tables, tiers }: Shelf, name: string, base: PriceRatios): readonly Tier[] {
+function tiersFor({ tables, tiers }: RowCache, name: string, base: PriceRatios): readonly Tier[] {
   const bounds = new Set([...(lookUp(tiers, name) ?? []), ...(lookUp(defaultTiers, name) ?? [])]);
   return [...bounds]
     .toSorted((one, other) => one - other)

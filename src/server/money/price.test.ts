@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fraction, recompute } from "#test/formula.ts";
+import { Fraction, recompute } from "#test/seeds/formula.ts";
 import {
   charge,
   createPrice,

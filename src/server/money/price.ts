@@ -1,5 +1,5 @@
 // Usage × ratios → charge. Exact, pure and total: no floats, no clock, no database, no exception for any usage.
-import type { TokenUsage } from "#server/upstream/hub.ts";
+import type { TokenUsage } from "#server/upstream/usage.ts";
 import { ceilDivide, divide, exactText, multiply, parseRational, showRational } from "./rational.ts";
 
 /** LLM tokens of one call. */

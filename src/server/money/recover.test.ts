@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bill, order, useBank } from "#test/bank.ts";
-import { engines, seedAccount, seedChannel } from "#test/stores.ts";
+import { bill, order, useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedAccount, seedChannel } from "#test/worlds/stores.ts";
 import { watchDead } from "./recover.ts";
 
 describe.each(engines)("recovery on %s", (engine) => {

@@ -1,8 +1,8 @@
 // Closes the reservations of processes that died, by the published rule (see rules.ts): charge what had been received at the
 // last checkpoint, return the rest.
 import type { Db } from "#server/store/db.ts";
-import type { Groups } from "./groups.ts";
-import type { Teller } from "./teller.ts";
+import type { LedgerBackend } from "./backend.ts";
+import type { GroupCommit } from "./group-commit.ts";
 
 /** Reservations read at once. */
 const PAGE = 1_000;
@@ -10,12 +10,12 @@ const PAGE = 1_000;
 /** Finds dead processes and books what they left open. Several nodes may do it at once. Returns how many it closed. */
 export async function recoverDead(deps: {
   db: Db;
-  teller: Teller;
-  groups: Groups;
+  backend: LedgerBackend;
+  groups: GroupCommit;
   node: string;
 }): Promise<{ closed: number }> {
-  const { db, teller, groups, node } = deps;
-  await teller.buryDead(node);
+  const { db, backend, groups, node } = deps;
+  await backend.buryDead(node);
   let closed = 0;
   for (let after = ""; ; ) {
     const orphans = await findOrphans(db, node, after);

@@ -3,8 +3,8 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { yuanText } from "#contract/yuan.ts";
 import { getUser } from "#server/store/users.ts";
-import { useBank } from "#test/bank.ts";
-import { engines, seedRedemption, seedUser } from "#test/stores.ts";
+import { useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
 
 const display = { quotaPerUnit: 500_000, inCurrency: true };

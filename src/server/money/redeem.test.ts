@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { useBank } from "#test/bank.ts";
-import { engines, seedRedemption, seedUser } from "#test/stores.ts";
+import { useBank } from "#test/worlds/ledger-world.ts";
+import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
 import { commissionOf, giftOf } from "./rules-partner.ts";
 

@@ -1,7 +1,8 @@
 // How a call is booked: what user and token can pay, and everything that is written with it. Pure, part of rules.ts.
-import type { Books, Changes, Reservation, TokenBook, UserBook } from "./books.ts";
+
 import type { Booking, SettlementLog } from "./operations.ts";
 import type { Usage } from "./price.ts";
+import type { Books, Changes, Reservation, TokenBook, UserBook } from "./rows.ts";
 import { addCall } from "./rules-sums.ts";
 import { LogType, TokenStatus } from "./states.ts";
 

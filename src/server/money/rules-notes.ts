@@ -1,8 +1,8 @@
 // Entries of the user's log that are no calls: top-ups, gifts, changes by hand (contract 10.7). Pure, part of rules.ts.
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { NO_CALL } from "#server/store/no-call.ts";
-import type { UserBook } from "./books.ts";
 import type { LogNote } from "./partner-operations.ts";
+import type { UserBook } from "./rows.ts";
 import type { Desk } from "./rules-booking.ts";
 import { LogType } from "./states.ts";
 

@@ -1,7 +1,6 @@
 // Codes, gifts, invitations and commission (contract 17, spec §9). Pure, part of rules.ts: whatever an order brings to
 // whomever is decided and booked here at once, so that it is stored in one transaction or not at all.
 import { partnerRates, yuanText } from "#contract/yuan.ts";
-import type { CodeBook, CommissionBook, UserBook } from "./books.ts";
 import type {
   CommissionChange,
   CommissionChanged,
@@ -10,6 +9,7 @@ import type {
   SignupGifts,
 } from "./partner-operations.ts";
 import { parseRational } from "./rational.ts";
+import type { CodeBook, CommissionBook, UserBook } from "./rows.ts";
 import { balanceFault, type Desk, MAX_AMOUNT } from "./rules-booking.ts";
 import { amountText, note, noteChange } from "./rules-notes.ts";
 import { LogType, RedemptionStatus, UserStatus } from "./states.ts";
@@ -51,9 +51,9 @@ export function redeem(desk: Desk, order: RedeemOrder): Redeemed {
   return { outcome: "done", quota: parties.code.quota, bonus: parties.gift };
 }
 
-type Refusal = Exclude<Redeemed["outcome"], "done">;
+type LocalError = Exclude<Redeemed["outcome"], "done">;
 
-function judge(desk: Desk, order: RedeemOrder): Parties | Refusal {
+function judge(desk: Desk, order: RedeemOrder): Parties | LocalError {
   const user = enabled(desk, order.userId);
   if (!user) return "user_disabled";
   const code = desk.codes.get(order.redemptionId);

@@ -1,5 +1,5 @@
 // What calls come to by hours: along all dimensions of the statistics at once, and from that along each. Pure, part of rules.ts.
-import type { HourSums, RollupPart, SumPart } from "./books.ts";
+import type { HourSums, RollupPart, SumPart } from "./rows.ts";
 
 const HOUR_SEC = 3600;
 /** So many parts are looked through faster than a name is made. */

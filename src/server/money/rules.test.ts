@@ -1,7 +1,7 @@
 // What histories through the counter cannot reach: several steps of one call in one group, and rows that are missing.
 import { expect, test } from "vitest";
-import type { Books, Reservation } from "./books.ts";
 import type { Operation } from "./operations.ts";
+import type { Books, Reservation } from "./rows.ts";
 import { applyOperations } from "./rules.ts";
 import { addCall, sumsOf } from "./rules-sums.ts";
 

@@ -1,5 +1,8 @@
 // The rules of the bank. Pure: the rows it is given, the operations in their order, and the time → what each operation came
 // to and what changed. Both databases load and store; only this file decides.
+
+import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
+import type { LogNote } from "./partner-operations.ts";
 import {
   type Books,
   type Changes,
@@ -7,9 +10,7 @@ import {
   type Reservation,
   type TokenBook,
   type UserBook,
-} from "./books.ts";
-import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
-import type { LogNote } from "./partner-operations.ts";
+} from "./rows.ts";
 import { balanceFault, book, close, type Desk, exhaustToken, reviveToken } from "./rules-booking.ts";
 import { amountText, noteChange } from "./rules-notes.ts";
 import { changeCommission, grantSignup, redeem } from "./rules-partner.ts";

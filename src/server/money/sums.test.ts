@@ -3,8 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
 import type { Store } from "#server/store/db.ts";
-import { createTestDatabase, engines, seedAccount, seedChannel, type TestDatabase } from "#test/stores.ts";
-import { audit } from "./audit.ts";
+import {
+  createTestDatabase,
+  engines,
+  seedAccount,
+  seedChannel,
+  type TestDatabase,
+} from "#test/worlds/stores.ts";
+import { audit } from "./ledger-check.ts";
 import { advanceSums } from "./sums.ts";
 
 const NO_LOG = null;

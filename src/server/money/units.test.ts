@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { imageFactors, imageTokens, unpricedPart } from "#contract/image-prices.ts";
-import { recompute } from "#test/formula.ts";
+import { recompute } from "#test/seeds/formula.ts";
 import { createPrice } from "./price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "./units.ts";
 

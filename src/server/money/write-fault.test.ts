@@ -3,11 +3,11 @@ import { closeSync, constants, openSync, readdirSync, readlinkSync } from "node:
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
-import { bill, order } from "#test/bank.ts";
-import { createDice } from "#test/dice.ts";
-import { createTestDatabase, seedAccount } from "#test/stores.ts";
-import { audit } from "./audit.ts";
+import { createDice } from "#test/seeds/random.ts";
+import { bill, order } from "#test/worlds/ledger-world.ts";
+import { createTestDatabase, seedAccount } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
+import { audit } from "./ledger-check.ts";
 
 const DESCRIPTORS = "/proc/self/fd";
 const CALLS = 120;

@@ -1,7 +1,7 @@
 // Channels on OpenAI's wire whose upstream has no path for the client's own format: the call is translated, and so are all later ones.
 import { describe, expect, it } from "vitest";
-import { chatReply, json, raw, type Step } from "#test/fake-upstream.ts";
-import { createRelayWorld, MODEL } from "#test/relay-world.ts";
+import { chatReply, json, raw, type Step } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

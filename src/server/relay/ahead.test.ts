@@ -3,10 +3,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { asRoot, createTestApp, databases, type TestApp } from "#test/app.ts";
-import { chatReply, chunk, DONE, usageChunk } from "#test/fake-upstream.ts";
-import { QUESTION } from "#test/relay-world.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import { chatReply, chunk, DONE, usageChunk } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+import { QUESTION } from "#test/worlds/relay-world.ts";
 
 describe.each(databases)("on $name", (database) => {
   let app: TestApp;

@@ -1,8 +1,8 @@
 // Clients that build their addresses as Azure wants them, with the deployment in the path; with the SDK's class for Azure.
 import { AzureOpenAI, toFile } from "openai";
 import { beforeEach, describe, expect, it } from "vitest";
-import { chatReply, chunk, json, sse, usageChunk } from "#test/fake-upstream.ts";
-import { createRelayWorld, MODEL, QUESTION } from "#test/relay-world.ts";
+import { chatReply, chunk, json, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const VERSION = "2025-04-01-preview";

@@ -2,8 +2,8 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { expect, it } from "vitest";
-import { chatReply, json } from "#test/fake-upstream.ts";
-import { createRelayWorld, MODEL, QUESTION } from "#test/relay-world.ts";
+import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const EMBEDDING = "text-embedding-3-small";

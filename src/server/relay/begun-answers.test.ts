@@ -1,7 +1,7 @@
 // Streams that begin and fail before they have said anything: nobody pays for them, whatever format they come in (reliability M13).
 import { describe, expect, it } from "vitest";
-import { chunk, type Step, sse } from "#test/fake-upstream.ts";
-import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
+import { chunk, type Step, sse } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const model = "gpt-4o";

@@ -2,9 +2,9 @@
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { poem, startPoet, upstreamKey } from "#test/aimock.ts";
-import { chatReply, json, type Step, sse } from "#test/fake-upstream.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { poem, startPoet, upstreamKey } from "#test/emulators/aimock.ts";
+import { chatReply, json, type Step, sse } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const messages = [{ role: "user" as const, content: "weather in Hangzhou?" }];

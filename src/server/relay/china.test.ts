@@ -3,8 +3,8 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { ChinaEmulator, PIECES, USAGE } from "#test/china-emulator.ts";
-import { createRelayWorld, MODEL } from "#test/relay-world.ts";
+import { ChinaEmulator, PIECES, USAGE } from "#test/emulators/china-emulator.ts";
+import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const emulator = new ChinaEmulator();

@@ -1,7 +1,7 @@
 // Traffic of Codex's shape through the relay: before OpenAI's wire, where bytes pass, and before others.
 import { describe, expect, it } from "vitest";
-import { chunk, DONE, json, sse, usageChunk } from "#test/fake-upstream.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { chunk, DONE, json, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const model = "gpt-4o";

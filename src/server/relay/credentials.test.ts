@@ -3,8 +3,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
-import { json, type Step } from "#test/fake-upstream.ts";
-import { createRelayWorld, errorOf } from "#test/relay-world.ts";
+import { json, type Step } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";
 
 const VERTEX = 42;
 const MODEL = "gemini-2.5-flash";

@@ -1,7 +1,7 @@
 // Edits are text like completions: the body passes, and input and instruction are what the prompt costs (contract 8.1).
 import { describe, expect, it } from "vitest";
-import { json } from "#test/fake-upstream.ts";
-import { createRelayWorld, errorOf, MODEL } from "#test/relay-world.ts";
+import { json } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, errorOf, MODEL } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const path = "/v1/edits";

@@ -1,7 +1,7 @@
 // The operator's account at a vendor has run out of money: another channel may answer, and the client is told nothing of whose money it was.
 import { describe, expect, it } from "vitest";
-import { chatReply, chunk, json, sse } from "#test/fake-upstream.ts";
-import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
+import { chatReply, chunk, json, sse } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

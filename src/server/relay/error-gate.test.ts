@@ -12,13 +12,13 @@ import {
   unmappableFault,
   unreadableFault,
   wireFault,
-} from "#server/upstream/fault.ts";
-import { errorIn } from "#server/upstream/verdict.ts";
-import { createDice, type Dice, pick } from "#test/dice.ts";
-import { raw, sse } from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld, MODEL, QUESTION } from "#test/relay-world.ts";
-import { clientBody } from "#test/wire-cases.ts";
-import { realtimeError, responsesStream, voices } from "./voices.ts";
+} from "#server/upstream/errors/fault.ts";
+import { errorIn } from "#server/upstream/handlers/classify.ts";
+import { raw, sse } from "#test/emulators/fake-upstream.ts";
+import { createDice, type Dice, pick } from "#test/seeds/random.ts";
+import { CHANNEL_KEY, createRelayWorld, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
+import { clientBody } from "#test/worlds/wire-cases.ts";
+import { errorFormats, realtimeError, responsesStream } from "./http/error-format.ts";
 
 const ROUNDS = 1_000;
 /** Characters of an error as JSON. */
@@ -120,15 +120,15 @@ function partsOf(body: unknown): { message: unknown; type: unknown } {
 
 describe("the words of every fault, in every format", () => {
   const asking = { model: "m", body: clientBody(Buffer.from('{"model":"m"}')), startedMs: 0 };
-  const all = { ...voices, responsesStream: responsesStream(asking) };
-  it.each(Object.entries(all))("are fit for a client: %s", (name, voice) => {
+  const all = { ...errorFormats, responsesStream: responsesStream(asking) };
+  it.each(Object.entries(all))("are fit for a client: %s", (name, errorFormat) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const fault = oddFault(createDice(round));
       const what = `${name}, round ${round}`;
-      const body = JSON.stringify(voice.body(fault, "req-1"));
+      const body = JSON.stringify(errorFormat.body(fault, "req-1"));
       check(body, what);
       // A stream may tell it twice.
-      for (const told of voice.lastEvent(fault, "req-1").split("\n\n")) check(told, what);
+      for (const told of errorFormat.lastEvent(fault, "req-1").split("\n\n")) check(told, what);
       check(realtimeError(fault, "req-1"), what);
       if (fault.verbatim === undefined) {
         expect(body, what).toContain("req-1");

@@ -1,8 +1,7 @@
 // Money for so many calls pays for exactly as many: whoever asks at the same moment, plain or as a stream, an answer that was paid for
 // comes whole, and everybody else is refused before an upstream is called.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { audit } from "#server/money/audit.ts";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
+import { audit } from "#server/money/ledger-check.ts";
 import {
   chunk,
   createFakeUpstream,
@@ -11,11 +10,12 @@ import {
   json,
   sse,
   usageChunk,
-} from "#test/fake-upstream.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
-import { readIncoming } from "./incoming.ts";
-import { roughPrompt } from "./rough.ts";
+} from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { estimatePrompt } from "./billing/estimate.ts";
+import { readIncoming } from "./text/incoming.ts";
 
 const MASTER_KEY = "one master key for all nodes of the test";
 /** On a busy machine. */
@@ -38,7 +38,7 @@ function promptOf(isStream: boolean): number {
     apiVersion: "",
     passHeaders: [],
   } as const;
-  return roughPrompt(readIncoming(outside, Buffer.from(bodyOf(isStream))));
+  return estimatePrompt(readIncoming(outside, Buffer.from(bodyOf(isStream))));
 }
 
 const PROMPT = promptOf(false);

@@ -14,9 +14,9 @@ import {
   silence,
   sse,
   usageChunk,
-} from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld, errorOf, QUESTION } from "#test/relay-world.ts";
-import { pauseAfter } from "./try.ts";
+} from "#test/emulators/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld, errorOf, QUESTION } from "#test/worlds/relay-world.ts";
+import { pauseAfter } from "./routing/failover.ts";
 
 const world = createRelayWorld();
 

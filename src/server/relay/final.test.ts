@@ -2,7 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { createRelayWorld, errorOf, MODEL } from "#test/relay-world.ts";
+import { createRelayWorld, errorOf, MODEL } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

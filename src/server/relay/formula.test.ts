@@ -1,9 +1,9 @@
 // Usage as vendors tell it, by whichever way a call goes: what is charged, and the log's formula that comes to the same (providers 22.2,
 // 27.5, 28.1–4).
 import { beforeEach, expect, it } from "vitest";
-import { json } from "#test/fake-upstream.ts";
-import { recompute } from "#test/formula.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { json } from "#test/emulators/fake-upstream.ts";
+import { recompute } from "#test/seeds/formula.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

@@ -1,8 +1,8 @@
 // What Gemini clients ask besides generation: token counts, embeddings, lists of models; with Google's SDK as the client.
 import { GoogleGenAI } from "@google/genai";
 import { beforeEach, describe, expect, it } from "vitest";
-import { json, sse } from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
+import { json, sse } from "#test/emulators/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const GEMINI = "gemini-2.5-flash";

@@ -3,10 +3,19 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { chatReply, chunk, DONE, json, type Step, silence, sse, usageChunk } from "#test/fake-upstream.ts";
-import { until } from "#test/raw-http.ts";
-import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
-import { refusals } from "./refusal.ts";
+import {
+  chatReply,
+  chunk,
+  DONE,
+  json,
+  type Step,
+  silence,
+  sse,
+  usageChunk,
+} from "#test/emulators/fake-upstream.ts";
+import { until } from "#test/emulators/raw-http.ts";
+import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
+import { localErrors } from "./http/local-errors.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();
@@ -213,7 +222,7 @@ describe("a relay that stops", () => {
   it("turns callers away and lets them go", async () => {
     const relay = createRelay(world.ctx);
     const refuse: Parameters<typeof world.serve>[0] = Object.assign(
-      (...[req, res]: Parameters<typeof relay>) => relay.turnAway(req, res, refusals.overloaded()),
+      (...[req, res]: Parameters<typeof relay>) => relay.turnAway(req, res, localErrors.overloaded()),
       relay,
     );
     const at = await world.serve(refuse);

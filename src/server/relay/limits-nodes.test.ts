@@ -1,10 +1,10 @@
 // Limits of tokens and users hold over all nodes of one PostgreSQL together (reliability L06).
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { asRoot, createTestApp, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
-import { createPostgresDatabase, type PostgresDatabase } from "#test/postgres.ts";
-import { errorOf, QUESTION } from "#test/relay-world.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { errorOf, QUESTION } from "#test/worlds/relay-world.ts";
 
 const MASTER_KEY = "one master key for both nodes of the test";
 

@@ -2,8 +2,8 @@
 import { createServer } from "node:http";
 import Anthropic from "@anthropic-ai/sdk";
 import { afterEach, describe, expect, it } from "vitest";
-import { json, silence, sse } from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
+import { json, silence, sse } from "#test/emulators/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();

@@ -3,9 +3,9 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { poem, startPoet, upstreamKey } from "#test/aimock.ts";
-import { chatReply, json, raw, sse } from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
+import { poem, startPoet, upstreamKey } from "#test/emulators/aimock.ts";
+import { chatReply, json, raw, sse } from "#test/emulators/fake-upstream.ts";
+import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const model = "claude-sonnet-4-6";

@@ -1,7 +1,7 @@
 // Requests that are longer than the model's context: each client hears of it in the words upon which it shortens its conversation.
 import { describe, expect, it } from "vitest";
-import { json, sse } from "#test/fake-upstream.ts";
-import { createRelayWorld, MODEL } from "#test/relay-world.ts";
+import { json, sse } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

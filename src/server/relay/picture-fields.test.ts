@@ -1,7 +1,7 @@
 // Fields of requests for pictures that set their price: what is not read as the upstream may read it is refused (contract 12.1).
 import { beforeEach, describe, expect, it } from "vitest";
-import { json } from "#test/fake-upstream.ts";
-import { createRelayWorld, errorOf } from "#test/relay-world.ts";
+import { json } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const reply = { created: 1, data: [{ url: "https://x/1.png", revised_prompt: "p" }] };

@@ -1,7 +1,7 @@
 // What a caller says to be served at another price than ours does not reach the provider, in any format (reliability M02, M18).
 import { describe, expect, it } from "vitest";
-import { chatReply, json } from "#test/fake-upstream.ts";
-import { createRelayWorld, errorOf } from "#test/relay-world.ts";
+import { chatReply, json } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const OPENAI = 1;

@@ -1,9 +1,9 @@
 // What a realtime conversation costs in ways that no provider's script shows: several responses at once, and nothing left for the last.
 import { expect, it } from "vitest";
-import { createTokenCounter } from "#server/upstream/tokens.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
-import { priceOf } from "./bill.ts";
-import { RealtimeBill } from "./realtime-bill.ts";
+import { createTokenCounter } from "#server/upstream/tokens/counter.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
+import { priceOf } from "./billing/account.ts";
+import { RealtimeBill } from "./realtime/account.ts";
 
 const world = createRelayWorld();
 const model = "gpt-realtime";

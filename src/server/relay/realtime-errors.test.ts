@@ -1,8 +1,8 @@
 // What a server tells of its failures amid a realtime conversation: none of it is the client's quota, nor the client's to read.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/fake-realtime.ts";
-import { beginTalk, type RealtimeClient } from "#test/realtime-client.ts";
-import { CHANNEL_KEY, createRelayWorld } from "#test/relay-world.ts";
+import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/emulators/fake-realtime.ts";
+import { beginTalk, type RealtimeClient } from "#test/emulators/realtime-client.ts";
+import { CHANNEL_KEY, createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const model = "gpt-realtime";

@@ -1,8 +1,8 @@
 // Conversations that end before both sides could talk: nothing is charged, and no channel is blamed for it.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createFakeRealtime, type FakeRealtime } from "#test/fake-realtime.ts";
-import { beginTalk, type RealtimeClient } from "#test/realtime-client.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { createFakeRealtime, type FakeRealtime } from "#test/emulators/fake-realtime.ts";
+import { beginTalk, type RealtimeClient } from "#test/emulators/realtime-client.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();

@@ -1,8 +1,8 @@
 // Responses of one conversation that are made at once: each is set aside by itself and booked under what was set aside for it.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/fake-realtime.ts";
-import { beginTalk, type RealtimeClient } from "#test/realtime-client.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/emulators/fake-realtime.ts";
+import { beginTalk, type RealtimeClient } from "#test/emulators/realtime-client.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const model = "gpt-realtime";

@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createRelay } from "#server/relay/relay.ts";
-import { type Asked, chatReply, chunk, DONE, json, raw, sse } from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld, errorOf, MODEL, QUESTION } from "#test/relay-world.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import { type Asked, chatReply, chunk, DONE, json, raw, sse } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { CHANNEL_KEY, createRelayWorld, errorOf, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 

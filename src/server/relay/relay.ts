@@ -3,24 +3,18 @@
 import type { Context } from "#server/context.ts";
 import type { ReserveVerdict } from "#server/money/operations.ts";
 import { newRequestId } from "#server/secrets.ts";
-import type { AttemptLimits } from "#server/upstream/attempt.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { Caller } from "./admit.ts";
-import { Account, priceOf } from "./bill.ts";
-import { answerBilling } from "./billing.ts";
-import { countedPart, countPrompt } from "./count.ts";
-import { faultOf, finish } from "./exit.ts";
-import { readEmbed, renderEmbed } from "./gemini-embed.ts";
-import { type Incoming, readIncoming } from "./incoming.ts";
-import { type Journey, newJourney } from "./journey.ts";
-import { models } from "./models.ts";
-import { pour } from "./pour.ts";
-import { createRealtime, type Realtime } from "./realtime.ts";
-import type { RealtimeTimes } from "./realtime-session.ts";
-import { Refusal, refusals } from "./refusal.ts";
-import { createRooms, type Rooms } from "./rooms.ts";
-import { Roster } from "./roster.ts";
+import type { AttemptLimits } from "#server/upstream/call/attempt.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import type { Caller } from "./admission/authenticate.ts";
+import { Account, priceOf } from "./billing/account.ts";
+import { TaskAccount } from "./billing/pricing-media.ts";
+import { faultOf, finish } from "./finish.ts";
+import { ClientResponse } from "./http/client-response.ts";
+import { errorFormatOf, responsesStream } from "./http/error-format.ts";
+import { InFlight } from "./http/in-flight.ts";
+import { LocalError, localErrors } from "./http/local-errors.ts";
+import { pipe } from "./http/pipe.ts";
 import {
   type Asked,
   addressOf,
@@ -36,12 +30,18 @@ import {
   sessionOf,
   splitUrl,
   type TaskRoute,
-} from "./routes.ts";
-import { Door } from "./stream.ts";
-import { TaskAccount } from "./task-bill.ts";
-import { isTaskIncoming, readTask } from "./tasks.ts";
-import { findCandidates, lastWord, type Trial, tryChannels } from "./try.ts";
-import { responsesStream, voiceOf } from "./voices.ts";
+} from "./http/routes.ts";
+import { isMediaRequest, readTask } from "./media/tasks.ts";
+import { answerBilling } from "./queries/billing.ts";
+import { countedPart, countPrompt } from "./queries/count-tokens.ts";
+import { models } from "./queries/models.ts";
+import { createRealtime, type Realtime } from "./realtime/realtime.ts";
+import type { RealtimeTimes } from "./realtime/session.ts";
+import { type Attempt, failOver, findCandidates, lastWord } from "./routing/failover.ts";
+import { newRequestState, type RequestState } from "./routing/request-state.ts";
+import { createServices, type Services } from "./services.ts";
+import { readEmbed, renderEmbed } from "./text/gemini-embeddings.ts";
+import { type IncomingRequest, readIncoming } from "./text/incoming.ts";
 
 export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
@@ -60,7 +60,7 @@ export interface Relay {
 
 /** A request that is being answered. */
 interface Running {
-  readonly door: Door;
+  readonly response: ClientResponse;
   readonly done: Promise<void>;
 }
 
@@ -85,71 +85,71 @@ export function createRelay(
   pulseMs: number = PULSE_MS,
   times?: RealtimeTimes,
 ): Relay {
-  const rooms = createRooms(ctx, limits);
-  const realtime = createRealtime(rooms, times);
-  const running = new Roster<Running>();
+  const services = createServices(ctx, limits);
+  const realtime = createRealtime(services, times);
+  const running = new InFlight<Running>();
   ctx.events.measure("tollgate_relay_running", () => running.size);
   setInterval(() => {
-    for (const { door } of running.list()) door.keepAlive();
+    for (const { response } of running.list()) response.keepAlive();
   }, pulseMs).unref();
   setInterval(() => {
     const nowMs = ctx.clock.now();
-    for (const { door } of running.list()) door.checkTime(nowMs);
+    for (const { response } of running.list()) response.checkTime(nowMs);
   }, DEADLINE_LOOK_MS).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
-    const door = new Door(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
+    const response = new ClientResponse(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
     const leave = () => running.remove(seat);
-    const done = answer(rooms, req, door).then(leave, (error: unknown) => {
+    const done = answer(services, req, response).then(leave, (error: unknown) => {
       ctx.events.backgroundFailed({ task: "relay", error });
-      door.sendFault(refusals.internal(""));
+      response.sendFault(localErrors.internal(""));
       leave();
     });
-    const seat = running.add({ door, done });
+    const seat = running.add({ response, done });
   };
   return Object.assign(listen, {
     upgrade: realtime.upgrade,
     decline: realtime.decline,
     turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault) {
-      const door = new Door(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
+      const response = new ClientResponse(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
       const { path, wantsEvents } = splitUrl(req.url ?? "");
-      door.voice = voiceOf(path, wantsEvents);
-      door.endConnection();
-      door.sendFault(fault);
+      response.errorFormat = errorFormatOf(path, wantsEvents);
+      response.endConnection();
+      response.sendFault(fault);
     },
     drain() {
-      for (const { door } of running.list()) door.endConnection();
+      for (const { response } of running.list()) response.endConnection();
     },
     async cut() {
       const left = running.list();
-      for (const { door } of left) door.cut(refusals.serverStopping());
-      const hurry = setTimeout(() => void rooms.bill.tokens.close(), COUNTING_MS);
+      for (const { response } of left) response.cut(localErrors.serverStopping());
+      const hurry = setTimeout(() => void services.bill.tokens.close(), COUNTING_MS);
       await Promise.all([...left.map(({ done }) => done), realtime.cut()]);
       clearTimeout(hurry);
-      await rooms.failedCalls.idle();
+      await services.errorLog.idle();
     },
   });
 }
 
-function answer(rooms: Rooms, req: RelayRequest, door: Door): Promise<void> {
+function answer(services: Services, req: RelayRequest, response: ClientResponse): Promise<void> {
   const asked = splitUrl(req.url ?? "");
   const route = findRoute(req.method ?? "", asked.path);
-  door.voice = voiceOf(asked.path, asked.wantsEvents);
+  response.errorFormat = errorFormatOf(asked.path, asked.wantsEvents);
   return route.kind === "relay" || route.kind === "task"
-    ? relay(rooms, req, door, { route, asked })
-    : answerHere(rooms, req, door, { route, asked });
+    ? relay(services, req, response, { route, asked })
+    : answerHere(services, req, response, { route, asked });
 }
 
 /** What goes to no channel. */
 async function answerHere(
-  rooms: Rooms,
+  services: Services,
   req: RelayRequest,
-  door: Door,
+  response: ClientResponse,
   { route, asked }: { route: Route; asked: Asked },
 ): Promise<void> {
-  if (req.method === "OPTIONS") door.sendPreflight();
-  else if (route.kind === "unknown") door.sendUnknownPath(asked.path);
-  else if (route.kind === "upgrade") door.sendUpgradeRequired(refusals.upgradeRequired());
-  else await inform(rooms, req, door, { route, asked });
+  if (req.method === "OPTIONS") response.sendPreflight();
+  else if (route.kind === "unknown") response.sendUnknownPath(asked.path);
+  else if (route.kind === "upgrade") response.sendUpgradeRequired(localErrors.upgradeRequired());
+  else await inform(services, req, response, { route, asked });
 }
 
 /** What is asked of a channel, and by which path. */
@@ -162,83 +162,100 @@ interface Errand {
  * One relayed request from its first byte to its last. Nearly always the rooms before the bank have their answer at once: what
  * then is no promise is not waited for, since each wait costs more than most of their work.
  */
-async function relay(rooms: Rooms, req: RelayRequest, door: Door, errand: Errand): Promise<void> {
+async function relay(
+  services: Services,
+  req: RelayRequest,
+  response: ClientResponse,
+  errand: Errand,
+): Promise<void> {
   const { route, asked } = errand;
-  const address = addressOf(req, rooms.ctx.config.trustedProxies);
-  const journey = newJourney({
-    requestId: door.requestId,
-    startedMs: rooms.ctx.clock.now(),
+  const address = addressOf(req, services.ctx.config.trustedProxies);
+  const state = newRequestState({
+    requestId: response.requestId,
+    startedMs: services.ctx.clock.now(),
     endpoint: route.endpoint,
     offers: offersOf(req, asked.key),
     address,
   });
   try {
     // Waited for in any case: meanwhile a body that came with its head is parsed, and need not be listened for.
-    const caller = await rooms.admission.admit(journey.offers, address);
-    journey.caller = caller;
-    const entered = rooms.limits.begin(caller, address);
-    journey.leave = entered instanceof Promise ? await entered : entered;
-    const body = rooms.readBody(req, door);
+    const caller = await services.authenticator.authenticate(state.offers, address);
+    state.caller = caller;
+    const entered = services.limits.begin(caller, address);
+    state.leave = entered instanceof Promise ? await entered : entered;
+    const body = services.readBody(req, response);
     const read = readAsked(req, errand, body instanceof Promise ? await body : body);
-    const incoming = servedModel(rooms, caller, read instanceof Promise ? await read : read);
-    journey.incoming = incoming;
-    if (incoming.isStream) expectStream(door, incoming, journey.startedMs);
-    const found = findCandidates(rooms, caller, incoming);
+    const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
+    state.incoming = incoming;
+    if (incoming.isStream) expectStream(response, incoming, state.startedMs);
+    const found = findCandidates(services, caller, incoming);
     const candidates = found instanceof Promise ? await found : found;
-    const account = accountOf(rooms, journey, { caller, incoming, candidates });
+    const account = accountOf(services, state, { caller, incoming, candidates });
     const verdict = await account.open();
-    if (verdict !== "reserved") throw new Refusal(await refusalOf(rooms, journey, verdict));
-    journey.account = account;
-    limitTime(rooms, door, incoming);
-    const reply = await tryChannels(rooms, journey, { caller, incoming, account, candidates }, door.gone);
+    if (verdict !== "reserved") throw new LocalError(await refusalOf(services, state, verdict));
+    state.account = account;
+    limitTime(services, response, incoming);
+    const reply = await failOver(services, state, { caller, incoming, account, candidates }, response.gone);
     const embed = route.kind === "relay" ? route.embed : undefined;
-    journey.reply = embed === undefined ? reply : renderEmbed(embed, reply);
+    state.reply = embed === undefined ? reply : renderEmbed(embed, reply);
     if (reply.kind === "stream") {
-      const fault = await pour(reply, door, incoming.isArray, () => account.watch(reply));
-      journey.fault = fault && lastWord(fault);
+      const fault = await pipe(reply, response, incoming.isArray, () => account.watch(reply));
+      state.fault = fault && lastWord(fault);
     }
   } catch (error) {
-    journey.fault = faultOf(error);
+    state.fault = faultOf(error);
   } finally {
     try {
-      await finish(rooms, journey, door);
-      const taken = door.taken();
+      await finish(services, state, response);
+      const taken = response.taken();
       if (taken !== undefined) await taken;
     } finally {
-      journey.leave();
+      state.leave();
     }
   }
 }
 
-type Timed = Pick<Incoming, "isStream" | "isTimed">;
+type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
 
 /** From now on the call has the time that calls have which are no streams: all its attempts together (RELAY_TIMEOUT). */
-function limitTime({ ctx, upstream }: Rooms, door: Door, { isStream, isTimed }: Timed): void {
+function limitTime(
+  { ctx, upstream }: Services,
+  response: ClientResponse,
+  { isStream, isTimed }: Timed,
+): void {
   const { totalMs } = upstream.limits;
   const isLimited = !isStream || isTimed === true;
-  if (isLimited && totalMs > 0) door.deadlineMs = ctx.clock.now() + totalMs;
+  if (isLimited && totalMs > 0) response.deadlineMs = ctx.clock.now() + totalMs;
 }
 
 /** What is different for a client that streams, before there is a stream. */
-function expectStream(door: Door, { endpoint, model, body }: Incoming, startedMs: number): void {
+function expectStream(
+  response: ClientResponse,
+  { endpoint, model, body }: IncomingRequest,
+  startedMs: number,
+): void {
   // Claude Code waits long, what stands between often does not.
-  door.mayOpenEarly = endpoint === "messages";
-  if (endpoint === "responses") door.voice = responsesStream({ model, body, startedMs });
+  response.mayOpenEarly = endpoint === "messages";
+  if (endpoint === "responses") response.errorFormat = responsesStream({ model, body, startedMs });
 }
 
 /** OpenAI retired the models that the contract's default names in October 2025; this one took their place. */
 const MODERATION_SUCCESSOR = "omni-moderation-latest";
 
 /** A moderation that names no model asks for the contract's (8.1) where it is served, else for its successor. */
-function servedModel({ ctx }: Rooms, caller: Caller, incoming: Incoming): Incoming {
+function servedModel({ ctx }: Services, caller: Caller, incoming: IncomingRequest): IncomingRequest {
   const { endpoint, model, isModelDefault } = incoming;
   if (endpoint !== "moderation" || isModelDefault !== true) return incoming;
   const isServed = caller.models?.has(model) !== false && ctx.candidates.find(caller.group, model).length > 0;
   return isServed ? incoming : { ...incoming, model: MODERATION_SUCCESSOR };
 }
 
-/** What a request asks for, whichever kind of body it has. Throws: Refusal. */
-function readAsked(req: RelayRequest, { route, asked }: Errand, body: Buffer): Incoming | Promise<Incoming> {
+/** What a request asks for, whichever kind of body it has. Throws: LocalError. */
+function readAsked(
+  req: RelayRequest,
+  { route, asked }: Errand,
+  body: Buffer,
+): IncomingRequest | Promise<IncomingRequest> {
   const { deployment, wantsEvents, apiVersion } = asked;
   const outside = {
     deployment,
@@ -255,33 +272,33 @@ function readAsked(req: RelayRequest, { route, asked }: Errand, body: Buffer): I
   return readIncoming({ endpoint, pathModel, isStream, ...outside, hints }, bytes);
 }
 
-/** The account of a request, at the price of the first channel that has one. Throws: Refusal. */
+/** The account of a request, at the price of the first channel that has one. Throws: LocalError. */
 function accountOf(
-  { bill }: Rooms,
-  { requestId, startedMs, trace }: Journey,
-  { caller, incoming, candidates }: Pick<Trial, "caller" | "incoming" | "candidates">,
+  { bill }: Services,
+  { requestId, startedMs, trace }: RequestState,
+  { caller, incoming, candidates }: Pick<Attempt, "caller" | "incoming" | "candidates">,
 ): Account {
   const price = priceOf(bill, incoming, caller, candidates);
-  return isTaskIncoming(incoming)
+  return isMediaRequest(incoming)
     ? new TaskAccount(bill, { requestId, startedMs, caller, incoming, trace }, price)
     : new Account(bill, { requestId, startedMs, caller, incoming, trace }, price);
 }
 
 /** Why the bank would not set the estimate aside. */
 async function refusalOf(
-  rooms: Rooms,
-  journey: Journey,
+  services: Services,
+  state: RequestState,
   verdict: Exclude<ReserveVerdict, "reserved">,
 ): Promise<RelayFault> {
   switch (verdict) {
     case "user_quota":
-      return refusals.userQuota();
+      return localErrors.userQuota();
     case "user_disabled":
-      return refusals.userDisabled();
+      return localErrors.userDisabled();
     case "token_quota":
     case "token_unusable": {
-      const reason = await rooms.admission.explain(journey.offers, journey.address);
-      return reason ?? (verdict === "token_quota" ? refusals.tokenQuota() : refusals.keyInvalid());
+      const reason = await services.authenticator.explain(state.offers, state.address);
+      return reason ?? (verdict === "token_quota" ? localErrors.tokenQuota() : localErrors.keyInvalid());
     }
     default:
       throw new Error(`unknown verdict ${verdict satisfies never}`);
@@ -290,47 +307,48 @@ async function refusalOf(
 
 /** The routes that need a caller and no upstream. */
 async function inform(
-  rooms: Rooms,
+  services: Services,
   req: RelayRequest,
-  door: Door,
+  response: ClientResponse,
   { route, asked }: { route: Route; asked: Asked },
 ): Promise<void> {
-  const { candidates, config } = rooms.ctx;
+  const { candidates, config } = services.ctx;
   try {
     const address = addressOf(req, config.trustedProxies);
-    const caller = await rooms.admission.admit(offersOf(req, asked.key), address);
+    const caller = await services.authenticator.authenticate(offersOf(req, asked.key), address);
     if (candidates.pending !== undefined) await candidates.pending;
     if (route.kind === "models") {
-      door.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
+      response.sendJson(200, models[listFormat(req, asked)].list(candidates, caller));
     } else if (route.kind === "model") {
-      door.sendJson(200, models[listFormat(req, asked)].find(candidates, caller, route.id));
+      response.sendJson(200, models[listFormat(req, asked)].find(candidates, caller, route.id));
     } else if (route.kind === "billing")
-      door.sendJson(200, await answerBilling(rooms.ctx, route.part, caller, address));
-    else if (route.kind === "count") door.sendJson(200, await count(rooms, req, door, { route, caller }));
-    else throw new Refusal(refusals.notImplemented());
+      response.sendJson(200, await answerBilling(services.ctx, route.part, caller, address));
+    else if (route.kind === "count")
+      response.sendJson(200, await count(services, req, response, { route, caller }));
+    else throw new LocalError(localErrors.notImplemented());
   } catch (error) {
-    door.sendFault(faultOf(error));
+    response.sendFault(faultOf(error));
   }
 }
 
 /** Tells what a request would be in tokens. Costs nothing. */
 async function count(
-  rooms: Rooms,
+  services: Services,
   req: RelayRequest,
-  door: Door,
+  response: ClientResponse,
   { route, caller }: { route: CountRoute; caller: Caller },
 ): Promise<JsonRecord> {
   const passHeaders = formatHeaders(req, route.endpoint);
   const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
   // It costs nothing, but it is work.
-  const leave = await rooms.limits.begin(caller, addressOf(req, rooms.ctx.config.trustedProxies));
+  const leave = await services.limits.begin(caller, addressOf(req, services.ctx.config.trustedProxies));
   try {
-    const bytes = await rooms.readBody(req, door);
+    const bytes = await services.readBody(req, response);
     const incoming = readIncoming(outside, countedPart(route.endpoint, bytes));
-    const candidates = await findCandidates(rooms, caller, incoming);
-    const { requestId, gone } = door;
-    limitTime(rooms, door, incoming);
-    return await countPrompt(rooms, { incoming, bytes, candidates, requestId, cancellation: gone });
+    const candidates = await findCandidates(services, caller, incoming);
+    const { requestId, gone } = response;
+    limitTime(services, response, incoming);
+    return await countPrompt(services, { incoming, bytes, candidates, requestId, cancellation: gone });
   } finally {
     leave();
   }

@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRelayWorld, errorOf, QUESTION } from "#test/relay-world.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { createRelayWorld, errorOf, QUESTION } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const MEBIBYTE = 1024 * 1024;

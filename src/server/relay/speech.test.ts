@@ -2,8 +2,8 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";
-import type { Step } from "#test/fake-upstream.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import type { Step } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();

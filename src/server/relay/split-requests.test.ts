@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { EarlyAnswer } from "#server/app/early-answer.ts";
-import { createRelayWorld, QUESTION } from "#test/relay-world.ts";
+import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();

@@ -5,11 +5,11 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { audit } from "#server/money/audit.ts";
-import { asRoot, createTestApp, rootAccess, type TestApp } from "#test/app.ts";
-import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/fake-upstream.ts";
-import { temporaryDir } from "#test/process.ts";
-import { seedToken } from "#test/seed.ts";
+import { audit } from "#server/money/ledger-check.ts";
+import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
+import { seedToken } from "#test/seeds/seed.ts";
+import { asRoot, createTestApp, rootAccess, type TestApp } from "#test/worlds/app.ts";
+import { temporaryDir } from "#test/worlds/process.ts";
 
 let dir: ReturnType<typeof temporaryDir>;
 let app: TestApp;

@@ -2,9 +2,9 @@
 import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { chatReply, chunk, DONE, json, silence, sse, usageChunk } from "#test/fake-upstream.ts";
-import { CHANNEL_KEY, createRelayWorld, QUESTION } from "#test/relay-world.ts";
-import { seedToken, seedUser } from "#test/seed.ts";
+import { chatReply, chunk, DONE, json, silence, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { CHANNEL_KEY, createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();

@@ -1,8 +1,8 @@
 // OpenAI's own SDK for pictures, sound, moderation and embeddings: what it expects of an answer is what it gets.
 import OpenAI, { toFile } from "openai";
 import { beforeEach, expect, it } from "vitest";
-import { json, raw, sse } from "#test/fake-upstream.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { json, raw, sse } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 let client: OpenAI;

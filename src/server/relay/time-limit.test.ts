@@ -1,8 +1,8 @@
 // RELAY_TIMEOUT is the time of a whole call that is no stream: of all its attempts together, from its first connection to its last byte.
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { chatReply, chunk, DONE, json, type Step, silence, sse } from "#test/fake-upstream.ts";
-import { createRelayWorld, errorOf, QUESTION } from "#test/relay-world.ts";
+import { chatReply, chunk, DONE, json, type Step, silence, sse } from "#test/emulators/fake-upstream.ts";
+import { createRelayWorld, errorOf, QUESTION } from "#test/worlds/relay-world.ts";
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();

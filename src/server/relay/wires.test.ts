@@ -7,8 +7,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { poem, startPoet } from "#test/aimock.ts";
-import { createRelayWorld } from "#test/relay-world.ts";
+import { poem, startPoet } from "#test/emulators/aimock.ts";
+import { createRelayWorld } from "#test/worlds/relay-world.ts";
 
 const world = createRelayWorld();
 const PIXEL =

@@ -2,8 +2,8 @@ import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyPassword } from "#server/secrets.ts";
 import { updateUserProfile } from "#server/store/users.ts";
-import { createTestApp, databases, type TestApp } from "#test/app.ts";
-import { seedUser } from "#test/seed.ts";
+import { seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 import { isBcrypt, verifyBcrypt } from "./bcrypt.ts";
 
 /** Made by Go's golang.org/x/crypto/bcrypt, as One API stores them: cost 10, `$2a$`. */

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, engines, seedUser, type TestDatabase } from "#test/worlds/stores.ts";
 import { openStore, type Store, sumInt } from "./db.ts";
 import { faultKind, isTaken, type StoreError } from "./fault.ts";
 import { findOption, listOptions, saveOption } from "./options.ts";

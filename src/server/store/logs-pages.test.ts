@@ -6,7 +6,7 @@ import {
   seedChannel,
   seedUser,
   type TestDatabase,
-} from "#test/stores.ts";
+} from "#test/worlds/stores.ts";
 import type { Db, Store } from "./db.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { logHistory, statLogs } from "./log-stats.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLEARED_LOG_TYPES } from "#contract/log.ts";
 import type { Store } from "#server/store/db.ts";
-import { createTestDatabase, engines, newLog, seedUser, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, engines, newLog, seedUser, type TestDatabase } from "#test/worlds/stores.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { statLogs } from "./log-stats.ts";
 import { clearLogs, countLogs, insertLog, insertLogs, listLogs, type NewLog, searchLogs } from "./logs.ts";

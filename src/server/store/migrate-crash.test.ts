@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { compileCache } from "#test/process.ts";
-import { createTestDatabase, type Engine, engines, type TestDatabase } from "#test/stores.ts";
+import { compileCache } from "#test/worlds/process.ts";
+import { createTestDatabase, type Engine, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import type { Db } from "./db.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 
@@ -43,7 +43,7 @@ async function postgresSchema(db: Db): Promise<string[]> {
 /** Lets a process migrate until it dies before a statement. */
 function killAt(database: TestDatabase, index: number, at: number): Promise<NodeJS.Signals | null> {
   const order = JSON.stringify({ options: database.options, index, at });
-  const child = spawn(process.execPath, ["test/migrate-victim.ts", order], {
+  const child = spawn(process.execPath, ["test/worlds/migrate-victim.ts", order], {
     cwd: ROOT,
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
     stdio: "inherit",

@@ -2,9 +2,9 @@
 // (reliability F05); statements that take too long (D04). An error that nobody listens to fails this file.
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { createLink } from "#test/link.ts";
-import { createPostgresDatabase } from "#test/postgres.ts";
-import { createTestDatabase } from "#test/stores.ts";
+import { createLink } from "#test/emulators/network-link.ts";
+import { createPostgresDatabase } from "#test/worlds/postgres.ts";
+import { createTestDatabase } from "#test/worlds/stores.ts";
 import { faultKind } from "./fault.ts";
 import { createClient } from "./postgres.ts";
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { testDirectory } from "#test/directory.ts";
+import { testDirectory } from "#test/worlds/directory.ts";
 import { openStore } from "./db.ts";
 
 test("a program that could not be loaded is loaded as soon as it can be", async () => {

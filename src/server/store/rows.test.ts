@@ -7,7 +7,7 @@ import {
   seedToken,
   seedUser,
   type TestDatabase,
-} from "#test/stores.ts";
+} from "#test/worlds/stores.ts";
 import {
   countChannels,
   findChannel,

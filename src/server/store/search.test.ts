@@ -9,7 +9,7 @@ import {
   seedToken,
   seedUser,
   type TestDatabase,
-} from "#test/stores.ts";
+} from "#test/worlds/stores.ts";
 import type { Store } from "./db.ts";
 import { listRedemptions } from "./redemptions.ts";
 import { listTokens } from "./tokens.ts";

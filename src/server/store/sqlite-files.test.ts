@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createTestDatabase, seedUser, type TestDatabase } from "#test/stores.ts";
+import { createTestDatabase, seedUser, type TestDatabase } from "#test/worlds/stores.ts";
 import { openStore } from "./db.ts";
 import { MIGRATIONS } from "./migrations/list.ts";
 

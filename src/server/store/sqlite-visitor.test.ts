@@ -1,7 +1,7 @@
 // Long reads of SQLite have a thread to themselves, and hold up nobody (reliability D04).
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { createTestDatabase } from "#test/stores.ts";
+import { createTestDatabase } from "#test/worlds/stores.ts";
 
 /** Reads for some seconds on a slow machine; nothing can interrupt it. */
 const LONG = sql<{

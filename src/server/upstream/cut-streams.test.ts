@@ -2,10 +2,10 @@
 // what has come are whole events, and without an end of its own format the answer counts as broken (reliability R10, providers 1.5).
 import { expect, it } from "vitest";
 import type { EndpointName } from "#contract/provider.ts";
-import { type Fixture, loadFixtures, playFixture, type Run } from "#test/wire-cases.ts";
-import { LineReader } from "./frames.ts";
-import { AwsReader } from "./frames-aws.ts";
-import { dataText, SseReader } from "./sse.ts";
+import { type Fixture, loadFixtures, playFixture, type Run } from "#test/worlds/wire-cases.ts";
+import { LineReader } from "./handlers/frames.ts";
+import { AwsReader } from "./handlers/frames-aws.ts";
+import { dataText, SseReader } from "./hub/sse.ts";
 
 const fixtures = loadFixtures();
 /** How each format says that its answer is complete. */

@@ -7,9 +7,9 @@ import { providerOf } from "#contract/providers.ts";
 import { clients } from "./clients/index.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/index.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
-import { foldReply, type HubChunk } from "./hub-reply.ts";
-import { dataText, fieldOf, SseReader } from "./sse.ts";
+import { foldReply, type HubChunk } from "./hub/reply.ts";
+import { dataText, fieldOf, SseReader } from "./hub/sse.ts";
+import { asObject, type JsonRecord } from "./json/values.ts";
 
 /** Each format with the dialect that reads it. */
 const WAYS = {

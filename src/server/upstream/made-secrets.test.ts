@@ -2,7 +2,7 @@
 // key itself, whatever status it comes with and however it is written (reliability R18).
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { clientBody, play } from "#test/wire-cases.ts";
+import { clientBody, play } from "#test/worlds/wire-cases.ts";
 
 const CHANNELS: Readonly<Record<string, { type: number; key: string; model: string }>> = {
   baidu: { type: 15, key: "fixture-api-key | fixture-secret-key", model: "ERNIE-3.5-8K" },

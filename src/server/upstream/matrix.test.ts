@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { providers } from "#contract/providers.ts";
-import { planCall } from "#server/upstream/plan.ts";
 import {
   answerOf,
   ENVELOPES,
@@ -15,9 +14,10 @@ import {
   requestOf,
   type Spoken,
   waysOf,
-} from "#test/matrix.ts";
-import { type Cell, printMatrix, type TaskName } from "#test/matrix-page.ts";
-import { clientBody, loadFixtures, play } from "#test/wire-cases.ts";
+} from "#test/worlds/matrix.ts";
+import { type Cell, printMatrix, type TaskName } from "#test/worlds/matrix-page.ts";
+import { clientBody, loadFixtures, play } from "#test/worlds/wire-cases.ts";
+import { planCall } from "./call/plan.ts";
 
 const fixtures = new Map(loadFixtures().map((fixture) => [fixture.name, fixture]));
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -1,11 +1,11 @@
 // Requests whose texts and names are those of an object's own members: no table of ours may take them for entries (reliability R06).
 import { describe, expect, it } from "vitest";
 import { providers, type Wire } from "#contract/providers.ts";
-import { FORMATS } from "#test/matrix.ts";
+import { FORMATS } from "#test/worlds/matrix.ts";
 import { clients } from "./clients/index.ts";
 import { dialects } from "./dialects/index.ts";
-import { asObject, type JsonRecord } from "./hub.ts";
-import { Unmappable } from "./hub-request.ts";
+import { Unmappable } from "./hub/request.ts";
+import { asObject, type JsonRecord } from "./json/values.ts";
 
 const parameters = { type: "object", properties: { a: { type: "string", format: "date" } }, required: ["a"] };
 const call = { id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } };

@@ -11,8 +11,8 @@ import type { Dialect } from "./dialects/dialect.ts";
 import { tencent } from "./dialects/tencent.ts";
 import { xunfei } from "./dialects/xunfei.ts";
 import { zhipu } from "./dialects/zhipu.ts";
-import { asList, asObject, type JsonRecord, readJson } from "./hub.ts";
-import type { HubMessage, HubPart, HubTool } from "./hub-request.ts";
+import type { HubMessage, HubPart, HubTool } from "./hub/request.ts";
+import { asList, asObject, type JsonRecord, readJson } from "./json/values.ts";
 
 const wire = providerOf(17) ?? expect.fail("no row for Ali");
 const TOOL: HubTool = { kind: "function", name: "f", description: undefined, parameters: undefined };

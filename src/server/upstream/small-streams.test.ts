@@ -4,10 +4,10 @@ import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { clientBody, play } from "#test/wire-cases.ts";
+import { clientBody, play } from "#test/worlds/wire-cases.ts";
 import { openai } from "./dialects/openai.ts";
-import { foldReply } from "./hub-reply.ts";
-import { dataText, SseReader } from "./sse.ts";
+import { foldReply } from "./hub/reply.ts";
+import { dataText, SseReader } from "./hub/sse.ts";
 
 interface Said {
   readonly texts: readonly string[];

@@ -1,7 +1,26 @@
 // Usage as upstreams report it, read with suspicion (reliability M17): whole numbers, not negative, within what the request
 // could have caused. Pure.
 import type { Quirks } from "#contract/providers.ts";
-import { asObject, type JsonRecord, type TokenUsage } from "./hub.ts";
+import { asObject, type JsonRecord } from "./json/values.ts";
+
+/**
+ * LLM tokens of one call. Cached, cache-written, audio and image input are disjoint parts of `promptTokens`, what is left is
+ * fresh text; reasoning, audio and image output are parts of `completionTokens`. An absent part is 0.
+ */
+export interface TokenUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+  /** Written to the upstream's cache, for an hour or less. */
+  readonly cacheWriteTokens?: number;
+  /** Those of `cacheWriteTokens` that were written for an hour. */
+  readonly cacheWriteHourTokens?: number;
+  readonly audioPromptTokens?: number;
+  readonly imagePromptTokens?: number;
+  readonly reasoningTokens?: number;
+  readonly audioCompletionTokens?: number;
+  readonly imageCompletionTokens?: number;
+}
 
 /** The most that a call can honestly have used. */
 export interface UsageBounds {

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { dialects } from "./dialects/index.ts";
-import { asList, asObject, asText, type JsonRecord } from "./hub.ts";
-import type { HubMessage, HubPart, HubTool } from "./hub-request.ts";
+import type { HubMessage, HubPart, HubTool } from "./hub/request.ts";
+import { asList, asObject, asText, type JsonRecord } from "./json/values.ts";
 
 /** One side's turn: the calls it makes or answers, its texts. */
 interface Turn {

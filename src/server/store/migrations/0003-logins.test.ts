@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTestDatabase, engines, newUser, seedUser } from "#test/stores.ts";
+import { createTestDatabase, engines, newUser, seedUser } from "#test/worlds/stores.ts";
 import { MIGRATIONS } from "./list.ts";
 
 test.each(engines)("addresses that several accounts share stay with one of them on %s", async (engine) => {

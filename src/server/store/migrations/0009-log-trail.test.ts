@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { createTestDatabase, type Engine, engines, newLog } from "#test/stores.ts";
+import { createTestDatabase, type Engine, engines, newLog } from "#test/worlds/stores.ts";
 import { MIGRATIONS } from "./list.ts";
 
 /** On SQLite also entries that a killed server left waiting. */

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { createTestDatabase, newLog } from "#test/stores.ts";
+import { createTestDatabase, newLog } from "#test/worlds/stores.ts";
 import { MIGRATIONS } from "./list.ts";
 
 const HOUR = 1_790_002_800;

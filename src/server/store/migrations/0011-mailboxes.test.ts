@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findUserByMailbox } from "#server/store/users.ts";
-import { createTestDatabase, engines, newUser, seedUser } from "#test/stores.ts";
+import { createTestDatabase, engines, newUser, seedUser } from "#test/worlds/stores.ts";
 import { MIGRATIONS } from "./list.ts";
 
 test.each(engines)("accounts that share a mailbox stay, and no new one joins them on %s", async (engine) => {

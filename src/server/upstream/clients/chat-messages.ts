@@ -1,5 +1,5 @@
 // The history of an OpenAI chat body → the hub (providers 4.3).
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type HubMessage,
   type HubPart,
@@ -8,7 +8,8 @@ import {
   type MediaSource,
   parseDataUrl,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheMark, objectsIn, textIn } from "./read.ts";
 
 /** Throws: Unmappable for roles and parts that nobody knows. */

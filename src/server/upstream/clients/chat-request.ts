@@ -1,14 +1,15 @@
 // An OpenAI chat body → the hub (providers 4.2). Lenient where the field's clients are; what it has no word for goes on under its own
 // name.
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+
 import type {
   HubFormat,
   HubReasoning,
   HubRequest,
   HubTool,
   HubToolChoice,
-} from "#server/upstream/hub-request.ts";
-import { effortOf, Unmappable } from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { effortOf, Unmappable } from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { parseMessages } from "./chat-messages.ts";
 import type { ParseContext } from "./client.ts";
 import { cacheMark, flagIn, numberIn, objectsIn, textIn, textsIn } from "./read.ts";

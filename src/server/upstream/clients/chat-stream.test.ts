@@ -1,8 +1,8 @@
 // Promises about streams for chat clients: an answer ends once, behind all that it said.
 import { describe, expect, it } from "vitest";
-import { asList, asObject, readJson } from "#server/upstream/hub.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
-import { dataText, SseReader } from "#server/upstream/sse.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import { dataText, SseReader } from "#server/upstream/hub/sse.ts";
+import { asList, asObject, readJson } from "#server/upstream/json/values.ts";
 import { chat } from "./chat.ts";
 
 function choicesOf(chunks: readonly HubChunk[]) {

@@ -1,8 +1,9 @@
 // The event stream of OpenAI chat completions (providers 4.5), written piece by piece. Texts are put together by hand: this runs once
 // per generated token.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
-import { mediaUrl } from "#server/upstream/hub-request.ts";
+
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import { mediaUrl } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { RenderContext, StreamRenderer } from "./client.ts";
 
 /** A tool call that has begun. */

@@ -1,7 +1,8 @@
 // OpenAI chat completions as a client format (providers 4): bodies into the hub, replies and streams out of it.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { HubAnswer, HubReply } from "#server/upstream/hub-reply.ts";
-import { mediaUrl } from "#server/upstream/hub-request.ts";
+
+import type { HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
+import { mediaUrl } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { parseChat } from "./chat-request.ts";
 import { ChatRenderer } from "./chat-stream.ts";
 import type { ClientDialect, RenderContext } from "./client.ts";

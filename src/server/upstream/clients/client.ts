@@ -1,9 +1,9 @@
 // What a client format must be able to do: read a request into the hub, write a reply, a stream and an error from it. Pure: no clock,
 // no network, no chance.
 import type { GenerationEndpoint } from "#contract/provider.ts";
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { HubChunk, HubReply } from "#server/upstream/hub-reply.ts";
-import type { HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubChunk, HubReply } from "#server/upstream/hub/reply.ts";
+import type { HubRequest } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 export interface ParseContext {
   /** Upstream name, after the model mapping. */

@@ -1,7 +1,8 @@
 // OpenAI's old completions as a client format (providers 4.7), for wires that only chat: the prompt becomes one user message.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { HubChunk, HubReply } from "#server/upstream/hub-reply.ts";
-import { type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
+
+import type { HubChunk, HubReply } from "#server/upstream/hub/reply.ts";
+import { type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { ClientDialect, ParseContext, RenderContext, StreamRenderer } from "./client.ts";
 import { numberIn, textIn, textsIn } from "./read.ts";
 

@@ -1,12 +1,13 @@
 // Gemini's `contents` as messages of the hub (providers 17.2, 18.6). Pure.
-import { asText, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type HubMessage,
   type HubPart,
   type HubToolCall,
   type MediaSource,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { member, objectMember, objectsMember } from "./generate-fields.ts";
 
 type ToolResult = HubMessage & { role: "tool" };

@@ -1,5 +1,5 @@
 // Members of Gemini's bodies, which clients may write in camelCase or snake_case (providers 17.2). Pure.
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 const SNAKE = new Map<string, string>();
 

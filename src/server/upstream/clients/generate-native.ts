@@ -1,7 +1,7 @@
 // What has to be read of Gemini's own answers while they pass untouched (providers 7.3). Pure.
 
 import { usageOf } from "#server/upstream/dialects/gemini-usage.ts";
-import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 
 export const generateNative: NativeFormat = {

@@ -1,7 +1,8 @@
 // Whole replies in Gemini's shape, and the parts that its streams are made of (providers 7.3, 18.6). Pure.
-import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub-reply.ts";
-import type { HubToolCall } from "#server/upstream/hub-request.ts";
+
+import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
+import type { HubToolCall } from "#server/upstream/hub/request.ts";
+import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import type { RenderContext } from "./client.ts";
 import { objectsOf } from "./generate-fields.ts";
 

@@ -1,12 +1,13 @@
 // Gemini's generateContent bodies into the hub (providers 17.2, 18.2, 18.6). Pure.
-import { asList, asNumber, asText, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type Effort,
   type HubFormat,
   type HubReasoning,
   type HubRequest,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { ParseContext } from "./client.ts";
 import { messagesOf, systemMessage } from "./generate-contents.ts";
 import { camel, member, objectMember, objectsMember } from "./generate-fields.ts";

@@ -1,5 +1,5 @@
 // Gemini's Schema as the JSON schema that everybody else reads (providers 18.6). Pure.
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { camel } from "./generate-fields.ts";
 
 /** Words without a meaning elsewhere. */

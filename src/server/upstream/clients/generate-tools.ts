@@ -1,6 +1,7 @@
 // Gemini's tools and the choice among them, in the hub's words (providers 17.2, 18.6). Pure.
-import { asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub-request.ts";
+
+import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
+import { asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { camel, member, objectMember, objectsMember } from "./generate-fields.ts";
 import { jsonSchema } from "./generate-schema.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
-import { type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
+import { type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { RenderContext } from "./client.ts";
 import { generate } from "./generate.ts";
 import { jsonSchema } from "./generate-schema.ts";

@@ -1,5 +1,5 @@
 // The system texts and the messages of a Messages request in the hub's words (providers 17.1.2, 18.3).
-import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type HubMessage,
   type HubPart,
@@ -7,7 +7,8 @@ import {
   type HubToolCall,
   type MediaSource,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheMark } from "./read.ts";
 
 /** Claude Code's attribution; Anthropic takes it away itself, nobody else does. Source: providers 17.1.1. */

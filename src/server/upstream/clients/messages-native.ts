@@ -1,7 +1,7 @@
 // Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (providers 17.1).
 import { errorIn } from "#server/upstream/dialects/anthropic-reply.ts";
 import { isZero, openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 
 export const messagesNative: NativeFormat = {

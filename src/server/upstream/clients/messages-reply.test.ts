@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeMessage, MessageDecoder } from "#server/upstream/dialects/anthropic-reply.ts";
-import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
-import { cpuMsOf } from "#test/cpu-time.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
+import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
+import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import type { RenderContext } from "./client.ts";
 import { messages } from "./messages.ts";
 import { messagesNative } from "./messages-native.ts";

@@ -1,6 +1,7 @@
 // A whole reply as an Anthropic message, and the words that streams share with it (providers 17.1.3, 18.4).
-import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub-reply.ts";
+
+import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
+import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import type { RenderContext } from "./client.ts";
 
 /** One message. Of several answers the first: this format has no others. */

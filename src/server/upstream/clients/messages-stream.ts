@@ -1,8 +1,9 @@
 // A streamed reply as Anthropic's events (providers 17.1.4, 18.4). Blocks never overlap: what comes while a tool's arguments are not
 // complete waits in a lane of its own.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
-import { roughTokens } from "#server/upstream/hub-size.ts";
+
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import { roughTokens } from "#server/upstream/hub/size.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { RenderContext, StreamRenderer } from "./client.ts";
 import { anthropicUsage, citationOf, imageText, messageId, stopOf, toolId } from "./messages-reply.ts";
 

@@ -1,7 +1,8 @@
 // The tools of a Messages request in the hub's words: functions, Anthropic's own client tools as functions of a fixed form, and the web
 // search (providers 18.3).
-import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub-request.ts";
+
+import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheMark } from "./read.ts";
 
 const text = { type: "string" } as const;

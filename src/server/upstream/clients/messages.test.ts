@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { anthropic } from "#server/upstream/dialects/anthropic.ts";
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
+import { type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { messages } from "./messages.ts";
 
 function parse(body: JsonRecord): HubRequest {

@@ -1,5 +1,5 @@
 // Anthropic Messages as a client format: its requests into the hub, replies out of it (providers 17.1, 18.3, 18.4).
-import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type Effort,
   type HubFormat,
@@ -7,7 +7,8 @@ import {
   type HubRequest,
   shortName,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { ClientDialect, ParseContext } from "./client.ts";
 import { parseHistory } from "./messages-history.ts";
 import { renderMessage } from "./messages-reply.ts";

@@ -1,6 +1,7 @@
 // Reads members of parsed bodies: a value of the wrong type counts as absent, as tolerant servers have it. Pure.
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import type { CacheMark } from "#server/upstream/hub-request.ts";
+
+import type { CacheMark } from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 export function textIn(record: JsonRecord | undefined, name: string): string | undefined {
   const value = record?.[name];

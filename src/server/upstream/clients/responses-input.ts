@@ -1,6 +1,6 @@
 // The input of a Responses body → the hub's history (providers 17.3.2, 18.5). Calls that stand as items of their own go back into the
 // assistant's turn.
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type HubMessage,
   type HubPart,
@@ -9,7 +9,8 @@ import {
   type MediaSource,
   parseDataUrl,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { objectsIn, textIn } from "./read.ts";
 import { ADDED_TOOLS, callOfItem, FOUND_TOOLS, foundTools, isHostedSearch } from "./responses-tools.ts";
 

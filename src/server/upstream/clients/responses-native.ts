@@ -1,6 +1,7 @@
 // OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (providers 17.3.4).
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub-responses.ts";
+
+import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub/responses.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { NativeFormat, NativeNews } from "./client.ts";
 import { textIn } from "./read.ts";
 import { PROOF_PREFIX } from "./responses-input.ts";

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { responses as wireOfResponses } from "#server/upstream/dialects/responses.ts";
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
-import { dataText, fieldOf, SseReader } from "#server/upstream/sse.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
+import { dataText, fieldOf, SseReader } from "#server/upstream/hub/sse.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { responses } from "./responses.ts";
 
 const context = {

@@ -1,8 +1,9 @@
 // A reply as a Responses object and its items (providers 17.3.3, 18.5): what the plain answer and the stream's last event share.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { FinishReason, HubAnswer } from "#server/upstream/hub-reply.ts";
-import type { HubThought } from "#server/upstream/hub-request.ts";
-import { usageToResponses } from "#server/upstream/hub-responses.ts";
+
+import type { FinishReason, HubAnswer } from "#server/upstream/hub/reply.ts";
+import type { HubThought } from "#server/upstream/hub/request.ts";
+import { usageToResponses } from "#server/upstream/hub/responses.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { RenderContext } from "./client.ts";
 import { PROOF_PREFIX } from "./responses-input.ts";
 import { itemOfCall, type ToolBook } from "./responses-tools.ts";

@@ -1,8 +1,9 @@
 // The event stream of OpenAI Responses (providers 17.3.4): items open, grow and close; the last event repeats them all. Calls may grow
 // side by side, thoughts and the message close when something else begins.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
-import type { HubToolCall } from "#server/upstream/hub-request.ts";
+
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import type { HubToolCall } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { RenderContext, StreamRenderer } from "./client.ts";
 import {
   flatAnnotation,

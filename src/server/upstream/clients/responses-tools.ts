@@ -1,8 +1,9 @@
 // Tools of the Responses format → the hub, and their calls back (providers 18.5): functions are flat, custom tools take text, OpenAI's
 // shells and patches become functions with a fixed form, namespaces are flattened.
-import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { HubTool, HubToolCall, HubToolChoice } from "#server/upstream/hub-request.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+
+import type { HubTool, HubToolCall, HubToolChoice } from "#server/upstream/hub/request.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { flagIn, objectsIn, textIn } from "./read.ts";
 
 /** A tool that OpenAI's models know by its type: as a function for others, and its calls as the client knows them. */

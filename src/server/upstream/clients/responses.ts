@@ -1,13 +1,14 @@
 // OpenAI Responses as a client format, for upstreams that do not speak it: stateless only (providers 17.3, 18.5).
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import type { HubReply } from "#server/upstream/hub-reply.ts";
+
+import type { HubReply } from "#server/upstream/hub/reply.ts";
 import {
   effortOf,
   type HubFormat,
   type HubReasoning,
   type HubRequest,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { ClientDialect, ParseContext, RenderContext } from "./client.ts";
 import { flagIn, listIn, numberIn, textIn } from "./read.ts";
 import { parseInput } from "./responses-input.ts";

@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
-import { type HubMessage, type HubPart, type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
+import { type HubMessage, type HubPart, type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
 import { coze } from "./coze.ts";
 import type { Dialect, EncodeContext, WireError } from "./dialect.ts";
 import { dify } from "./dify.ts";

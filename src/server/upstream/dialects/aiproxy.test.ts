@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { foldReply } from "#server/upstream/hub-reply.ts";
-import type { HubRequest } from "#server/upstream/hub-request.ts";
+import { foldReply } from "#server/upstream/hub/reply.ts";
+import type { HubRequest } from "#server/upstream/hub/request.ts";
 import { aiproxy } from "./aiproxy.ts";
 
 const wire = providerOf(21) ?? expect.fail("no row");

@@ -1,8 +1,16 @@
 // AI Proxy's library (providers 15.2, contract 13): one question to a collection of documents, answered with a list of those it used.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { agentHints, agentTurns, refuseBeyondAgent } from "#server/upstream/hub-agent.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+
+import { agentHints, agentTurns, refuseBeyondAgent } from "#server/upstream/hub/agent.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
 const NOTHING: readonly HubChunk[] = [];

@@ -1,8 +1,8 @@
 // The hub → a body of DashScope's own generation service (providers 10.3, 29.6): OpenAI's messages within `input`, settings within
 // `parameters`; models that see and hear take their content as parts of another form.
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { chatMessages, mediaInResults } from "#server/upstream/hub-chat-body.ts";
-import { offerOf, ownExtras, soundMessages, within } from "#server/upstream/hub-plain.ts";
+
+import { chatMessages, mediaInResults } from "#server/upstream/hub/chat-body.ts";
+import { offerOf, ownExtras, soundMessages, within } from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   type HubPart,
@@ -10,7 +10,8 @@ import {
   hintsBeyond,
   ToolNames,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded, Target } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set([

@@ -1,7 +1,8 @@
 // Pictures and rerank of DashScope (providers 10.5, 10.6). A picture is a task: it is asked for, and then asked after.
-import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { scoresIn } from "#server/upstream/hub-plain.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+
+import { scoresIn } from "#server/upstream/hub/plain.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Drawn, ImageWire, Pending, RerankWire, WireError } from "./dialect.ts";
 
 const MOST_IMAGES = 4;
@@ -9,7 +10,7 @@ const STILL_AT_IT: ReadonlySet<string> = new Set(["PENDING", "RUNNING", "SUSPEND
 
 type ErrorIn = (body: JsonRecord) => WireError | undefined;
 
-/** `errorIn` reads the refusals of the wire. */
+/** `errorIn` reads the localErrors of the wire. */
 export function aliImages(errorIn: ErrorIn): ImageWire {
   return {
     formats: ["url"],
@@ -49,7 +50,7 @@ function failure(status: string): WireError {
   return { kind: "error", status: 502, message: "上游没有生成图片", code: status || null, type: "ali_error" };
 }
 
-/** `errorIn` reads the refusals of the wire. */
+/** `errorIn` reads the localErrors of the wire. */
 export function aliRerank(errorIn: ErrorIn): RerankWire {
   return {
     encode({ model, query, documents, top }) {

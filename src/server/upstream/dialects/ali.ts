@@ -1,8 +1,16 @@
 // DashScope's own wire, Tongyi Qianwen (providers 10.3–10.6): OpenAI's choices within `output`, usage by names of its own.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { ChatStream } from "#server/upstream/hub-chat-reply.ts";
-import { vectorsOf } from "#server/upstream/hub-plain.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { ChatStream } from "#server/upstream/hub/chat-reply.ts";
+import { vectorsOf } from "#server/upstream/hub/plain.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import { encodeRequest, isMultimodal } from "./ali-request.ts";
 import { aliImages, aliRerank } from "./ali-tasks.ts";
 import type {

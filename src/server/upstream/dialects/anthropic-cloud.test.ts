@@ -1,7 +1,7 @@
 // Promises about Claude at clouds: betas that a client asks for reach the cloud in its own place, as far as it knows them.
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import type { HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubRequest } from "#server/upstream/hub/request.ts";
 import { bedrock, vertexClaude } from "./anthropic-cloud.ts";
 
 const model = "global.anthropic.claude-sonnet-4-6";

@@ -1,9 +1,9 @@
 // Claude at a cloud's own address: Anthropic's wire, but the model stands in the path, the version in the body, and Bedrock frames its
 // streams in its own way. Source: providers 23.1, 23.2.
 import type { EndpointName, Wire } from "#contract/providers.ts";
-import { asText, readJson } from "#server/upstream/hub.ts";
-import { awsException } from "#server/upstream/hub-aws.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+import { awsException } from "#server/upstream/hub/aws.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import { asText, readJson } from "#server/upstream/json/values.ts";
 import { anthropic, BETA_HEADER } from "./anthropic.ts";
 import { MessageDecoder } from "./anthropic-reply.ts";
 import type {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
 import { laterUsage, openAiUsage } from "./anthropic-usage.ts";
 

@@ -1,7 +1,8 @@
 // Replies of Anthropic's wire, whole and streamed, as pieces of the hub (providers 6.2, 6.3, 17.1.4). Both go through the same blocks,
 // so that they cannot differ.
-import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { laterUsage, openAiUsage } from "./anthropic-usage.ts";
 import type { StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 

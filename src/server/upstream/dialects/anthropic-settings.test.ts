@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { clients } from "#server/upstream/clients/index.ts";
-import { asObject } from "#server/upstream/hub.ts";
-import type { HubMessage, HubReasoning, HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubMessage, HubReasoning, HubRequest } from "#server/upstream/hub/request.ts";
+import { asObject } from "#server/upstream/json/values.ts";
 import { anthropic } from "./anthropic.ts";
 
 const question: HubMessage = { role: "user", parts: [{ kind: "text", text: "hi" }] };

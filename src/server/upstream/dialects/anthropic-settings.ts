@@ -1,11 +1,12 @@
 // How much to think, how freely to choose and how long to write, in the words the model's generation understands (providers 6.1, 6.4).
-import type { JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type Effort,
   type HubReasoning,
   type HubRequest,
   isToolForced,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { type ModelTraits, splitSuffix, traitsOf } from "./anthropic-model.ts";
 
 /** Members of the body, and the hints that found no place in it. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import type { HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubRequest } from "#server/upstream/hub/request.ts";
 import { anthropic } from "./anthropic.ts";
 
 const wire = providerOf(14) ?? expect.fail("no row for Anthropic");

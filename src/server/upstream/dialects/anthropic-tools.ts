@@ -1,6 +1,7 @@
 // Tools and the choice among them in Anthropic's words (providers 6.1, 18.2).
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { type HubRequest, type HubTool, Unmappable } from "#server/upstream/hub-request.ts";
+
+import { type HubRequest, type HubTool, Unmappable } from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheControl } from "./anthropic-turns.ts";
 
 /** Searches by the size of context wanted. Source: providers 6.1 (New API). */

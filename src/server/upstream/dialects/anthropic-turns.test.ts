@@ -1,7 +1,7 @@
 // Thoughts of earlier turns that go back: bound to what stood before them from Claude 5.5 and Fable 5.1 on (vendor docs, preserved thinking).
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import type { HubMessage, HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubMessage, HubRequest } from "#server/upstream/hub/request.ts";
 import { anthropic } from "./anthropic.ts";
 
 const wire = providerOf(14) ?? expect.fail("no row for Anthropic");

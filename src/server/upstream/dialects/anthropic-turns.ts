@@ -1,7 +1,7 @@
 // The history as Anthropic wants it: turns of user and assistant that alternate, tool results first and together (providers 6.1,
 // 17.1.2).
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { CallIds } from "#server/upstream/hub-call-ids.ts";
+
+import { CallIds } from "#server/upstream/hub/call-ids.ts";
 import {
   argumentsOf,
   type CacheMark,
@@ -13,7 +13,8 @@ import {
   systemText,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 export interface Turns {
   readonly system: string | readonly JsonRecord[] | undefined;

@@ -1,5 +1,5 @@
 // Anthropic's usage object in OpenAI's shape: Anthropic's input leaves the cache out, OpenAI's counts it in (providers 6.2, 17.1.3).
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 /** Counters that are told at the start and corrected later. */
 const INPUTS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] as const;

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import { asList, asObject } from "#server/upstream/hub.ts";
-import { type HubMessage, type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
+import { type HubMessage, type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
+import { asList, asObject } from "#server/upstream/json/values.ts";
 import { anthropic } from "./anthropic.ts";
 import type { Target } from "./dialect.ts";
 

@@ -1,13 +1,14 @@
 // Anthropic Messages, and the vendors with an address that speaks it (providers 6, 17.1). The wire's own reading and writing; what a
 // model's generation accepts is told in anthropic-model.ts.
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type Ability,
   type HubFormat,
   type HubRequest,
   hintsBeyond,
   ToolNames,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { splitSuffix, traitsOf } from "./anthropic-model.ts";
 import { decodeMessage, errorIn, MessageDecoder } from "./anthropic-reply.ts";
 import { type Settings, settingsOf } from "./anthropic-settings.ts";

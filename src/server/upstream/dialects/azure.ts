@@ -1,8 +1,8 @@
 // Azure OpenAI's dated surface: OpenAI's bodies under an address that names the deployment (providers 5). Its v1 surface is
 // plain OpenAI and has a row of its own in the catalogue.
 import type { Wire } from "#contract/providers.ts";
-import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ChatStream, chatChunks } from "#server/upstream/hub-chat-reply.ts";
+import { chatBody } from "#server/upstream/hub/chat-body.ts";
+import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";
 import type { Dialect, Target } from "./dialect.ts";
 
 /** Stands when neither the client nor the channel names a version. Source: spec §5, D17. */

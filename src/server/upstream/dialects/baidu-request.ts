@@ -1,6 +1,6 @@
 // The hub → a body of Qianfan's classic service (providers 8.4, 29.5): texts only, strict turns, functions one at a time.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { mediaInResults } from "#server/upstream/hub-chat-body.ts";
+
+import { mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import {
   alternated,
   isBlank,
@@ -10,7 +10,7 @@ import {
   plainSchema,
   resultSaid,
   within,
-} from "#server/upstream/hub-plain.ts";
+} from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   argumentText,
@@ -22,7 +22,8 @@ import {
   ToolNames,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["user", "parallel_tool_calls"]);

@@ -1,9 +1,10 @@
-// Qianfan's classic service, the ERNIE models of wenxinworkshop (providers 8.2–8.6): one address per model, refusals with status 200.
-import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { madeCallId } from "#server/upstream/hub-call-ids.ts";
-import { scoresIn, usageIn, vectorsOf } from "#server/upstream/hub-plain.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+// Qianfan's classic service, the ERNIE models of wenxinworkshop (providers 8.2–8.6): one address per model, localErrors with status 200.
+
+import { madeCallId } from "#server/upstream/hub/call-ids.ts";
+import { scoresIn, usageIn, vectorsOf } from "#server/upstream/hub/plain.ts";
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { encodeRequest } from "./baidu-request.ts";
 import type {
   DecodeContext,

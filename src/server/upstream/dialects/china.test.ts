@@ -2,15 +2,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { asList, asObject } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
 import {
   type HubMessage,
   type HubPart,
   type HubRequest,
   type HubTool,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject } from "#server/upstream/json/values.ts";
 import { ali } from "./ali.ts";
 import { baidu } from "./baidu.ts";
 import type { Dialect, EncodeContext, Target, WireError } from "./dialect.ts";

@@ -1,6 +1,14 @@
 // Cohere v2's answers, whole and as events → the hub (providers 23.4, 29.11). Pure.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
 const NOTHING: readonly HubChunk[] = [];

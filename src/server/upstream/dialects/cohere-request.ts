@@ -1,7 +1,7 @@
 // The hub → a Cohere v2 chat body (providers 23.4, 29.11): OpenAI's messages and tools, other names for the rest. Pure.
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ownExtras, SILENT_RESULT, soundMessages, within } from "#server/upstream/hub-plain.ts";
+
+import { chatBody } from "#server/upstream/hub/chat-body.ts";
+import { ownExtras, SILENT_RESULT, soundMessages, within } from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   type HubReasoning,
@@ -9,7 +9,8 @@ import {
   hintsBeyond,
   isToolForced,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k"]);

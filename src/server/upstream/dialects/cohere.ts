@@ -1,5 +1,5 @@
 // Cohere's v2 (providers 19.1, 23.4, 29.11): /v2/chat, /v2/embed, /v2/rerank; requests and replies stand in cohere-*.ts.
-import { asList, asNumber, asObject, asText } from "#server/upstream/hub.ts";
+import { asList, asNumber, asObject, asText } from "#server/upstream/json/values.ts";
 import { CohereDecoder, cohereError, decodeWhole } from "./cohere-reply.ts";
 import { encodeRequest } from "./cohere-request.ts";
 import type { Dialect, Embedded, EmbeddingWire, Ranked, RerankWire, WireError } from "./dialect.ts";

@@ -1,6 +1,7 @@
 // Parts of messages → Converse's content blocks (providers 23.1; AWS API reference, ContentBlock). Pure.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { type HubPart, type MediaSource, Unmappable } from "#server/upstream/hub-request.ts";
+
+import { type HubPart, type MediaSource, Unmappable } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 /** Media types → Converse's names of formats. */
 const IMAGES: Readonly<Record<string, string>> = {

@@ -1,7 +1,15 @@
 // Converse's answers, whole and as events → the hub (providers 23.1; AWS API reference, ConverseStreamOutput). Pure.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { awsException } from "#server/upstream/hub-aws.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { awsException } from "#server/upstream/hub/aws.ts";
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
 const NOTHING: readonly HubChunk[] = [];

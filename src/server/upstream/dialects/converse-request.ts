@@ -1,8 +1,8 @@
 // The hub → a Converse body (providers 23.1). Pure.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { CallIds } from "#server/upstream/hub-call-ids.ts";
-import { functionOf } from "#server/upstream/hub-chat-body.ts";
-import { within } from "#server/upstream/hub-plain.ts";
+
+import { CallIds } from "#server/upstream/hub/call-ids.ts";
+import { functionOf } from "#server/upstream/hub/chat-body.ts";
+import { within } from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   argumentsOf,
@@ -17,7 +17,8 @@ import {
   systemText,
   ToolNames,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { blockOf, DocumentNames } from "./converse-media.ts";
 import type { Encoded } from "./dialect.ts";
 

@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { foldReply } from "#server/upstream/hub-reply.ts";
-import type { HubMessage, HubPart, HubRequest, HubTool } from "#server/upstream/hub-request.ts";
+import { foldReply } from "#server/upstream/hub/reply.ts";
+import type { HubMessage, HubPart, HubRequest, HubTool } from "#server/upstream/hub/request.ts";
 import { converse } from "./converse.ts";
 
 const wire = providerOf(33) ?? expect.fail("no row");

@@ -1,7 +1,8 @@
 // Coze's v3 chat: a bot answers, always as a stream, since a whole answer would have to be polled for (providers 23.3, 29.15).
-import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { agentHints, agentTurns, agentUser, refuseBeyondAgent } from "#server/upstream/hub-agent.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { agentHints, agentTurns, agentUser, refuseBeyondAgent } from "#server/upstream/hub/agent.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
 /** Models are named after their bot. */
@@ -33,7 +34,7 @@ export const coze: Dialect = {
     return { body, dropped: agentHints(request) };
   },
 
-  // Whole bodies are refusals: answers come as streams.
+  // Whole bodies are localErrors: answers come as streams.
   decode: (body) => errorIn(body) ?? NOTHING,
   decoder: () => new CozeDecoder(),
   readError: (status, body) => errorIn(body, status),

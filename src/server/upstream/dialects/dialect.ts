@@ -1,9 +1,9 @@
 // What a wire must be able to say: address, request, reply, stream, error. A dialect is an object of pure functions: no clock, no
 // network, no chance.
 import type { EndpointName, GenerationEndpoint, Wire } from "#contract/providers.ts";
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
-import type { HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import type { HubRequest } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 /** One request's destination. */
 export interface Target {

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readUsage } from "#server/upstream/usage.ts";
-import { type Fixture, loadFixtures, playFixture, type Run } from "#test/wire-cases.ts";
+import { type Fixture, loadFixtures, playFixture, type Run } from "#test/worlds/wire-cases.ts";
 
 const BOUNDS = { promptTokens: 1e6, completionTokens: 1e6 };
 const fixtures = loadFixtures();

@@ -1,15 +1,16 @@
 // Dify's chat-messages: an application answers, always as a stream, since agents know no other way; it keeps no history for us, so the
 // conversation goes into one query (providers 23.7, 29.16).
-import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+
 import {
   agentHints,
   agentTurns,
   agentUser,
   refuseBeyondAgent,
   type Turn,
-} from "#server/upstream/hub-agent.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
-import { type HubMessage, type HubPart, Unmappable } from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/agent.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import { type HubMessage, type HubPart, Unmappable } from "#server/upstream/hub/request.ts";
+import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
 const NOTHING: readonly HubChunk[] = [];

@@ -1,5 +1,5 @@
 // A conversation as Gemini's `contents` and `systemInstruction` (providers 7.2, 7.5). Pure.
-import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
+
 import {
   argumentsOf,
   type HubMessage,
@@ -9,7 +9,8 @@ import {
   systemText,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { generationOf, isSelfWilled } from "./gemini-thinking.ts";
 
 type Assistant = HubMessage & { role: "assistant" };

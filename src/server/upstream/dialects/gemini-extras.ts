@@ -1,13 +1,14 @@
 // What an OpenAI body may hold beyond the hub's words, as far as Gemini has a word for it; everything else is reported as dropped.
 // Google's own extension stands under `extra_body.google`, as its OpenAI-compatible service has it. Pure.
-import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type Ability,
   type HubRequest,
   hintsBeyond,
   hintsWithin,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 
 export interface GeminiExtras {
   readonly generationConfig: JsonRecord;

@@ -1,6 +1,7 @@
 // Pictures from Google's models (providers 7.7): Imagen has a wire of its own, Gemini's image models draw in an ordinary answer. Pure.
-import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { DecodeContext, Drawn, ImageRequest, ImageWire, WireError } from "./dialect.ts";
 import { GeminiDecoder } from "./gemini-reply.ts";
 

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub-reply.ts";
+import { foldReply, type HubChunk, ReplyFold } from "#server/upstream/hub/reply.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { gemini } from "./gemini.ts";
 
 const provider = providerOf(24);

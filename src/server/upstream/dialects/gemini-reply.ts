@@ -1,7 +1,15 @@
 // Gemini's answers, whole or streamed: each stream event is a whole answer with the new parts only (providers 7.3). Pure.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { madeCallId } from "#server/upstream/hub-call-ids.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { madeCallId } from "#server/upstream/hub/call-ids.ts";
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { DecodeContext, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { usageOf } from "./gemini-usage.ts";
 

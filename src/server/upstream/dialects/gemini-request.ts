@@ -1,6 +1,7 @@
 // A generation request as Gemini's generateContent body (providers 7.2, 29.3). Pure.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { type HubFormat, type HubRequest, ToolNames, Unmappable } from "#server/upstream/hub-request.ts";
+
+import { type HubFormat, type HubRequest, ToolNames, Unmappable } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { EncodeContext, Encoded } from "./dialect.ts";
 import { conversation } from "./gemini-contents.ts";
 import { extrasOf } from "./gemini-extras.ts";

@@ -1,6 +1,6 @@
 // Cleans a JSON schema down to what Gemini's Schema knows (providers 7.4): references resolved, unknown words left out, types as it
 // writes them. What is left out only loosens the schema. Pure.
-import { asList, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 /** Words that are taken over as they are. `example` and `default` may hold anything. */
 const KEPT = [

@@ -1,6 +1,7 @@
 // How much a Gemini model is asked to think, by its generation (providers 7.5). Facts about model names; pure.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import type { Effort, HubReasoning } from "#server/upstream/hub-request.ts";
+
+import type { Effort, HubReasoning } from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 interface Family {
   /** 2.5 counts tokens, 3 knows words; others do not think or cannot be told how much. */

@@ -1,11 +1,12 @@
 // Tools and the choice among them in Gemini's words (providers 7.2). Pure.
-import type { JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type HubRequest,
   type HubTool,
   type HubToolChoice,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { cleanParameters, type SchemaBudget, toolsBudget } from "./gemini-schema.ts";
 import { generationOf } from "./gemini-thinking.ts";
 

@@ -1,5 +1,5 @@
 // Gemini's `usageMetadata` in OpenAI's shape (providers 7.3). Pure; usage.ts judges the numbers.
-import { asList, asNumber, asObject, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asNumber, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 /** Unit: tokens. Thoughts are completion, tool results are prompt; what the upstream did not tell is left out. */
 export function usageOf(metadata: JsonRecord): JsonRecord | undefined {

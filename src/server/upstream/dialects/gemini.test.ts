@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import { type HubMessage, type HubRequest, Unmappable } from "#server/upstream/hub-request.ts";
+import { type HubMessage, type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
 import type { Target } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
 import { thinkingConfig } from "./gemini-thinking.ts";

@@ -1,6 +1,6 @@
 // Google Gemini's generateContent (providers 7): addresses, errors, embeddings; requests and replies stand in gemini-*.ts.
 import type { EndpointName } from "#contract/providers.ts";
-import { asList, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Dialect, Embedded, EmbeddingWire, Target, WireError } from "./dialect.ts";
 import { isOpenedByGemini } from "./gemini-contents.ts";
 import { geminiImages, isImagen } from "./gemini-images.ts";

@@ -1,9 +1,10 @@
-// MiniMax (providers 13.4): OpenAI's wire for chat; pictures and speech have shapes of their own, and refusals come with status 200.
-import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/hub.ts";
-import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ChatStream, chatChunks } from "#server/upstream/hub-chat-reply.ts";
-import { within } from "#server/upstream/hub-plain.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+// MiniMax (providers 13.4): OpenAI's wire for chat; pictures and speech have shapes of their own, and localErrors come with status 200.
+
+import { chatBody } from "#server/upstream/hub/chat-body.ts";
+import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";
+import { within } from "#server/upstream/hub/plain.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { DecodeContext, Dialect, ImageWire, SpeechWire, WireError } from "./dialect.ts";
 
 /** Models that tell their thoughts apart when asked to. */

@@ -1,7 +1,15 @@
 // Ollama's answers → the hub: a whole one has the shape of a line of a streamed one (providers 14.2). Pure.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { madeCallId } from "#server/upstream/hub-call-ids.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { madeCallId } from "#server/upstream/hub/call-ids.ts";
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { DecodeContext, WireError } from "./dialect.ts";
 
 const NOTHING: readonly HubChunk[] = [];

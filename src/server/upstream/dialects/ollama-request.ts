@@ -1,7 +1,7 @@
 // The hub → an Ollama chat body (providers 14.1, 29.10). Pure.
-import { asObject, type JsonRecord } from "#server/upstream/hub.ts";
-import { mediaInResults, toolsOf, toolText } from "#server/upstream/hub-chat-body.ts";
-import { ownExtras } from "#server/upstream/hub-plain.ts";
+
+import { mediaInResults, toolsOf, toolText } from "#server/upstream/hub/chat-body.ts";
+import { ownExtras } from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   argumentsOf,
@@ -14,7 +14,8 @@ import {
   ToolNames,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k", "thoughts"]);

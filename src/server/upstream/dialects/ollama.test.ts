@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
-import { foldReply, type HubChunk } from "#server/upstream/hub-reply.ts";
-import type { HubPart, HubRequest, HubTool } from "#server/upstream/hub-request.ts";
+import { foldReply, type HubChunk } from "#server/upstream/hub/reply.ts";
+import type { HubPart, HubRequest, HubTool } from "#server/upstream/hub/request.ts";
 import type { EncodeContext, WireError } from "./dialect.ts";
 import { ollama } from "./ollama.ts";
 

@@ -1,5 +1,5 @@
 // Ollama's own wire (providers 14): /api/chat with one JSON text per line, /api/embed; requests and replies stand in ollama-*.ts.
-import { asList, asNumber, asText, type JsonRecord } from "#server/upstream/hub.ts";
+import { asList, asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Dialect, Embedded, EmbeddingWire, WireError } from "./dialect.ts";
 import { OllamaDecoder, ollamaError } from "./ollama-reply.ts";
 import { encodeRequest } from "./ollama-request.ts";

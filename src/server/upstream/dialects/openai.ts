@@ -1,7 +1,7 @@
 // OpenAI's own wire and everything compatible with it (providers 1.2, 4.1): bytes of chat clients pass, other formats are written as
 // chat bodies.
-import { chatBody } from "#server/upstream/hub-chat-body.ts";
-import { ChatStream, chatChunks } from "#server/upstream/hub-chat-reply.ts";
+import { chatBody } from "#server/upstream/hub/chat-body.ts";
+import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** A base that ends in a version segment, or in a gateway's provider segment, already contains the path's first one. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import type { HubRequest } from "#server/upstream/hub-request.ts";
+import type { HubRequest } from "#server/upstream/hub/request.ts";
 import { palm } from "./palm.ts";
 
 const provider = providerOf(11);

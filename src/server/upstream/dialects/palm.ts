@@ -1,7 +1,7 @@
 // Google PaLM 2's generateMessage (providers 7.9, contract 13.5): switched off by Google in October 2024, still spoken by what stands in
 // for it. Text only, no usage, no streams: whoever asks for a stream gets the whole answer as one.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
 import {
   type Ability,
   type HubMessage,
@@ -11,7 +11,15 @@ import {
   systemText,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, WireError } from "./dialect.ts";
 
 /** The family's name for it → Google's. */

@@ -1,6 +1,6 @@
 // Promises about requests to OpenAI's Responses: outputs go by the name of their calls, errors of tools are told whatever they show.
 import { describe, expect, it } from "vitest";
-import type { HubMessage, HubPart, HubToolCall } from "#server/upstream/hub-request.ts";
+import type { HubMessage, HubPart, HubToolCall } from "#server/upstream/hub/request.ts";
 import { responsesBody } from "./responses-request.ts";
 
 const PICTURE: HubPart = { kind: "image", source: { kind: "data", mime: "image/png", base64: "AA==" } };

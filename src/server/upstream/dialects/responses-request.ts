@@ -1,5 +1,5 @@
 // The hub → a Responses body (providers 18.5): stateless, so that any channel can serve the next turn.
-import type { JsonRecord } from "#server/upstream/hub.ts";
+
 import {
   type Ability,
   effortFor,
@@ -15,7 +15,8 @@ import {
   ToolNames,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set([

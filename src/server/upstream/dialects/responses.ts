@@ -1,7 +1,8 @@
 // OpenAI Responses as an upstream's wire: models that answer nowhere else are reached by clients of every format (providers 4.6, 18.5).
-import { asObject, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import type { FinishReason, HubChunk } from "#server/upstream/hub-reply.ts";
-import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub-responses.ts";
+
+import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
+import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub/responses.ts";
+import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import type { Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { responsesBody } from "./responses-request.ts";
 

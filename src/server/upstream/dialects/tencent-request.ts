@@ -1,6 +1,6 @@
 // The hub → Hunyuan's ChatCompletions (providers 12.3, 29.9): names in capitals, strict turns, schemas as texts, no limit of tokens.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { mediaInResults } from "#server/upstream/hub-chat-body.ts";
+
+import { mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import {
   alternated,
   isBlank,
@@ -9,7 +9,7 @@ import {
   ownExtras,
   plainSchema,
   resultSaid,
-} from "#server/upstream/hub-plain.ts";
+} from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   argumentText,
@@ -22,7 +22,8 @@ import {
   ToolNames,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "parallel_tool_calls"]);

@@ -1,9 +1,17 @@
-// Tencent Hunyuan's own API (providers 12.3): OpenAI's shapes with names in capitals; whole answers and refusals stand in `Response`.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { ChatStream } from "#server/upstream/hub-chat-reply.ts";
-import { vectorsOf } from "#server/upstream/hub-plain.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
-import { Unmappable } from "#server/upstream/hub-request.ts";
+// Tencent Hunyuan's own API (providers 12.3): OpenAI's shapes with names in capitals; whole answers and localErrors stand in `Response`.
+
+import { ChatStream } from "#server/upstream/hub/chat-reply.ts";
+import { vectorsOf } from "#server/upstream/hub/plain.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { DecodeContext, Dialect, EmbeddingWire, StreamDecoder, WireError } from "./dialect.ts";
 import { encodeRequest } from "./tencent-request.ts";
 

@@ -1,7 +1,7 @@
 // The hub → the one message that Spark's WebSocket service is asked with (providers 11.2, 11.4, 29.8): texts only, past calls told in words.
-import type { JsonRecord } from "#server/upstream/hub.ts";
-import { mediaInResults, toolText } from "#server/upstream/hub-chat-body.ts";
-import { alternated, isBlank, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub-plain.ts";
+
+import { mediaInResults, toolText } from "#server/upstream/hub/chat-body.ts";
+import { alternated, isBlank, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub/plain.ts";
 import {
   type Ability,
   type HubMessage,
@@ -11,7 +11,8 @@ import {
   ToolNames,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded, Target } from "./dialect.ts";
 
 interface Version {

@@ -1,8 +1,16 @@
 // iFlytek Spark's WebSocket service (providers 11.2–11.4): one message asks, frames answer, the last one has status 2. It only streams.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { madeCallId } from "#server/upstream/hub-call-ids.ts";
-import { usageIn } from "#server/upstream/hub-plain.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { madeCallId } from "#server/upstream/hub/call-ids.ts";
+import { usageIn } from "#server/upstream/hub/plain.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { DecodeContext, Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { encodeRequest, versionOf } from "./xunfei-request.ts";
 
@@ -16,7 +24,7 @@ export const xunfei: Dialect = {
   onlyStreams: true,
   address: (_, __, target) => target.baseUrl + versionOf(target).path,
   encode: (request, { target }) => encodeRequest(request, target),
-  // Whole bodies are refusals of the handshake: answers come as frames.
+  // Whole bodies are localErrors of the handshake: answers come as frames.
   decode: (body, context) => errorIn(body, context) ?? NOTHING,
   decoder: (context) => new XunfeiDecoder(context),
 };

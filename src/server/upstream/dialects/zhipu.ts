@@ -1,8 +1,8 @@
 // Zhipu's third version, for the models that were named chatglm_* (providers 9.4, 29.14): a prompt of turns, answers as events with a name.
 // Today's models speak OpenAI's wire.
-import { asList, asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/hub.ts";
-import { alternated, isBlank, within } from "#server/upstream/hub-plain.ts";
-import type { HubChunk } from "#server/upstream/hub-reply.ts";
+
+import { alternated, isBlank, within } from "#server/upstream/hub/plain.ts";
+import type { HubChunk } from "#server/upstream/hub/reply.ts";
 import {
   type Ability,
   type HubMessage,
@@ -10,7 +10,15 @@ import {
   hintsBeyond,
   textOf,
   Unmappable,
-} from "#server/upstream/hub-request.ts";
+} from "#server/upstream/hub/request.ts";
+import {
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type JsonRecord,
+  readJson,
+} from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
 /** What its codes stand for; the first that fits counts. Source: providers 9.3. */

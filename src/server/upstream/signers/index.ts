@@ -1,6 +1,6 @@
 // How a channel's key becomes a credential: one signer per kind, named in the catalogue. Knows no channel, no storage.
 import type { EndpointName, SignerName } from "#contract/providers.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { awsSigv4 } from "./aws.ts";
 import { baiduToken } from "./baidu.ts";
 import { invalidKey } from "./invalid-key.ts";

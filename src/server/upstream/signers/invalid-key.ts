@@ -1,6 +1,6 @@
 // The fault of a key that has not the form its kind needs. It never holds the key.
 import type { SignerName } from "#contract/providers.ts";
-import { channelFault, type RelayFault } from "#server/upstream/fault.ts";
+import { channelFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 
 /** Another channel may serve; nothing is sent and nobody's health suffers, the log tells (providers 2.4). */
 export function invalidKey(name: SignerName): RelayFault {

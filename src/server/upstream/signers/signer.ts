@@ -1,6 +1,6 @@
 // What a signer is: how a channel's key becomes the credential of a call. Knows no channel, no storage, no user.
 import { cleanKey, isAwsRegion, serviceAccountOf } from "#contract/provider-key.ts";
-import type { RelayFault } from "#server/upstream/fault.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenCache } from "./token-cache.ts";
 
 /** The request as it will be sent, but for the credential. */

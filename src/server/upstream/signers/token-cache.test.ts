@@ -1,9 +1,14 @@
-// Promises of exchanged credentials: one exchange however many wait, renewal ahead of the end, refusals and failures as faults.
+// Promises of exchanged credentials: one exchange however many wait, renewal ahead of the end, localErrors and failures as faults.
 import { generateKeyPairSync, verify } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createEgress } from "#server/egress/dispatcher.ts";
-import { type Heard, type HttpEmulator, type Reply, startHttpEmulator } from "#test/http-emulator.ts";
+import {
+  type Heard,
+  type HttpEmulator,
+  type Reply,
+  startHttpEmulator,
+} from "#test/emulators/http-emulator.ts";
 import { signers } from "./index.ts";
 import { isFault, type SignResult, type SignTools } from "./signer.ts";
 import { createTokenCache } from "./token-cache.ts";

@@ -4,7 +4,12 @@ import type { Egress } from "#server/egress/dispatcher.ts";
 import { fetchJson, type JsonResult } from "#server/egress/fetch-json.ts";
 import { hideSecret } from "#server/log/texts.ts";
 import { sha256Hex } from "#server/secrets.ts";
-import { networkFault, type RelayFault, statusFault, unreadableFault } from "#server/upstream/fault.ts";
+import {
+  networkFault,
+  type RelayFault,
+  statusFault,
+  unreadableFault,
+} from "#server/upstream/errors/fault.ts";
 
 /** A credential that lives for a while. */
 export interface Token {

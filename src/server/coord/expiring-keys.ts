@@ -1,0 +1,70 @@
+// Keys with a time each, in bounded memory: the base of limits and of "seen before".
+
+/** About 100 bytes each; more keys than this at once means an attack, and then the oldest are forgotten. */
+const MAX_KEYS = 100_000;
+
+/**
+ * Rounding must not refuse the last event of a burst: each step that is no whole number may cost a ten-thousandth beside a time of
+ * day. Unit: ms.
+ */
+export const GCRA_SLACK_MS = 1;
+
+export class ExpiringKeys {
+  readonly #untilMs = new Map<string, number>();
+
+  /**
+   * The time of a key if it is still to come. Marks are set at most `longestMs` ahead: one that is further away is older than a
+   * step back of the clock, and is brought nearer (reliability F08).
+   */
+  get(key: string, { nowMs, longestMs }: { nowMs: number; longestMs: number }): number | undefined {
+    const untilMs = this.#untilMs.get(key);
+    if (untilMs === undefined || untilMs <= nowMs) return undefined;
+    const latestMs = nowMs + longestMs + GCRA_SLACK_MS;
+    if (untilMs <= latestMs) return untilMs;
+    this.#untilMs.set(key, latestMs);
+    return latestMs;
+  }
+
+  set(key: string, untilMs: number, nowMs: number): void {
+    this.#untilMs.delete(key);
+    if (this.#untilMs.size >= MAX_KEYS) this.#sweep(nowMs);
+    this.#untilMs.set(key, untilMs);
+  }
+
+  #sweep(nowMs: number): void {
+    for (const [key, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(key);
+    // Still full: the first tenth goes, so that a sweep is paid for by many keys.
+    for (const key of this.#untilMs.keys()) {
+      if (this.#untilMs.size <= MAX_KEYS * 0.9) return;
+      this.#untilMs.delete(key);
+    }
+  }
+}
+
+/**
+ * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). Returns 0 when it is allowed,
+ * else how long to wait; what is refused does not count. Unit: ms.
+ */
+export function takeTurn(
+  marks: ExpiringKeys,
+  key: string,
+  { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
+): number {
+  const stepMs = windowMs / limit;
+  // The time at which the bucket is full again; each event moves it by one step.
+  const fullMs = marks.get(key, { nowMs, longestMs: windowMs }) ?? nowMs;
+  const waitMs = fullMs - nowMs - (windowMs - stepMs) - GCRA_SLACK_MS;
+  if (waitMs > 0) return Math.ceil(waitMs);
+  marks.set(key, fullMs + stepMs, nowMs);
+  return 0;
+}
+
+/** Gives back what `takeTurn` allowed. Unit: ms. */
+export function returnTurn(
+  marks: ExpiringKeys,
+  key: string,
+  { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
+): void {
+  const fullMs = marks.get(key, { nowMs, longestMs: windowMs });
+  if (fullMs !== undefined) marks.set(key, fullMs - windowMs / limit, nowMs);
+}

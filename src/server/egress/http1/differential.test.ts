@@ -1,0 +1,205 @@
+// Our reader of HTTP against undici's: the same odd replies, cut anywhere, over real sockets. Both must agree on what is whole and what
+// it says; where they do not, that is a decision with a name. HTTP_FUZZ and HTTP_FUZZ_SEED widen a run.
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { Client } from "undici";
+import { expect, test } from "vitest";
+import { createEgress, type Egress } from "#server/egress/dispatcher.ts";
+import type { ReplyHeaders } from "#server/egress/send.ts";
+import { type Listening, listen } from "#test/emulators/raw-http.ts";
+import { type OddReply, throwReply } from "#test/seeds/odd-replies.ts";
+import { createDice } from "#test/seeds/random.ts";
+
+const ROUNDS = Number(process.env["HTTP_FUZZ"] ?? 2_000);
+const SEED = Number(process.env["HTTP_FUZZ_SEED"] ?? 20_261_120);
+const LANES = 16;
+
+/** What a reader made of a reply; `pending` = it waits for more. */
+class Story {
+  verdict: "whole" | "fault" | "pending" = "pending";
+  /** 0 = the head is not there. */
+  status = 0;
+  headers: ReplyHeaders = {};
+  body = "";
+  detail = "";
+
+  start(status: number, headers: ReplyHeaders): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  end(verdict: "whole" | "fault", detail = ""): void {
+    if (this.verdict !== "pending") return;
+    this.verdict = verdict;
+    this.detail = detail;
+  }
+
+  /** What must be the same of both; of a fault nobody uses more than that it is one. */
+  get essence(): unknown {
+    const { verdict, status, headers, body } = this;
+    if (verdict === "fault") return verdict;
+    // undici keeps a tab behind a value and the name that objects have already.
+    const fields = Object.entries(headers).filter(([name]) => name !== "__proto__");
+    const trimmed = fields.map(([name, value]) => [name, [value].flat().map((it) => it?.trimEnd())]);
+    return { verdict, status, fields: trimmed, body };
+  }
+}
+
+type Hearing = { readonly story: Story; drop(): unknown };
+
+function hearOurs(egress: Egress, origin: string): Hearing {
+  const story = new Story();
+  const flow = egress.send(
+    { method: "GET", origin, path: "/", headers: [], body: undefined, headersTimeoutMs: 0, idleTimeoutMs: 0 },
+    {
+      onStart: (status, headers) => story.start(status, headers),
+      onData: (chunk) => {
+        story.body += chunk.toString("latin1");
+      },
+      onEnd: () => story.end("whole"),
+      onFault: ({ detail }) => story.end("fault", detail),
+    },
+  );
+  return { story, drop: () => flow.abort() };
+}
+
+function hearTheirs(origin: string): Hearing {
+  const story = new Story();
+  const client = new Client(origin, { pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  client.dispatch(
+    { method: "GET", path: "/" },
+    {
+      onRequestStart: () => undefined,
+      onResponseStart: (_, status, headers) => {
+        if (status >= 200) story.start(status, headers);
+      },
+      onResponseData: (_, chunk) => {
+        story.body += chunk.toString("latin1");
+      },
+      onResponseEnd: () => story.end("whole"),
+      onResponseError: (_, error) => story.end("fault", error.message),
+    },
+  );
+  return { story, drop: () => client.destroy() };
+}
+
+/** Serves its reply to whoever asks. */
+class Lane {
+  reply: OddReply | undefined;
+  #onServed: () => void = () => undefined;
+  readonly server: Promise<Listening>;
+
+  constructor() {
+    this.server = listen((socket) => {
+      socket.setNoDelay(true);
+      socket.on("data", () => void this.#serve(socket));
+    });
+  }
+
+  /** Lets somebody ask; resolves with the story when the reply has been sent and everybody had time to understand it. */
+  async tell(hear: () => Hearing): Promise<Story> {
+    const served = new Promise<void>((resolve) => {
+      this.#onServed = resolve;
+    });
+    const { story, drop } = hear();
+    await served;
+    for (let round = 0; round < 6; round += 1) await turn();
+    const patienceMs = this.reply?.isLast === true ? 1_000 : 4;
+    for (let ms = 0; ms < patienceMs && story.verdict === "pending"; ms += 1) await sleep(1);
+    const told = Object.assign(new Story(), story);
+    await drop();
+    return told;
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    const { reply } = this;
+    if (reply === undefined) return;
+    let from = 0;
+    for (const to of [...reply.cuts, reply.bytes.length]) {
+      if (socket.destroyed) break;
+      if (!socket.write(reply.bytes.subarray(from, to)))
+        await Promise.race([once(socket, "drain"), sleep(100)]);
+      from = to;
+      await turn();
+    }
+    if (reply.isLast) socket.end();
+    this.#onServed();
+  }
+}
+
+/** What we refuse and undici takes, by our words. */
+const REFUSED = [
+  "an unknown transfer coding", // undici takes any that ends with chunked, or reads until the end
+  "two lengths of one body", // one of them empty
+  "no length of a body", // of a 204, with more digits than anybody counts
+  "no HTTP status line", // HTTP/0.9 and HTTP/2.0 in words
+  "a control character in the head", // in the words after the status
+];
+
+/** What we take and undici refuses. */
+const TAKEN: readonly [string, (theirs: Story, ours: Story) => boolean][] = [
+  ["an announcement that was not asked for", ({ detail }) => detail === "bad response"],
+  [
+    "the length of what a 204 or 304 does not carry (RFC 9110 8.6)",
+    ({ detail }, { status }) =>
+      /body length does not match/.test(detail) && (status === 204 || status === 304),
+  ],
+  [
+    "a blank behind a length",
+    ({ detail }, { headers, body }) =>
+      /body length does not match/.test(detail) && headers["content-length"] === String(body.length),
+  ],
+  [
+    "bytes behind the last answer, which is whole without them",
+    ({ detail }, { verdict }) => /Data after `Connection: close`/.test(detail) && verdict === "whole",
+  ],
+  ["words beside a chunk, which nobody reads", ({ detail }) => /chunk extensions/.test(detail)],
+  [
+    "a length among the trailers, which nobody reads",
+    ({ detail }, { status }) => /can't be present with Transfer-Encoding/.test(detail) && status !== 0,
+  ],
+];
+
+/** The decision behind a difference; undefined = there is none. */
+function decisionBehind(theirs: Story, ours: Story): string | undefined {
+  const isBegun = [theirs, ours].every(({ verdict, status }) => status === 0 && verdict !== "whole");
+  if (isBegun) return "a head that cannot be good any more: one may know before it ends, the other then";
+  if (ours.verdict === "fault") return REFUSED.find((words) => ours.detail.endsWith(words));
+  if (theirs.verdict !== "fault") return undefined;
+  return TAKEN.find(([, applies]) => applies(theirs, ours))?.[0];
+}
+
+test(`${ROUNDS} odd replies mean the same to both readers`, { timeout: 600_000 }, async () => {
+  const verdicts = { whole: 0, fault: 0, pending: 0 };
+  const decisions = new Map<string, number>();
+  const unexplained: object[] = [];
+  let round = 0;
+  const walk = async () => {
+    const lane = new Lane();
+    const { origin, close } = await lane.server;
+    const egress = createEgress({ allow: [{ cidr: "127.0.0.0/8", port: undefined }] });
+    while (round < ROUNDS) {
+      round += 1;
+      const seed = SEED + round;
+      const reply = throwReply(createDice(seed));
+      lane.reply = reply;
+      const theirs = await lane.tell(() => hearTheirs(origin));
+      const ours = await lane.tell(() => hearOurs(egress, origin));
+      verdicts[ours.verdict] += 1;
+      if (JSON.stringify(theirs.essence) === JSON.stringify(ours.essence)) continue;
+      const isHung = reply.isLast && ours.verdict === "pending";
+      const decision = isHung ? undefined : decisionBehind(theirs, ours);
+      if (decision === undefined)
+        unexplained.push({ seed, text: reply.bytes.toString("latin1"), theirs, ours });
+      else decisions.set(decision, (decisions.get(decision) ?? 0) + 1);
+    }
+    egress.close();
+    await close();
+  };
+  await Promise.all(Array.from({ length: LANES }, walk));
+  expect(unexplained).toEqual([]);
+  // The dice fall on all sides.
+  for (const count of Object.values(verdicts)) expect(count).toBeGreaterThan(ROUNDS / 20);
+  expect([...decisions.values()].reduce((sum, count) => sum + count, 0)).toBeLessThan(ROUNDS / 5);
+});

@@ -1,0 +1,201 @@
+// Heads of HTTP/1.1 messages: a request's is made, a reply's is read (RFC 9110, RFC 9112). Strict: what two readers could understand
+// differently is refused, since a reply that is misread would be somebody else's.
+import type { EgressRequest, ReplyHeaders } from "#server/egress/send.ts";
+
+/** What is not HTTP as it should be: ours or theirs. Becomes the fault `protocol`. */
+export class HttpError extends Error {
+  readonly code = "TOLLGATE_HTTP";
+}
+
+/** A field's name in a pattern; shorter than a list of the bytes that none has. */
+export const FIELD_NAME = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const NAME = new RegExp(`^${FIELD_NAME}$`);
+/** A byte that no value of a field has. */
+export const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const NO_TARGET = /[^\x21-\x7e\x80-\xff]/;
+/** What a connection says of itself; no caller has a say in it. */
+const OURS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Headers as they are sent. */
+interface KeyedQueue {
+  readonly text: string;
+  /** What the header `host` says; undefined = there is none. */
+  readonly host: string | undefined;
+}
+
+/** A channel's headers are the same list for each of its calls. */
+const known = new WeakMap<readonly string[], KeyedQueue>();
+
+/** The head of a request, to be sent as latin1. A header `host` stands for the given one. Throws: HttpError. */
+export function requestHead({ method, path, headers, body }: EgressRequest, host: string): string {
+  if (!path.startsWith("/") || NO_TARGET.test(path)) throw new HttpError("a path that cannot be sent");
+  let lines = known.get(headers);
+  if (lines === undefined) {
+    lines = linesOf(headers);
+    known.set(headers, lines);
+  }
+  const length = method === "POST" || body !== undefined ? `content-length: ${body?.length ?? 0}\r\n` : "";
+  return `${method} ${path} HTTP/1.1\r\nhost: ${lines.host ?? host}\r\nconnection: keep-alive\r\n${lines.text}${length}\r\n`;
+}
+
+function linesOf(headers: readonly string[]): KeyedQueue {
+  let text = "";
+  let host: string | undefined;
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? "";
+    const value = headers[at + 1] ?? "";
+    const plain = name.toLowerCase();
+    if (!NAME.test(name) || NO_VALUE.test(value) || OURS.has(plain))
+      throw new HttpError("a header that cannot be sent");
+    if (plain === "host") host = value;
+    else text += `${name}: ${value}\r\n`;
+  }
+  return { text, host };
+}
+
+/** A reply's head, and what it says of what follows. */
+export interface ReplyHead {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** Bytes of the body; `chunked`, or `close`: all that comes until the connection ends. */
+  readonly length: number | "chunked" | "close";
+  /** The server takes another request on this connection. */
+  readonly isLasting: boolean;
+  /** How long the server keeps an idle connection, as it says; undefined = it does not. Unit: s. */
+  readonly keepSec: number | undefined;
+}
+
+const LINE_END = "\r\n";
+const VERSION = "HTTP/1.";
+/** The words may be missing. */
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const ONE = 0x31;
+const SPACE = 0x20;
+const TAB = 0x09;
+const DELETE = 0x7f;
+
+/**
+ * Refuses what cannot become a head any more, however it goes on: whoever sent it may wait for us without ever ending it. The first
+ * `known` characters have been here before; only lines that they did not end are read. Throws: HttpError.
+ */
+export function checkBegin(text: string, known: number): void {
+  const end = text.lastIndexOf(LINE_END);
+  const start = known < LINE_END.length ? 0 : lineAfter(text.lastIndexOf(LINE_END, known - LINE_END.length));
+  if (end < start) {
+    if (start === 0 && !VERSION.startsWith(text.slice(0, VERSION.length)))
+      throw new HttpError("no HTTP status line");
+  } else if (start > 0) readFields(text.slice(start, end), 0);
+  else readHead(text.slice(0, end));
+  const rest = text.slice(lineAfter(end));
+  if (NO_VALUE.test(rest.endsWith("\r") ? rest.slice(0, -1) : rest))
+    throw new HttpError("a control character in the head");
+}
+
+/** Where the line after this line's end begins; -1 = there is none before. */
+function lineAfter(end: number): number {
+  return end < 0 ? 0 : end + LINE_END.length;
+}
+
+/** Reads a head without its empty line. Throws: HttpError. */
+export function readHead(text: string): ReplyHead {
+  const first = text.indexOf(LINE_END);
+  const status = readStatus(first < 0 ? text : text.slice(0, first));
+  const headers = first < 0 ? {} : readFields(text, first + LINE_END.length);
+  const { connection, "keep-alive": keepAlive } = headers;
+  const length = lengthOf(status, headers);
+  // Of HTTP/1.0 too little is known of what follows a reply (RFC 9112 6.1).
+  const isLasting = text.charCodeAt(7) === ONE && length !== "close" && !saysClose(connection);
+  return { status, headers, length, isLasting, keepSec: keepSecOf(keepAlive) };
+}
+
+type Field = string | string[] | undefined;
+
+/** Nearly all servers say nothing, or `keep-alive`. */
+function saysClose(connection: Field): boolean {
+  if (connection === undefined || connection === "keep-alive") return false;
+  const tokens = String(connection)
+    .toLowerCase()
+    .split(/[,\t ]+/);
+  return tokens.includes("close");
+}
+
+function keepSecOf(keepAlive: Field): number | undefined {
+  if (keepAlive === undefined) return undefined;
+  const sec = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(String(keepAlive))?.[1];
+  return sec === undefined ? undefined : Number(sec);
+}
+
+/** Reads `HTTP/1.1 200 OK`. */
+function readStatus(line: string): number {
+  if (!STATUS_LINE.test(line)) throw new HttpError("no HTTP status line");
+  return Number(line.slice(9, 12));
+}
+
+function readFields(text: string, start: number): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (let at = start; at < text.length; ) {
+    const found = text.indexOf(LINE_END, at);
+    const end = found < 0 ? text.length : found;
+    const colon = text.indexOf(":", at);
+    const name = text.slice(at, colon);
+    // A line that begins with a space would go on with the one before: nobody writes that any more (RFC 9112 5.2).
+    if (colon < 0 || colon > end || !NAME.test(name)) throw new HttpError("a line of the head is no field");
+    const value = trimmed(text, colon + 1, end);
+    if (NO_VALUE.test(value)) throw new HttpError("a control character in the head");
+    add(headers, name.toLowerCase(), value);
+    at = end + LINE_END.length;
+  }
+  return headers;
+}
+
+/** Whether a byte may stand in the name of a field. */
+export function isNameByte(byte: number): boolean {
+  return NAME.test(String.fromCharCode(byte));
+}
+
+/** Whether a byte may stand nowhere in a line. */
+export function isControl(byte: number): boolean {
+  return (byte < SPACE && byte !== TAB) || byte === DELETE;
+}
+
+/** The part of a text without spaces and tabs around it. */
+export function trimmed(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
+
+function add(headers: Record<string, string | string[]>, name: string, value: string): void {
+  // Not a name to be set on an object that others read.
+  if (name === "__proto__") return;
+  const before = headers[name];
+  if (before === undefined || !Object.hasOwn(headers, name)) headers[name] = value;
+  else if (typeof before === "string") headers[name] = [before, value];
+  else before.push(value);
+}
+
+/** Where a body ends. Whatever says so twice, or otherwise than it should, is refused: it could end in two places (RFC 9112 6.3). */
+function lengthOf(status: number, headers: ReplyHeaders): ReplyHead["length"] {
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  if (length !== undefined && coding !== undefined) throw new HttpError("two lengths of one body");
+  if (length !== undefined && (typeof length !== "string" || !/^\d{1,15}$/.test(length)))
+    throw new HttpError("no length of a body");
+  if (coding !== undefined && (typeof coding !== "string" || coding.toLowerCase() !== "chunked"))
+    throw new HttpError("an unknown transfer coding");
+  if (status < 200 || status === 204 || status === 304) return 0;
+  if (coding !== undefined) return "chunked";
+  return length === undefined ? "close" : Number(length);
+}

@@ -1,0 +1,94 @@
+// The checker's part for the partner plan: commissions, used codes and gifts against the ledger. Reads only, and only what
+// differs leaves the database.
+import { type RawBuilder, sql } from "kysely";
+import { RedemptionStatus } from "#contract/redemption.ts";
+import { partnerRates } from "#contract/yuan.ts";
+import type { Db } from "#server/store/db.ts";
+import type { Mismatch } from "./rows.ts";
+
+/** Audits commissions, codes and gifts (reliability E7–E9). */
+export async function auditPartners(db: Db): Promise<Mismatch[]> {
+  const [commissions, codes, gifts] = await Promise.all([
+    auditCommissions(db),
+    auditCodes(db),
+    auditGifts(db),
+  ]);
+  return [...commissions, ...codes, ...gifts];
+}
+
+type Difference = Pick<Mismatch, "id" | "stored" | "expected">;
+
+async function read<Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> {
+  return (await query.execute(db)).rows;
+}
+
+/** E9: what the plan owes = all it ever owed more − what was paid or corrected. */
+async function auditCommissions(db: Db): Promise<Mismatch[]> {
+  const rows = await read(
+    db,
+    sql<Difference>`
+    SELECT users.id AS id, users.invite_commission_micro AS stored, cast(coalesce(booked.micro, 0) as bigint) AS expected
+    FROM users LEFT JOIN (
+      SELECT user_id, sum(yuan_micro) AS micro FROM ledger WHERE yuan_micro <> 0 GROUP BY user_id
+    ) AS booked ON booked.user_id = users.id
+    WHERE users.invite_commission_micro <> coalesce(booked.micro, 0) ORDER BY users.id`,
+  );
+  return rows.map((row) => ({ table: "users", column: "invite_commission_micro", ...row }));
+}
+
+/**
+ * E7: each used code has one entry of its user over its quota, each other code none. Codes that were imported as used name
+ * no user: their quota is part of the balance that was imported.
+ */
+async function auditCodes(db: Db): Promise<Mismatch[]> {
+  const used = sql.lit(RedemptionStatus.used);
+  const rows = await read(
+    db,
+    sql<{
+      id: number;
+      status: number;
+      quota: number;
+      user_id: number;
+      amount: number | null;
+      booked_for: number | null;
+    }>`
+    SELECT codes.id AS id, codes.status AS status, codes.quota AS quota, codes.used_user_id AS user_id,
+      entries.amount AS amount, entries.user_id AS booked_for
+    FROM redemptions AS codes LEFT JOIN ledger AS entries
+      ON entries.redemption_id = codes.id AND entries.kind = 'redeem'
+    WHERE (entries.id IS NULL AND codes.status = ${used} AND codes.used_user_id <> 0)
+      OR (entries.id IS NOT NULL AND (codes.status <> ${used} OR codes.quota <> entries.amount
+        OR codes.used_user_id <> entries.user_id))
+    ORDER BY codes.id`,
+  );
+  return rows.map(({ id, status, quota, user_id, amount, booked_for }) => {
+    if (amount === null || booked_for === null || status !== RedemptionStatus.used)
+      return {
+        table: "redemptions",
+        id,
+        column: "status",
+        stored: status,
+        expected: amount === null ? RedemptionStatus.unused : RedemptionStatus.used,
+      };
+    return quota === amount
+      ? { table: "redemptions", id, column: "used_user_id", stored: user_id, expected: booked_for }
+      : { table: "redemptions", id, column: "quota", stored: quota, expected: amount };
+  });
+}
+
+/** E8: a gift code brings exactly two parts of 5 %, rounded down. */
+async function auditGifts(db: Db): Promise<Mismatch[]> {
+  const part = sql`redeemed.amount * ${sql.lit(Number(partnerRates.giftPercent))} / 100`;
+  const rows = await read(
+    db,
+    sql<Difference>`
+    SELECT gifts.redemption_id AS id, cast(sum(gifts.amount) as bigint) AS stored,
+      cast(2 * (max(${part})) as bigint) AS expected
+    FROM ledger AS gifts LEFT JOIN ledger AS redeemed
+      ON redeemed.redemption_id = gifts.redemption_id AND redeemed.kind = 'redeem'
+    WHERE gifts.kind = 'gift' AND gifts.redemption_id <> 0 GROUP BY gifts.redemption_id
+    HAVING count(*) <> 2 OR min(gifts.amount) <> max(${part}) OR max(gifts.amount) <> max(${part})
+    ORDER BY gifts.redemption_id`,
+  );
+  return rows.map((row) => ({ table: "redemptions", column: "gift", ...row }));
+}

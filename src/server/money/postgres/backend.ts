@@ -1,0 +1,251 @@
+// Groups on PostgreSQL: one transaction on a connection of its own, two round trips. Rows are locked in the order users,
+// tokens, channels, redemption codes, each by id, so that groups of several nodes cannot deadlock; whoever holds a user's lock is alone with
+// that user's reservations and ledger entries.
+import type { Client } from "pg";
+import type { LedgerBackend } from "#server/money/backend.ts";
+import type { Batch, Outcome } from "#server/money/operations.ts";
+import {
+  CODE_SHEET,
+  COMMISSION_SHEET,
+  type CodeRow,
+  type CommissionRow,
+  codeBook,
+  codeOf,
+  commissionBook,
+  isPartnerOperation,
+  PARTNER_LEDGER_SHEET,
+  usersOf,
+} from "#server/money/partner-row-codec.ts";
+import {
+  type BookedRow,
+  bookedEntry,
+  LEDGER_SHEET,
+  LOG_SHEET,
+  RESERVATION_SHEET,
+  type ReservationRow,
+  ROLLUP_SHEET,
+  reservationBook,
+  SEEN_SHEET,
+  type Sheet,
+  SUM_SHEET,
+  TOKEN_SHEET,
+  type TokenRow,
+  tokenBook,
+  toNumber,
+  USER_SHEET,
+  type UserRow,
+  userBook,
+} from "#server/money/row-codec.ts";
+import type { Books, Changes } from "#server/money/rows.ts";
+import { applyOperations } from "#server/money/rules.ts";
+import { sumsOf } from "#server/money/rules-sums.ts";
+import type { PostgresStore } from "#server/store/db.ts";
+import { StoreError } from "#server/store/fault.ts";
+import { spanOf } from "#server/store/span.ts";
+import { createLife, type Life } from "./liveness.ts";
+import { SESSION_SETTINGS, SQL } from "./statements.ts";
+
+export function createPostgresBackend(store: PostgresStore, node: string): LedgerBackend {
+  const life = createLife(store, node);
+  const connection = new Connection(store, life);
+  return {
+    async run(batch, tell) {
+      const outcomes = await connection.run(batch);
+      for (const [index, outcome] of outcomes.entries()) tell(index, outcome);
+    },
+    async renewLease(_, leaseSec) {
+      await connection.hold();
+      await life.renewLease(leaseSec);
+    },
+    dropLease: () => life.dropLease(),
+    buryDead: () => life.buryDead(),
+    close: () => connection.close(),
+  };
+}
+
+type Send = <Row>(name: keyof typeof SQL, values: readonly unknown[]) => Promise<Row[]>;
+
+/** How soon a lost connection is made anew, so that nobody takes this process for dead. */
+const RECONNECT_MS = 250;
+
+/**
+ * The bank's own connection: statements go out without waiting for each other's answers. It holds the lock that says that
+ * this process lives: who cannot reach the bank can book nothing, and the other way round.
+ */
+class Connection {
+  readonly #store: PostgresStore;
+  readonly #life: Life;
+  #client: Client | undefined;
+  #connecting: Promise<Client> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether the process has something to live for: a lease. */
+  #isHeld = false;
+  #isClosed = false;
+
+  constructor(store: PostgresStore, life: Life) {
+    this.#store = store;
+    this.#life = life;
+  }
+
+  /** Connects, and from now on again whenever the connection is lost. */
+  async hold(): Promise<void> {
+    this.#isHeld = true;
+    await this.#ready();
+  }
+
+  async run(batch: Batch): Promise<readonly Outcome[]> {
+    const client = await this.#ready();
+    const send: Send = async (name, values) => {
+      const result = await client.query({ name: `bank_${name}`, text: SQL[name], values: [...values] });
+      return result.rows;
+    };
+    try {
+      const begun = client.query("BEGIN");
+      const [books] = await Promise.all([load(send, batch), begun]);
+      const { outcomes, changes } = applyOperations(books, batch);
+      const stored = writesOf(changes, batch.nowSec).map(([name, values]) => send(name, values));
+      const [ended] = await Promise.all([client.query("COMMIT"), ...stored]);
+      // A transaction that failed answers COMMIT with ROLLBACK.
+      if (ended.command !== "COMMIT") throw new StoreError("busy", "the transaction was undone");
+      return outcomes;
+    } catch (error) {
+      await this.#undo(client);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    const client = this.#client ?? (await this.#connecting?.catch(() => undefined));
+    await client?.end();
+  }
+
+  #ready(): Promise<Client> {
+    if (this.#client) return Promise.resolve(this.#client);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<Client> {
+    const client = this.#store.createClient("tollgate bank");
+    let isLost = false;
+    const lose = () => {
+      isLost = true;
+      this.#forget(client);
+    };
+    client.on("error", lose).on("end", lose);
+    await client.connect();
+    try {
+      await client.query(SESSION_SETTINGS);
+      await this.#life.lock(client);
+      // The lease went over another connection: meanwhile this one may have ended, and its lock with it.
+      if (isLost) throw new StoreError("lost", "the bank's connection was lost as it began");
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
+    }
+    this.#client = client;
+    return client;
+  }
+
+  #forget(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#life.doubtSightings();
+    this.#reconnect();
+  }
+
+  #reconnect(): void {
+    if (!this.#isHeld || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#ready().catch(() => this.#reconnect());
+    }, RECONNECT_MS).unref();
+  }
+
+  /** Leaves no transaction open; a connection that cannot even do that is thrown away. */
+  async #undo(client: Client): Promise<void> {
+    try {
+      await client.query("ROLLBACK");
+    } catch {
+      this.#forget(client);
+      void client.end().catch(() => undefined);
+    }
+  }
+}
+
+function sorted(ids: Iterable<number>): number[] {
+  return [...new Set(ids)].filter((id) => id !== 0).sort((a, b) => a - b);
+}
+
+/** The channel an operation may book on. */
+function channelOf(operation: Batch["operations"][number]): number {
+  return operation.kind === "settle" || operation.kind === "recover" ? operation.channelId : 0;
+}
+
+/** Locks and reads in one go: each statement sees what was committed before it got its locks. */
+async function load(send: Send, { operations }: Batch): Promise<Books> {
+  const requestIds = [...new Set(operations.map((operation) => operation.requestId))];
+  const partners = operations.filter(isPartnerOperation);
+  const partnerIds = sorted(partners.flatMap(usersOf));
+  const tokenIds = sorted(operations.map((operation) => operation.tokenId));
+  const channelIds = sorted(operations.map(channelOf));
+  const [users, tokens, , reservations, booked, codes, commissions] = await Promise.all([
+    send<UserRow>("users", [sorted([...operations.map((operation) => operation.userId), ...partnerIds])]),
+    tokenIds.length > 0 ? send<TokenRow>("tokens", [tokenIds]) : [],
+    channelIds.length > 0 ? send("channels", [channelIds]) : [],
+    send<ReservationRow>("reservations", [requestIds]),
+    send<BookedRow>("booked", [requestIds]),
+    partners.length === 0 ? [] : send<CodeRow>("codes", [sorted(partners.map(codeOf))]),
+    partners.length === 0 ? [] : send<CommissionRow>("commissions", [partnerIds]),
+  ]);
+  return {
+    users: new Map(users.map((row) => [row.id, userBook(row)])),
+    tokens: new Map(tokens.map((row) => [row.id, tokenBook(row)])),
+    reservations: new Map(reservations.map((row) => [row.request_id, reservationBook(row)])),
+    booked: new Map(booked.map((row) => [row.request_id ?? "", bookedEntry(row)])),
+    commissions: new Map(commissions.map((row) => [row.id, commissionBook(row)])),
+    codes: new Map(codes.map((row) => [row.id, codeBook(row)])),
+  };
+}
+
+type Statement = readonly [name: keyof typeof SQL, values: readonly unknown[]];
+
+/** The writes that there are, in the order of locking. Throws before anything is sent. */
+function writesOf(changes: Changes, nowSec: number): Statement[] {
+  const writes: Statement[] = [];
+  const add = <Item>(
+    name: keyof typeof SQL,
+    sheet: Sheet<Item>,
+    items: Iterable<Item>,
+    more: unknown[] = [],
+  ) => {
+    const rows = Array.from(items, (item) => sheet.values(item));
+    if (rows.length === 0) return;
+    writes.push([name, [...sheet.columns.map((_, index) => rows.map((row) => row[index])), ...more]]);
+  };
+  add("updateUsers", USER_SHEET, changes.users);
+  add("updateTokens", TOKEN_SHEET, changes.tokens);
+  if (changes.channels.size > 0) {
+    writes.push([
+      "updateChannels",
+      [[...changes.channels.keys()], Array.from(changes.channels.values(), toNumber)],
+    ]);
+  }
+  add("insertReservations", RESERVATION_SHEET, changes.inserted);
+  add("updateReservations", SEEN_SHEET, changes.updated);
+  if (changes.deleted.size > 0) {
+    writes.push(["deleteReservations", [Array.from(changes.deleted, (held) => held.requestId)]]);
+  }
+  add("insertLedger", LEDGER_SHEET, changes.ledger);
+  add("updateCommissions", COMMISSION_SHEET, changes.commissions);
+  add("updateCodes", CODE_SHEET, changes.codes);
+  add("insertPartnerLedger", PARTNER_LEDGER_SHEET, changes.partnerLedger);
+  add("upsertSums", SUM_SHEET, sumsOf(changes.rollups.values()));
+  add("upsertRollups", ROLLUP_SHEET, changes.rollups.values());
+  add("insertLogs", LOG_SHEET, changes.logs, [spanOf(nowSec)]);
+  return writes;
+}

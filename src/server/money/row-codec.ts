@@ -1,0 +1,305 @@
+// Stored rows ⇄ the books of the rules, the same for both databases. Column order here is the order of values.
+import type { Selectable } from "kysely";
+import type { NewLog } from "#server/store/logs.ts";
+import type { LedgerTable, ReservationsTable, TokensTable, UsersTable } from "#server/store/tables.ts";
+import type {
+  Booked,
+  HourSums,
+  LedgerEntry,
+  Reservation,
+  RollupPart,
+  SumPart,
+  TokenBook,
+  UserBook,
+} from "./rows.ts";
+
+export const USER_COLUMNS = "id, username, status, quota, used_quota, request_count";
+export type UserRow = Pick<
+  Selectable<UsersTable>,
+  "id" | "username" | "status" | "quota" | "used_quota" | "request_count"
+>;
+
+export const TOKEN_COLUMNS =
+  "id, user_id, name, status, unlimited_quota, expired_time, deleted_at, accessed_time, remain_quota, used_quota";
+export type TokenRow = Omit<
+  Selectable<TokensTable>,
+  "key_hash" | "key_sealed" | "created_time" | "models" | "subnet"
+>;
+
+export const RESERVATION_COLUMNS =
+  "request_id, user_id, token_id, channel_id, amount, seen_charge, seen_prompt_tokens, seen_completion_tokens, model_name, " +
+  "created_at, node, token_limited";
+export type ReservationRow = Selectable<ReservationsTable>;
+
+export const BOOKED_COLUMNS = "request_id, kind, amount, shortfall";
+export type BookedRow = Pick<Selectable<LedgerTable>, "request_id" | "kind" | "amount" | "shortfall">;
+
+export function userBook(row: UserRow): UserBook {
+  return {
+    id: row.id,
+    username: row.username,
+    status: row.status,
+    quota: BigInt(row.quota),
+    usedQuota: BigInt(row.used_quota),
+    requestCount: row.request_count,
+  };
+}
+
+export function tokenBook(row: TokenRow): TokenBook {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    status: row.status,
+    isUnlimited: row.unlimited_quota === 1,
+    expiredTime: row.expired_time,
+    isDeleted: row.deleted_at !== 0,
+    accessedTime: row.accessed_time,
+    remainQuota: BigInt(row.remain_quota),
+    usedQuota: BigInt(row.used_quota),
+  };
+}
+
+export function reservationBook(row: ReservationRow): Reservation {
+  return {
+    requestId: row.request_id,
+    userId: row.user_id,
+    tokenId: row.token_id,
+    modelName: row.model_name,
+    createdAt: row.created_at,
+    node: row.node,
+    isTokenLimited: row.token_limited === 1,
+    amount: BigInt(row.amount),
+    channelId: row.channel_id,
+    seenCharge: BigInt(row.seen_charge),
+    seenPromptTokens: row.seen_prompt_tokens,
+    seenCompletionTokens: row.seen_completion_tokens,
+  };
+}
+
+export function bookedEntry(row: BookedRow): Booked {
+  return { kind: row.kind, amount: BigInt(row.amount), shortfall: BigInt(row.shortfall) };
+}
+
+/** An amount as the database and everybody outside the bank see it. Throws: RangeError when it is not exact. */
+export function toNumber(amount: bigint): number {
+  const value = Number(amount);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${amount} is too large to be stored`);
+  return value;
+}
+
+/** A count is an integer that is not below 0. */
+export type ColumnType = "int" | "count" | "text";
+export type Value = number | string;
+
+/** How one kind of change is written: columns with their types, and the values of one item in that order. */
+export interface Sheet<Item> {
+  readonly table: string;
+  readonly columns: readonly (readonly [name: string, type: ColumnType])[];
+  values(item: Item): Value[];
+}
+
+/** New balances; the first column finds the row. */
+export const USER_SHEET: Sheet<UserBook> = {
+  table: "users",
+  columns: [
+    ["id", "int"],
+    ["quota", "int"],
+    ["used_quota", "int"],
+    ["request_count", "int"],
+  ],
+  values: (user) => [user.id, toNumber(user.quota), toNumber(user.usedQuota), user.requestCount],
+};
+
+export const TOKEN_SHEET: Sheet<TokenBook> = {
+  table: "tokens",
+  columns: [
+    ["id", "int"],
+    ["remain_quota", "int"],
+    ["used_quota", "int"],
+    ["status", "int"],
+    ["accessed_time", "int"],
+  ],
+  values: (token) => [
+    token.id,
+    toNumber(token.remainQuota),
+    toNumber(token.usedQuota),
+    token.status,
+    token.accessedTime,
+  ],
+};
+
+/** The part of a reservation that changes. */
+export const SEEN_SHEET: Sheet<Reservation> = {
+  table: "reservations",
+  columns: [
+    ["request_id", "text"],
+    ["amount", "count"],
+    ["channel_id", "int"],
+    ["seen_charge", "int"],
+    ["seen_prompt_tokens", "int"],
+    ["seen_completion_tokens", "int"],
+  ],
+  values: (held) => [
+    held.requestId,
+    toNumber(held.amount),
+    held.channelId,
+    toNumber(held.seenCharge),
+    held.seenPromptTokens,
+    held.seenCompletionTokens,
+  ],
+};
+
+export const RESERVATION_SHEET: Sheet<Reservation> = {
+  table: "reservations",
+  columns: [
+    ...SEEN_SHEET.columns,
+    ["user_id", "int"],
+    ["token_id", "int"],
+    ["model_name", "text"],
+    ["created_at", "int"],
+    ["node", "text"],
+    ["token_limited", "int"],
+  ],
+  values: (held) => [
+    ...SEEN_SHEET.values(held),
+    held.userId,
+    held.tokenId,
+    held.modelName,
+    held.createdAt,
+    held.node,
+    held.isTokenLimited ? 1 : 0,
+  ],
+};
+
+export const LEDGER_SHEET: Sheet<LedgerEntry> = {
+  table: "ledger",
+  columns: [
+    ["created_at", "int"],
+    ["kind", "text"],
+    ["user_id", "int"],
+    ["token_id", "int"],
+    ["channel_id", "int"],
+    ["amount", "int"],
+    ["token_amount", "int"],
+    ["request_id", "text"],
+    ["shortfall", "count"],
+    ["actor_id", "int"],
+    ["detail", "text"],
+  ],
+  values: (entry) => [
+    entry.createdAt,
+    entry.kind,
+    entry.userId,
+    entry.tokenId,
+    entry.channelId,
+    toNumber(entry.amount),
+    toNumber(entry.tokenAmount),
+    entry.requestId,
+    toNumber(entry.shortfall),
+    entry.actorId,
+    entry.detail,
+  ],
+};
+
+export const LOG_SHEET: Sheet<NewLog> = {
+  table: "logs",
+  columns: [
+    ["user_id", "int"],
+    ["created_at", "int"],
+    ["type", "int"],
+    ["content", "text"],
+    ["username", "text"],
+    ["token_id", "int"],
+    ["token_name", "text"],
+    ["model_name", "text"],
+    ["quota", "int"],
+    ["prompt_tokens", "int"],
+    ["completion_tokens", "int"],
+    ["cached_tokens", "int"],
+    ["channel_id", "int"],
+    ["request_id", "text"],
+    ["elapsed_time", "int"],
+    ["first_byte_time", "int"],
+    ["is_stream", "int"],
+    ["estimated", "int"],
+    ["trail", "text"],
+  ],
+  values: (log) => [
+    log.user_id,
+    log.created_at,
+    log.type,
+    log.content,
+    log.username,
+    log.token_id,
+    log.token_name,
+    log.model_name,
+    log.quota,
+    log.prompt_tokens,
+    log.completion_tokens,
+    log.cached_tokens,
+    log.channel_id,
+    log.request_id,
+    log.elapsed_time,
+    log.first_byte_time,
+    log.is_stream,
+    log.estimated,
+    log.trail,
+  ],
+};
+
+const SUM_COLUMNS = [
+  ["quota", "int"],
+  ["prompt_tokens", "int"],
+  ["completion_tokens", "int"],
+  ["requests", "int"],
+] as const;
+
+/** Statistics hold up no money: one that grows beyond what a number holds exactly stays there. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
+function sumValues({ quota, promptTokens, completionTokens, requests }: HourSums): number[] {
+  return [Number(quota), promptTokens, completionTokens, requests].map((sum) => Math.min(sum, MOST));
+}
+
+/** The key comes first; the sums at the end are added to what is there. */
+export const SUM_SHEET: Sheet<SumPart> = {
+  table: "log_sums",
+  columns: [["dimension", "text"], ["key", "text"], ["hour", "int"], ...SUM_COLUMNS],
+  values: (part) => [part.dimension, part.key, part.hour, ...sumValues(part)],
+};
+
+export const ROLLUP_SHEET: Sheet<RollupPart> = {
+  table: "log_rollups",
+  columns: [
+    ["user_id", "int"],
+    ["hour", "int"],
+    ["token_name", "text"],
+    ["model_name", "text"],
+    ["channel_id", "int"],
+    ...SUM_COLUMNS,
+  ],
+  values: (part) => [
+    part.userId,
+    part.hour,
+    part.tokenName,
+    part.modelName,
+    part.channelId,
+    ...sumValues(part),
+  ],
+};
+
+/** The tail of an INSERT of sums that adds to those that are there. Understood by both databases. */
+export function addToSums(sheet: Sheet<never>): string {
+  const keys = sheet.columns.slice(0, -SUM_COLUMNS.length).map(([name]) => name);
+  const sets = SUM_COLUMNS.map(([name]) => {
+    const sum = `${sheet.table}.${name} + excluded.${name}`;
+    return `${name} = CASE WHEN ${sum} > ${MOST} THEN ${MOST} ELSE ${sum} END`;
+  });
+  return `ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
+}
+
+/** The names of a sheet's columns for an INSERT. */
+export function columnNames(sheet: Sheet<never>): string {
+  return sheet.columns.map(([name]) => name).join(", ");
+}

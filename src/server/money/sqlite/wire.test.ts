@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Batch, Operation, Outcome } from "#server/money/operations.ts";
+import { decodeBatch, decodeOutcomes, encodeBatch, encodeOutcomes } from "./wire.ts";
+
+const text = fc.string({ unit: "grapheme" });
+const count = fc.nat();
+const amount = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 80n }), fc.constant(2n ** 53n));
+const parties = { requestId: text, userId: count, tokenId: count };
+const log = fc.record({
+  content: text,
+  model_name: text,
+  elapsed_time: count,
+  first_byte_time: count,
+  is_stream: fc.constantFrom(0, 1),
+  estimated: fc.constantFrom(0, 1),
+  trail: text,
+});
+const usage = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count });
+const seen = fc.record({ charge: amount, promptTokens: count, completionTokens: count, channelId: count });
+const quota = fc.oneof(fc.record({ delta: fc.bigInt() }), fc.record({ target: amount }));
+
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  fc.record({ kind: fc.constant("reserve" as const), ...parties, amount, modelName: text }),
+  fc.record({
+    kind: fc.constant("settle" as const),
+    ...parties,
+    channelId: count,
+    charge: amount,
+    usage,
+    log: fc.option(log),
+  }),
+  fc.record({ kind: fc.constant("extend" as const), ...parties, target: amount }),
+  fc.record({ kind: fc.constant("checkpoint" as const), ...parties, seen }),
+  fc.record({ kind: fc.constant("release" as const), ...parties }),
+  fc.record({ kind: fc.constant("recover" as const), ...parties, deadNode: text, channelId: count }),
+  fc.record({
+    kind: fc.constant("commission" as const),
+    ...parties,
+    change: fc.record({
+      userId: count,
+      kind: fc.constant("withdraw" as const),
+      micro: fc.record({ delta: fc.bigInt() }),
+      actorId: count,
+      reason: text,
+    }),
+  }),
+  fc.record({
+    kind: fc.constant("adjust" as const),
+    ...parties,
+    adjustment: fc.record({
+      userId: count,
+      kind: fc.constant("adjust" as const),
+      quota,
+      actorId: count,
+      reason: text,
+    }),
+  }),
+);
+
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+  fc.record({
+    kind: fc.constant("reserve" as const),
+    verdict: fc.constantFrom("reserved" as const, "user_quota" as const),
+  }),
+  fc.record({ kind: fc.constant("extend" as const), granted: fc.boolean() }),
+  fc.record({
+    kind: fc.constant("settle" as const),
+    booking: fc.record({ charged: amount, shortfall: amount }),
+  }),
+  fc.record({
+    kind: fc.constant("adjust" as const),
+    adjusted: fc.record({ outcome: fc.constant("done" as const), before: fc.bigInt(), after: fc.bigInt() }),
+  }),
+  fc.record({ kind: fc.constant("failed" as const), reason: text }),
+);
+
+test("a batch arrives as it was sent", () => {
+  fc.assert(
+    fc.property(fc.array(operation), count, text, (operations, nowSec, node) => {
+      const batch: Batch = { operations, nowSec, node };
+      expect(decodeBatch(encodeBatch(batch))).toEqual(batch);
+    }),
+  );
+});
+
+test("outcomes come back as they were", () => {
+  fc.assert(
+    fc.property(fc.array(outcome), (outcomes) => {
+      expect(decodeOutcomes(encodeOutcomes(outcomes))).toEqual(outcomes);
+    }),
+  );
+});

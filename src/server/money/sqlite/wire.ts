@@ -1,0 +1,161 @@
+// How a batch travels to SQLite's writer thread and its outcomes back: as one JSON text. Threads copy a text in one go; the same
+// objects copied one property at a time cost several times as much on both sides. Reserve and settle, nearly all there is, go as
+// short lists.
+import type { Batch, Operation, Outcome, ReserveVerdict, SettlementLog } from "#server/money/operations.ts";
+
+/** An amount that JSON can hold exactly: a number, or a text when it is too large for one. */
+type Amount = number | string;
+
+type LogWire = readonly [
+  content: string,
+  model: string,
+  elapsedMs: number,
+  firstByteMs: number,
+  isStream: number,
+  estimated: number,
+  trail: string,
+];
+type ReserveWire = readonly [kind: 0, id: string, user: number, token: number, amount: Amount, model: string];
+type SettleWire = readonly [
+  kind: 1,
+  id: string,
+  user: number,
+  token: number,
+  channel: number,
+  charge: Amount,
+  prompt: number,
+  completion: number,
+  cached: number,
+  log: LogWire | null,
+];
+/** Any other operation: its own JSON, so that the text around it needs no second look at each value. */
+type OperationWire = ReserveWire | SettleWire | string;
+type BatchWire = readonly [nowSec: number, node: string, operations: readonly OperationWire[]];
+/** A verdict, a booking, or any other outcome as its own JSON. */
+type OutcomeWire = ReserveVerdict | readonly [charged: Amount, shortfall: Amount] | readonly [other: string];
+
+function amount(value: bigint): Amount {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : String(value);
+}
+
+/** An amount among the values of any other operation or outcome. */
+const AMOUNT_KEY = "$amount";
+
+function writeAmount(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? { [AMOUNT_KEY]: String(value) } : value;
+}
+
+function readAmount(_: string, value: unknown): unknown {
+  const isAmount = typeof value === "object" && value !== null && AMOUNT_KEY in value;
+  return isAmount ? BigInt(String(value[AMOUNT_KEY])) : value;
+}
+
+function encodeOperation(operation: Operation): OperationWire {
+  const { requestId, userId, tokenId } = operation;
+  if (operation.kind === "reserve") {
+    return [0, requestId, userId, tokenId, amount(operation.amount), operation.modelName];
+  }
+  if (operation.kind !== "settle") return JSON.stringify(operation, writeAmount);
+  const { channelId, charge, usage, log } = operation;
+  const { promptTokens, completionTokens, cachedTokens } = usage;
+  return [
+    1,
+    requestId,
+    userId,
+    tokenId,
+    channelId,
+    amount(charge),
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+    log === null
+      ? null
+      : [
+          log.content,
+          log.model_name,
+          log.elapsed_time,
+          log.first_byte_time,
+          log.is_stream,
+          log.estimated,
+          log.trail,
+        ],
+  ];
+}
+
+function decodeLog(wire: LogWire | null): SettlementLog | null {
+  if (wire === null) return null;
+  const [content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail] = wire;
+  return { content, model_name, elapsed_time, first_byte_time, is_stream, estimated, trail };
+}
+
+function decodeOperation(wire: OperationWire): Operation {
+  // What encodeOperation wrote.
+  if (typeof wire === "string") return JSON.parse(wire, readAmount) as Operation;
+  if (wire[0] !== 0 && wire[0] !== 1) throw new Error("unknown form of an operation");
+  if (wire[0] === 0) {
+    const [, requestId, userId, tokenId, reserved, modelName] = wire;
+    return { kind: "reserve", requestId, userId, tokenId, amount: BigInt(reserved), modelName };
+  }
+  const [, requestId, userId, tokenId, channelId, charge, promptTokens, completionTokens, cachedTokens, log] =
+    wire;
+  return {
+    kind: "settle",
+    requestId,
+    userId,
+    tokenId,
+    channelId,
+    charge: BigInt(charge),
+    usage: { promptTokens, completionTokens, cachedTokens },
+    log: decodeLog(log),
+  };
+}
+
+/**
+ * The form of a batch's text, and what the rules decide by it: a journal is read by later programs too. A change of either that an
+ * older batch would feel needs a new number, and `decodeBatch` and the rules go on to know the old one (docs/decisions/025).
+ */
+export const FORM = 1;
+
+/** In place of a batch: books nothing, and carries over what the journal holds (sqlite-group.ts). */
+export const CARRY_OVER = "";
+
+/** A batch as the text that goes to the thread and into the journal. */
+export function encodeBatch({ nowSec, node, operations }: Batch): string {
+  const wire: BatchWire = [nowSec, node, operations.map(encodeOperation)];
+  return JSON.stringify(wire);
+}
+
+/** Reads a text of `encodeBatch`, also one that an older program left in the journal (decision 025). */
+export function decodeBatch(text: string): Batch {
+  // What encodeBatch wrote.
+  const [nowSec, node, operations] = JSON.parse(text) as BatchWire;
+  return { nowSec, node, operations: operations.map(decodeOperation) };
+}
+
+function encodeOutcome(outcome: Outcome): OutcomeWire {
+  if (outcome.kind === "reserve") return outcome.verdict;
+  if (outcome.kind !== "settle") return [JSON.stringify(outcome, writeAmount)];
+  return [amount(outcome.booking.charged), amount(outcome.booking.shortfall)];
+}
+
+function decodeOutcome(wire: OutcomeWire): Outcome {
+  if (typeof wire === "string") return { kind: "reserve", verdict: wire };
+  // What encodeOutcome wrote.
+  if (wire.length === 1) return JSON.parse(wire[0], readAmount) as Outcome;
+  const [charged, shortfall] = wire;
+  return { kind: "settle", booking: { charged: BigInt(charged), shortfall: BigInt(shortfall) } };
+}
+
+/** Undefined = the outcome in this place is told another time. */
+export function encodeOutcomes(outcomes: readonly (Outcome | undefined)[]): string {
+  return JSON.stringify(outcomes.map((outcome) => (outcome === undefined ? 0 : encodeOutcome(outcome))));
+}
+
+/** Reads a text of `encodeOutcomes`. */
+export function decodeOutcomes(text: string): readonly (Outcome | undefined)[] {
+  // What encodeOutcomes wrote.
+  return (JSON.parse(text) as readonly (OutcomeWire | 0)[]).map((wire) =>
+    wire === 0 ? undefined : decodeOutcome(wire),
+  );
+}

@@ -1,0 +1,59 @@
+// Keys that change while they are being looked up: what is remembered is never older than the last change.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, type TestApp } from "#test/worlds/app.ts";
+import { holdReads } from "#test/worlds/held-reads.ts";
+import { createPostgresDatabase, type PostgresDatabase } from "#test/worlds/postgres.ts";
+import { engines } from "#test/worlds/stores.ts";
+import { createAuthenticator } from "./authenticate.ts";
+
+describe.each(engines)("admission on %s", (engine) => {
+  let database: PostgresDatabase | undefined;
+  let app: TestApp;
+  beforeAll(async () => {
+    database = engine === "postgres" ? await createPostgresDatabase() : undefined;
+    app = await createTestApp({ databaseUrl: database?.url, env: { SYNC_FREQUENCY: "1" } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await database?.drop();
+  });
+
+  test.each([
+    ["tokens", { name: "disabled", change: { status: 2 } }],
+    ["tokens", { name: "deleted", change: { deleted_at: 1 } }],
+    ["users", { name: "banned", change: { status: 2 } }],
+  ] as const)("of %s: what is %j amid the look-up is not remembered", async (table, { name, change }) => {
+    const { db, coord } = app.ctx;
+    const user = await seedUser(app.ctx, name);
+    const token = await seedToken(app.ctx, user.id);
+    const reads = holdReads(db);
+    const authenticator = createAuthenticator({ ...app.ctx, db: reads.db });
+    const first = reads.hold();
+    const admitting = authenticator.authenticate([token.key], "192.0.2.1");
+    const held = await first;
+    const id = table === "tokens" ? token.id : user.id;
+    await db.updateTable(table).set(change).where("id", "=", id).execute();
+    await coord.publish(table, String(id));
+    held.tell();
+    // It came before the change.
+    expect(await admitting).toMatchObject({ tokenId: token.id });
+    await expect((async () => authenticator.authenticate([token.key], "192.0.2.1"))()).rejects.toThrow();
+    authenticator.close();
+  });
+
+  test.runIf(engine === "postgres")(
+    "a change of which a node that died told nobody is known some time later",
+    async () => {
+      const { db } = app.ctx;
+      const user = await seedUser(app.ctx, "untold");
+      const token = await seedToken(app.ctx, user.id);
+      const authenticator = createAuthenticator(app.ctx);
+      const models = async () => (await authenticator.authenticate([token.key], "192.0.2.1")).models;
+      expect(await models()).toBeUndefined();
+      await db.updateTable("tokens").set({ models: "gpt-4" }).where("id", "=", token.id).execute();
+      await expect.poll(models).toEqual(new Set(["gpt-4"]));
+      authenticator.close();
+    },
+  );
+});

@@ -1,0 +1,226 @@
+// Who may come in: key → caller, in the family's order of checks (contract 8.3). Keys are remembered until somebody says that a token or
+// user changed; balances are never judged here, the bank does that for every call.
+import { isInRanges, limitKey } from "#server/accounts/address.ts";
+import type { Clock } from "#server/clock.ts";
+import type { Coord } from "#server/coord/coord.ts";
+import { ExpiringKeys, takeTurn } from "#server/coord/expiring-keys.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { Secrets } from "#server/secrets.ts";
+import type { Db } from "#server/store/db.ts";
+import { findTokenByKey, type KeyOwner } from "#server/store/tokens.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+
+export interface Caller {
+  readonly tokenId: number;
+  readonly tokenName: string;
+  readonly userId: number;
+  readonly username: string;
+  readonly group: string;
+  readonly isAdmin: boolean;
+  /** Models the token may call; undefined = all of the group. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** The channel id behind the key, as written; undefined = none. */
+  readonly pin: string | undefined;
+}
+
+export interface Authenticator {
+  /** Lets a caller in by what its headers offer, best first. Throws: LocalError. */
+  authenticate(offers: readonly string[], address: string): Caller | Promise<Caller>;
+  /** Forgets a caller's token and looks at it again: why would the bank not take it? */
+  explain(offers: readonly string[], address: string): Promise<RelayFault | undefined>;
+  close(): void;
+}
+
+export interface AuthenticatorServices {
+  readonly db: Db;
+  readonly secrets: Secrets;
+  readonly coord: Coord;
+  readonly clock: Clock;
+}
+
+/** A token that was found usable, with what has to be looked at each time. */
+interface Entry {
+  readonly caller: Caller;
+  readonly expiredTime: number;
+  readonly subnets: readonly string[];
+}
+
+const ADMIN_ROLE = 10;
+const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
+/** Keys remembered at once; the oldest goes. */
+const MAX_ENTRIES = 50_000;
+/** Behind a key anything can stand; what is longer than keys with a channel is not remembered. */
+const MAX_OFFER = 200;
+/** Keys of one address that are none, in a burst; the one that finds the budget empty is evaluated too. */
+const GUESSES = 60;
+const GUESS_WINDOW_MS = 60_000;
+
+/** What a header offers: the key, and the channel behind it (contract 8.2). */
+export interface Credential {
+  readonly key: string;
+  readonly pin: string | undefined;
+}
+
+/** Takes a header's text apart: `Bearer `, `sk-`, key, `-channel`. */
+export function parseCredential(text: string): Credential {
+  const bare = text
+    .trim()
+    .replace(/^Bearer\s+/i, "")
+    .trim()
+    .replace(/^sk-/, "");
+  const dash = bare.indexOf("-");
+  return dash < 0 ? { key: bare, pin: undefined } : { key: bare.slice(0, dash), pin: bare.slice(dash + 1) };
+}
+
+export function createAuthenticator({ db, secrets, coord, clock }: AuthenticatorServices): Authenticator {
+  const entries = new Map<string, Entry>();
+  // Whatever is being read while a change is announced is not remembered.
+  let changes = 0;
+  const forget = (isMeant: (caller: Caller, payload: string) => boolean) => (payload: string) => {
+    changes += 1;
+    for (const [offer, { caller }] of entries)
+      if (payload === "" || isMeant(caller, payload)) entries.delete(offer);
+  };
+  const stops = [
+    coord.subscribe(
+      "tokens",
+      forget((caller, id) => String(caller.tokenId) === id),
+    ),
+    coord.subscribe(
+      "users",
+      forget((caller, id) => String(caller.userId) === id),
+    ),
+  ];
+
+  const guesses = createGuessLimit(clock);
+
+  async function look(offer: string, address: string): Promise<Entry | RelayFault> {
+    const { key, pin } = parseCredential(offer);
+    if (key === "") return localErrors.keyMissing();
+    const waitMs = guesses.waitMs(address);
+    if (waitMs > 0) return localErrors.tooMany(waitMs);
+    const seenChanges = changes;
+    const row = await findTokenByKey(db, secrets.hash(key));
+    if (row === undefined || isHidden(row)) {
+      guesses.count(address);
+      return localErrors.keyInvalid();
+    }
+    const fault = judge(row, clock.seconds());
+    if (fault !== undefined) return fault;
+    const entry = entryOf(row, pin);
+    if (seenChanges === changes) remember(offer, entry);
+    return entry;
+  }
+
+  function remember(offer: string, entry: Entry): void {
+    if (offer.length > MAX_OFFER) return;
+    entries.set(offer, entry);
+    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? "");
+  }
+
+  async function tryOffer(offer: string, address: string): Promise<Caller | RelayFault> {
+    const entry = await look(offer, address);
+    return "kind" in entry ? entry : judgeEntry(entry, address, clock);
+  }
+
+  async function tryEach(offers: readonly string[], address: string): Promise<Caller> {
+    let fault: RelayFault | undefined;
+    for (const offer of offers) {
+      const entry = entries.get(offer);
+      const found = entry === undefined ? await tryOffer(offer, address) : judgeEntry(entry, address, clock);
+      if (!("kind" in found)) return found;
+      fault ??= found;
+    }
+    throw new LocalError(fault ?? localErrors.keyMissing());
+  }
+
+  return {
+    authenticate(offers, address) {
+      const entry = entries.get(offers[0] ?? "");
+      const found = entry === undefined ? undefined : judgeEntry(entry, address, clock);
+      // Most offers are the only one, are remembered and still good.
+      return found === undefined || "kind" in found ? tryEach(offers, address) : found;
+    },
+    async explain(offers, address) {
+      for (const offer of offers) entries.delete(offer);
+      const [first = ""] = offers;
+      const found = await tryOffer(first, address);
+      return "kind" in found ? found : undefined;
+    },
+    close() {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+/** The checks that depend on the moment and the client. */
+function judgeEntry(
+  { caller, expiredTime, subnets }: Entry,
+  address: string,
+  clock: Clock,
+): Caller | RelayFault {
+  if (expiredTime !== -1 && expiredTime < clock.seconds()) return localErrors.keyExpired();
+  if (subnets.length > 0 && !isInRanges(address, subnets)) return localErrors.subnetRefused();
+  return caller;
+}
+
+/** Disabled: not to be told from a key that does not exist. */
+function isHidden({ status }: KeyOwner): boolean {
+  return status !== STATUS.enabled && status !== STATUS.exhausted && status !== STATUS.expired;
+}
+
+/** Whoever shows keys that are none has to wait before another one of his is looked up (reliability L06). */
+function createGuessLimit(clock: Clock) {
+  const shown = new ExpiringKeys();
+  const waiting = new ExpiringKeys();
+  return {
+    /** Unit: ms; 0 = not at all. */
+    waitMs(address: string): number {
+      const nowMs = clock.now();
+      return (
+        (waiting.get(limitKey(address), { nowMs, longestMs: GUESS_WINDOW_MS / GUESSES }) ?? nowMs) - nowMs
+      );
+    },
+    count(address: string): void {
+      const nowMs = clock.now();
+      const key = limitKey(address);
+      const waitMs = takeTurn(shown, key, { windowMs: GUESS_WINDOW_MS, limit: GUESSES, nowMs });
+      if (waitMs > 0) waiting.set(key, nowMs + waitMs, nowMs);
+    },
+  };
+}
+
+/** The checks on the rows themselves, in order; undefined = usable. */
+function judge(row: KeyOwner, nowSec: number): RelayFault | undefined {
+  if (row.status === STATUS.exhausted) return localErrors.keyExhausted();
+  if (row.status === STATUS.expired) return localErrors.keyExpired();
+  if (row.expired_time !== -1 && row.expired_time < nowSec) return localErrors.keyExpired();
+  if (row.unlimited_quota === 0 && row.remain_quota <= 0) return localErrors.keyExhausted();
+  if (row.user_status !== STATUS.enabled) return localErrors.userDisabled();
+  return undefined;
+}
+
+function entryOf(row: KeyOwner, pin: string | undefined): Entry {
+  const models = splitCsv(row.models);
+  return {
+    caller: {
+      tokenId: row.id,
+      tokenName: row.name,
+      userId: row.user_id,
+      username: row.username,
+      group: row.group === "" ? "default" : row.group,
+      isAdmin: row.role >= ADMIN_ROLE,
+      models: models.length > 0 ? new Set(models) : undefined,
+      pin,
+    },
+    expiredTime: row.expired_time,
+    subnets: splitCsv(row.subnet),
+  };
+}
+
+function splitCsv(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}

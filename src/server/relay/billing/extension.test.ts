@@ -1,0 +1,197 @@
+// A stream never delivers much more than its caller has set aside (reliability M04).
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createRelay } from "#server/relay/relay.ts";
+import { chunk, DONE, type Step, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
+import { seedToken, seedUser } from "#test/seeds/seed.ts";
+import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
+import { type CoverParts, Extension } from "./extension.ts";
+
+describe("what was set aside", () => {
+  let nowMs = 0;
+  const clock = { now: () => nowMs };
+  /** Of streams whose upper bound is exact. */
+  const coverOf = (extend: (tokens: number) => Promise<boolean>, more: Partial<CoverParts> = {}) => {
+    let seen = 0;
+    const cover = new Extension({
+      tokens: 1_000,
+      limit: Number.POSITIVE_INFINITY,
+      clock,
+      extend,
+      count: async () => seen,
+      ...more,
+    });
+    return {
+      close: () => cover.close(),
+      look(tokens: number) {
+        seen = tokens;
+        return cover.look(tokens);
+      },
+    };
+  };
+
+  it("lasts to its end, also when there is no more", async () => {
+    const cover = coverOf(async () => false);
+    expect(cover.look(700)).toBeUndefined();
+    expect(cover.look(800)).toBeUndefined();
+    await sleep(0);
+    expect(cover.look(1_000)).toBeUndefined();
+    expect(await cover.look(1_001)).toMatchObject({ code: "insufficient_user_quota" });
+  });
+
+  it("is not asked about within a limit of the client's own, however close it is", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_000 });
+    for (const tokens of [800, 999, 1_000]) expect(cover.look(tokens)).toBeUndefined();
+    await sleep(0);
+    expect(asked).toEqual([]);
+  });
+
+  it("is asked for up to the client's limit and not beyond", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_300 });
+    expect(cover.look(800)).toBeUndefined();
+    await sleep(0);
+    expect(cover.look(1_299)).toBeUndefined();
+    expect(asked).toEqual([300]);
+  });
+
+  it("is not used up by what only may have come", async () => {
+    let asked = 0;
+    const refuse = async () => {
+      asked += 1;
+      return false;
+    };
+    const cover = coverOf(refuse, { limit: 1_000, count: async () => 700 });
+    expect(await cover.look(1_001)).toBeUndefined();
+    expect(cover.look(1_300)).toBeUndefined();
+    expect(await cover.look(1_302)).toBeUndefined();
+    expect(asked).toBe(0);
+  });
+
+  it("is asked for in smaller parts as long as there is any", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0 && tokens < 200);
+    expect(cover.look(800)).toBeUndefined();
+    await sleep(0);
+    expect(await cover.look(1_001)).toBeUndefined();
+    expect(asked).toEqual([1_024, 1_025, 513, 257, 129]);
+  });
+
+  it("is asked for as far as one piece went beyond it", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) > 0);
+    expect(await cover.look(10_000)).toBeUndefined();
+    expect(cover.look(10_000)).toBeUndefined();
+    expect(asked).toEqual([10_024]);
+  });
+
+  it("is waited for while the ledger is in trouble for moments", async () => {
+    let isTroubled = true;
+    const cover = coverOf(async () => {
+      if (isTroubled) throw new Error("locked");
+      return true;
+    });
+    const verdict = cover.look(1_001);
+    await sleep(0);
+    isTroubled = false;
+    nowMs += 4_000;
+    expect(await verdict).toBeUndefined();
+    expect(cover.look(1_100)).toBeUndefined();
+  });
+
+  it("is all there is when the trouble lasts", async () => {
+    const cover = coverOf(() => Promise.reject(new Error("locked")));
+    const verdict = cover.look(1_001);
+    await sleep(0);
+    nowMs += 6_000;
+    expect(await verdict).toMatchObject({ status: 503, code: "storage_unavailable" });
+  });
+
+  it("is not asked for any more once the stream is over", async () => {
+    let asked = 0;
+    const cover = coverOf(() => {
+      asked += 1;
+      return Promise.reject(new Error("locked"));
+    });
+    const verdict = cover.look(1_001);
+    await sleep(0);
+    cover.close();
+    await verdict;
+    expect(asked).toBe(1);
+  });
+});
+
+describe("a stream", () => {
+  const world = createRelayWorld();
+  const STREAM = { ...QUESTION, max_tokens: undefined, stream: true };
+  const WORD = chunk({ content: " hello" });
+  const WORDS = 10_000;
+
+  beforeEach(() => world.addChannel());
+
+  /** As many words as fit, as fast as they go. */
+  const flood: Step = async (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    for (let word = 0; word < WORDS && !res.destroyed; word += 1)
+      if (!res.write(WORD))
+        await Promise.race([new Promise((resolve) => res.once("drain", resolve)), sleep(5_000)]);
+    res.end(chunk({}, "stop") + DONE);
+  };
+
+  it("that is faster than the bank waits for it", async () => {
+    const { ledger } = world.ctx;
+    let isAsked = false;
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const slow = new Proxy(ledger, {
+      get(target, name) {
+        if (name === "extend")
+          return async (id: string, more: bigint) => {
+            isAsked = true;
+            await answered;
+            return target.extend(id, more);
+          };
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const url = await world.serve(createRelay({ ...world.ctx, ledger: slow }));
+    world.upstream.script(flood);
+    let text = "";
+    const { charged } = await world.costOf(async () => {
+      const response = await world.ask(STREAM, { url });
+      const reading = (async () => {
+        for await (const piece of response.body ?? []) text += Buffer.from(piece).toString();
+      })();
+      await expect.poll(() => isAsked, { timeout: 5_000 }).toBe(true);
+      await sleep(500);
+      // What 1,024 tokens cover, and what was read before anybody could say stop.
+      expect(text.length).toBeLessThan(1_024 * WORD.length + 2 * 64 * 1024);
+      answer();
+      await reading;
+    });
+    expect(text.endsWith(DONE)).toBe(true);
+    expect(text.length).toBeGreaterThan(WORDS * WORD.length);
+    expect(charged).toBeGreaterThanOrEqual((9 + WORDS * 2) * 15);
+  });
+
+  it("that brings too much in one piece: what nobody could pay is told to the operator", async () => {
+    const { id } = await seedUser(world.ctx, "poor");
+    const quota = { target: 40_000n };
+    await world.ctx.ledger.adjust({ userId: id, kind: "adjust", quota, actorId: 1, reason: "test" });
+    const { key } = await seedToken(world.ctx, id);
+    const usage = { prompt_tokens: 10, completion_tokens: 5_000 };
+    world.upstream.script(
+      sse(chunk({ content: "word ".repeat(5_000) }) + chunk({}, "stop") + usageChunk(usage) + DONE),
+    );
+    const told = () =>
+      world.ctx.events.samples().find(({ name }) => name === "tollgate_relay_shortfall_quota_total")?.value ??
+      0;
+    expect(told()).toBe(0);
+    await (await world.ask(STREAM, { key })).text();
+    expect(told()).toBe((10 + 5_000 * 2) * 15 - 40_000);
+  });
+});

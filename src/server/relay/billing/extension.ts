@@ -1,0 +1,116 @@
+// How far what was set aside for a stream goes, and the questions for more while it runs (reliability M04). Knows no price.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "#server/clock.ts";
+import { localErrors } from "#server/relay/http/local-errors.ts";
+import type { Verdict } from "#server/relay/http/pipe.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+
+/** More is asked for when so little is left. */
+const MARGIN_TOKENS = 256;
+/** The least that is asked for, as long as there is as much. */
+const LEAST_TOKENS = 1_024;
+/** Less than this is not worth a question. */
+const LAST_TOKENS = 64;
+/** A ledger that cannot say whether there is more is asked again for so long; it tries for some seconds by itself. */
+const PATIENCE_MS = 5_000;
+const ASK_AGAIN_MS = 500;
+
+export interface CoverParts {
+  /** Set aside before the call. Unit: LLM tokens of output. */
+  readonly tokens: number;
+  /** The most the client asked for; Infinity = it named no limit. */
+  readonly limit: number;
+  readonly clock: Pick<Clock, "now">;
+  /** Sets so many more aside, or says that there are none. Throws: StoreError. */
+  extend(tokens: number): Promise<boolean>;
+  /** The tokens that have come so far: as told, or else counted. */
+  count(): Promise<number>;
+}
+
+export class Extension {
+  readonly #parts: CoverParts;
+  #tokens: number;
+  /** By how much the upper bound was beyond the exact count when that was last taken. */
+  #excess = 0;
+  /** A look ahead found nothing more: only what is really used up asks again. */
+  #isRefused = false;
+  #asking: Promise<RelayFault | undefined> | undefined;
+  #deciding: Promise<RelayFault | undefined> | undefined;
+  #isClosed = false;
+
+  constructor(parts: CoverParts) {
+    this.#parts = parts;
+    this.#tokens = parts.tokens;
+  }
+
+  /**
+   * At most so many tokens have come. A fault = they used up what there is; a promise = they may have, or what was set aside is used up
+   * and whether there is more is not known yet: meanwhile nothing may be delivered. Within a limit of the client's own that was set
+   * aside nothing is asked, and beyond what was set aside the exact count decides: a bound is no reason to break an answer off.
+   */
+  look(atMost: number): Verdict {
+    const tokens = atMost - this.#excess;
+    if (tokens > this.#tokens) {
+      this.#deciding ??= this.#decide(atMost);
+      return this.#deciding;
+    }
+    const isAhead = !this.#isRefused && this.#tokens < this.#parts.limit;
+    if (isAhead && tokens + MARGIN_TOKENS > this.#tokens) this.#asking ??= this.#lookAhead();
+    return undefined;
+  }
+
+  /** The stream is over: nothing more is asked. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #lookAhead(): Promise<undefined> {
+    this.#isRefused = (await this.#ask(this.#step())) !== undefined;
+    this.#asking = undefined;
+  }
+
+  /** Whether what has come is covered, by its exact count; more is set aside if it is not. Never rejects. */
+  async #decide(atMost: number): Promise<RelayFault | undefined> {
+    // In the same moment as the bound: what comes meanwhile has its own look.
+    const counting = this.#parts.count();
+    await this.#asking;
+    const tokens = await counting;
+    this.#excess = atMost - tokens;
+    const missing = tokens - this.#tokens;
+    const end = missing > 0 && !this.#isClosed ? await this.#askDown(missing) : undefined;
+    this.#deciding = undefined;
+    return end;
+  }
+
+  /** As much again as there was: few questions, however long the answer. */
+  #step(): number {
+    const room = this.#parts.limit - this.#tokens;
+    const step = Math.max(LEAST_TOKENS, this.#tokens);
+    return room > 0 ? Math.min(step, room) : step;
+  }
+
+  /** Asks for what is missing and a step beyond it, and for less as long as there is not that much. */
+  async #askDown(missing: number): Promise<RelayFault | undefined> {
+    for (let step = this.#step(); ; step = Math.floor(step / 2)) {
+      const end = await this.#ask(missing + step);
+      if (end?.code !== "insufficient_user_quota" || step < LAST_TOKENS) return end;
+    }
+  }
+
+  /** Resolves with why there is no more; undefined = there is. */
+  async #ask(more: number): Promise<RelayFault | undefined> {
+    const { clock, extend } = this.#parts;
+    const startedMs = clock.now();
+    while (!this.#isClosed) {
+      try {
+        if (!(await extend(more))) return localErrors.quotaRanOut();
+        this.#tokens += more;
+        return undefined;
+      } catch (error) {
+        if (clock.now() - startedMs >= PATIENCE_MS) return localErrors.bankClosed(String(error));
+        await sleep(ASK_AGAIN_MS);
+      }
+    }
+    return undefined;
+  }
+}

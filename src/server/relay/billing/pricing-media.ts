@@ -1,0 +1,195 @@
+// What pictures and sound cost (contract 12, providers 22): by the piece where the model's price is one, else by the tokens the upstream
+// told, else by what they commonly come to.
+import { imageTokens } from "#contract/image-prices.ts";
+import { pricedName } from "#contract/price-names.ts";
+import { chargeUnit } from "#contract/prices.ts";
+import type { LiveChannel } from "#server/channels/candidates.ts";
+import { charge, estimate, explain, type Price } from "#server/money/price.ts";
+import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
+import { leastSeconds, mostSeconds, subtitleSeconds } from "#server/relay/media/sound.ts";
+import { pictureFault, type TaskFacts, type TaskIncoming } from "#server/relay/media/tasks.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import { parseObject } from "#server/upstream/handlers/classify.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { readUsage, type TokenUsage, type UsageBounds } from "#server/upstream/usage.ts";
+import { Account, type Billed, type BillingServices, type Sum } from "./account.ts";
+
+type Reply = WholeReply | StreamReply | undefined;
+
+/** Nothing that is honest is more: of one picture, of pictures and instructions that go in, of a second of sound. */
+const MOST_PICTURE = 65_536;
+const MOST_PROMPT = 1_048_576;
+const MOST_PER_SECOND = 100;
+/** Audio tokens in a second of generated speech, and in a second of heard speech (providers 17.4). */
+const SPOKEN_TOKENS_PER_SECOND = 20;
+const HEARD_TOKENS_PER_SECOND = 10;
+/** Letters, and Chinese characters, spoken in a second. */
+const LETTERS_PER_SECOND = 15;
+const HAN_PER_SECOND = 4;
+/** Text that a second of speech commonly comes to. */
+const TEXT_TOKENS_PER_SECOND = 4;
+
+const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
+const REMARK_GONE = "（客户端在结果返回前断开）";
+const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
+const NO_TOKENS: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/** The account of one task. */
+export class TaskAccount extends Account {
+  readonly #task: TaskFacts;
+
+  constructor(tools: BillingServices, billed: Billed & { readonly incoming: TaskIncoming }, price: Price) {
+    super(tools, billed, price);
+    this.#task = billed.incoming.task;
+  }
+
+  protected override firstAmount(): bigint {
+    const counted = this.#counted(undefined, this.#task);
+    if (counted !== undefined) return chargeUnits(counted.counted, this.price);
+    const { promptTokens, completionTokens } = commonUsage(this.#task);
+    return estimate(promptTokens, completionTokens, this.price, 0);
+  }
+
+  /** A name that has no table of sizes may stand for a model that has one. */
+  override charge(channel: LiveChannel): RelayFault | undefined {
+    super.charge(channel);
+    if (this.#task.kind !== "images") return undefined;
+    const fault = pictureFault(this.price.model, this.#task);
+    // Nothing is wrong with the channel, and another one may stand for another model.
+    return fault && { ...fault, retry: true };
+  }
+
+  /** All that a task costs was set aside at its begin. */
+  override watch(): undefined {
+    return undefined;
+  }
+
+  /** A picture's first sketch is neither text nor told in tokens. */
+  override isEmpty(): boolean {
+    return false;
+  }
+
+  protected override async sum(reply: Reply): Promise<Sum> {
+    const task = reply === undefined ? begun(this.#task) : this.#task;
+    const counted = this.#counted(reply, task);
+    const estimated = reply === undefined ? REMARK_GONE : REMARK_ESTIMATED;
+    if (counted !== undefined) {
+      const amount = chargeUnits(counted.counted, this.price);
+      const remark = counted.isEstimated || reply === undefined ? estimated : "";
+      const content = explainUnits(counted.counted, this.price, amount) + remark;
+      return { usage: NO_TOKENS, amount, content, isEstimated: counted.isEstimated };
+    }
+    const read =
+      reply?.usage === undefined ? undefined : readUsage(reply.usage, boundsOf(task), reply.quirks);
+    const common = commonUsage(task);
+    const usage = read?.usage ?? (reply === undefined ? inputOf(common) : common);
+    const amount = charge(usage, this.price);
+    const isEstimated = read?.usage === undefined;
+    const remark = read?.isImpossible === true ? REMARK_IMPOSSIBLE : isEstimated ? estimated : "";
+    const content = explain(usage, this.price, amount) + remark;
+    return { usage, amount, content, isEstimated };
+  }
+
+  /** What is counted where the model is paid by the piece; undefined = it is paid by tokens. */
+  #counted(reply: Reply, task: TaskFacts): { counted: Counted; isEstimated: boolean } | undefined {
+    const unit = chargeUnit[pricedName(this.price.model)];
+    if (task.kind === "images" && unit === "image") {
+      const { size, quality } = task;
+      return {
+        counted: { unit, images: Math.min(imagesIn(reply) ?? task.images, task.images), size, quality },
+        isEstimated: false,
+      };
+    }
+    if (task.kind === "speech" && unit === "character")
+      return { counted: { unit, characters: [...task.text].length }, isEstimated: false };
+    if (task.kind !== "sound" || unit !== "spoken") return undefined;
+    const told = secondsIn(reply, task) ?? task.seconds;
+    const seconds = told ?? Math.max(roughSeconds(task.bytes), leastSeconds(reply?.text() ?? ""));
+    return { counted: { unit: "second", seconds }, isEstimated: told === undefined };
+  }
+}
+
+/**
+ * The part of a task that is charged when its client leaves before the answer: what went in, and of pictures that are paid by the
+ * piece the one that was begun (docs/decisions/006, reliability M16).
+ */
+function begun(task: TaskFacts): TaskFacts {
+  return task.kind === "images" ? { ...task, images: 1 } : task;
+}
+
+function inputOf(usage: TokenUsage): TokenUsage {
+  return { ...usage, completionTokens: 0, imageCompletionTokens: 0, audioCompletionTokens: 0 };
+}
+
+/** Pictures in a whole reply, when they can be counted: an upstream may give fewer than were asked for. */
+function imagesIn(reply: Reply): number | undefined {
+  if (reply?.kind !== "whole") return undefined;
+  const data = parseObject(reply.body)?.["data"];
+  return Array.isArray(data) && data.length > 0 ? data.length : undefined;
+}
+
+type Sound = Extract<TaskFacts, { kind: "sound" }>;
+
+/**
+ * The length of a sound as a reply tells it, within what its file can hold: as its price, in its details, or by its last subtitle.
+ * Unit: seconds.
+ */
+function secondsIn(reply: Reply, { bytes, hasStamps }: Sound): number | undefined {
+  if (reply === undefined) return undefined;
+  const priced = secondsOf(reply.usage?.["seconds"], bytes);
+  if (priced !== undefined || reply.kind === "stream") return priced;
+  const body: JsonRecord | undefined = asObject(parseObject(reply.body));
+  if (body !== undefined) return secondsOf(body["duration"], bytes);
+  return hasStamps ? secondsOf(subtitleSeconds(reply.text()), bytes) : undefined;
+}
+
+function secondsOf(value: unknown, bytes: number): number | undefined {
+  const seconds = typeof value === "string" ? Number(value) : value;
+  const isTold = typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0;
+  return isTold ? Math.min(seconds, mostSeconds(bytes)) : undefined;
+}
+
+/** The most that a task can honestly have used. */
+function boundsOf(task: TaskFacts): UsageBounds {
+  switch (task.kind) {
+    case "images":
+      return { promptTokens: MOST_PROMPT, completionTokens: task.images * MOST_PICTURE };
+    case "speech": {
+      const slowest = (60 + task.text.length) * MOST_PER_SECOND;
+      return { promptTokens: MOST_PROMPT, completionTokens: slowest };
+    }
+    case "sound": {
+      const tokens = Math.ceil(mostSeconds(task.bytes)) * MOST_PER_SECOND;
+      return { promptTokens: tokens, completionTokens: tokens };
+    }
+    default:
+      throw new Error(`unknown task ${JSON.stringify(task satisfies never)}`);
+  }
+}
+
+/** What a task of this size commonly uses: for the reservation, and for upstreams that tell nothing. */
+function commonUsage(task: TaskFacts): TokenUsage {
+  switch (task.kind) {
+    case "images": {
+      const completionTokens = task.images * imageTokens(task);
+      const promptTokens = Math.ceil(Buffer.byteLength(task.prompt) / 3);
+      return { ...NO_TOKENS, promptTokens, completionTokens, imageCompletionTokens: completionTokens };
+    }
+    case "speech": {
+      const han = task.text.match(/\p{Script=Han}/gu)?.length ?? 0;
+      const seconds = han / HAN_PER_SECOND + ([...task.text].length - han) / LETTERS_PER_SECOND;
+      const completionTokens = Math.ceil(seconds * SPOKEN_TOKENS_PER_SECOND);
+      const promptTokens = Math.ceil(Buffer.byteLength(task.text) / 3);
+      return { ...NO_TOKENS, promptTokens, completionTokens, audioCompletionTokens: completionTokens };
+    }
+    case "sound": {
+      const seconds = task.seconds ?? roughSeconds(task.bytes);
+      const promptTokens = Math.ceil(seconds * HEARD_TOKENS_PER_SECOND);
+      const completionTokens = Math.ceil(seconds * TEXT_TOKENS_PER_SECOND);
+      return { ...NO_TOKENS, promptTokens, completionTokens, audioPromptTokens: promptTokens };
+    }
+    default:
+      throw new Error(`unknown task ${JSON.stringify(task satisfies never)}`);
+  }
+}

@@ -1,0 +1,132 @@
+// Entries of type 6 in the usage log: calls that failed for their callers and cost nothing (docs/decisions/033). Written beside the calls
+// and best effort: nobody waits for them, few are kept in memory, and a database in trouble is asked for none.
+import { setTimeout as sleep } from "node:timers/promises";
+import { LogType } from "#contract/log.ts";
+import type { Context } from "#server/context.ts";
+import { ExpiringKeys, takeTurn } from "#server/coord/expiring-keys.ts";
+import { printTrail } from "#server/store/log-trail.ts";
+import { insertLogs, type NewLog } from "#server/store/logs.ts";
+import { NO_CALL } from "#server/store/no-call.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Caller } from "./admission/authenticate.ts";
+import type { RequestState } from "./routing/request-state.ts";
+
+/** A call that ended with a fault and without a charge. */
+export interface FailedCall extends Pick<RequestState, "requestId" | "startedMs" | "channel" | "trail"> {
+  readonly caller: Caller;
+  readonly model: string;
+  readonly isStream: boolean;
+  /** What the client was told. */
+  readonly status: number;
+  readonly fault: RelayFault;
+}
+
+export interface FailedCalls {
+  /** Has an entry written for a call soon. Returns at once and never throws. */
+  note(call: FailedCall): void;
+  /** Resolves when nothing waits to be written. */
+  idle(): Promise<void>;
+}
+
+/** Entries of a user, in a burst and then evenly. */
+const PER_MINUTE = { windowMs: 60_000, limit: 60 };
+/** Some kilobytes each at most. */
+const MOST_WAITING = 1_000;
+/** Calls settle between two transactions. */
+const AT_ONCE = 50;
+/** Failures come in company, and each transaction beside the bank's costs the same for one as for many. */
+const GATHER_MS = 250;
+/** As long as names are in entries about charges. */
+const MOST_OF_A_NAME = 200;
+
+/** Refusals of ours that come in floods, or when the database had better be left alone. */
+const UNTOLD: ReadonlySet<RelayFault["code"]> = new Set([
+  "rate_limit_exceeded",
+  "concurrency_limit_exceeded",
+  "overloaded",
+  "storage_unavailable",
+  "booking_failed",
+]);
+
+export function createErrorLog({
+  db,
+  options,
+  clock,
+  events,
+}: Pick<Context, "db" | "options" | "clock" | "events">): FailedCalls {
+  const noted = new ExpiringKeys();
+  let waiting: NewLog[] = [];
+  let writing: Promise<void> | undefined;
+
+  async function write(): Promise<void> {
+    await sleep(GATHER_MS);
+    while (waiting.length > 0) {
+      const some = waiting.splice(0, AT_ONCE);
+      try {
+        await insertLogs(db, some);
+      } catch (error) {
+        events.backgroundFailed({ task: "failed calls", error });
+        events.failedCallsUnlogged({ calls: some.length + waiting.length });
+        waiting = [];
+      }
+    }
+    writing = undefined;
+  }
+
+  return {
+    note(call) {
+      const { fault, caller } = call;
+      if (fault.upstreamStatus === 0 && UNTOLD.has(fault.code)) return;
+      if (!options.get("LogConsumeEnabled")) return;
+      const nowMs = clock.now();
+      const isFull = waiting.length >= MOST_WAITING;
+      if (isFull || takeTurn(noted, String(caller.userId), { ...PER_MINUTE, nowMs }) > 0) {
+        events.failedCallsUnlogged({ calls: 1 });
+        return;
+      }
+      waiting.push(entryOf(call, nowMs));
+      writing ??= write();
+    },
+    idle: () => writing ?? Promise.resolve(),
+  };
+}
+
+function entryOf(call: FailedCall, nowMs: number): NewLog {
+  const { caller, channel, trail, startedMs } = call;
+  return {
+    ...NO_CALL,
+    user_id: caller.userId,
+    created_at: Math.floor(nowMs / 1000),
+    type: LogType.error,
+    content: plain(told(call)),
+    username: caller.username,
+    token_id: caller.tokenId,
+    token_name: caller.tokenName,
+    model_name: plain(call.model).slice(0, MOST_OF_A_NAME),
+    channel_id: channel?.id ?? 0,
+    request_id: call.requestId,
+    elapsed_time: nowMs - startedMs,
+    is_stream: call.isStream ? 1 : 0,
+    trail: printTrail(trail),
+  };
+}
+
+/** PostgreSQL cannot store NUL, which a client can write in a model's name. */
+function plain(text: string): string {
+  return text.replaceAll("\u0000", "");
+}
+
+/**
+ * Status, code and sentence, as the console takes them apart. What an upstream said of a request may repeat it, and is not stored
+ * (reliability P01): then a sentence of ours stands there.
+ */
+function told({ status, fault }: FailedCall): string {
+  const isTheirs = fault.upstreamStatus > 0 && fault.upstreamStatus === fault.status;
+  if (isTheirs) return `${status} upstream_error：${theirs(fault.status)}`;
+  return `${status} ${fault.code}：${fault.publicMessage}`;
+}
+
+function theirs(status: number): string {
+  if (status === 429) return "上游限流或负载已满，请稍后再试";
+  return status < 500 ? "上游不接受该请求，原因见调用方收到的错误信息" : "上游服务出错，请稍后再试";
+}

@@ -1,0 +1,77 @@
+// A call that cannot be booked leaves nothing set aside for ever: whoever is refused his answer gets his quota back, and of a stream what
+// was noted last is charged.
+import { expect, it } from "vitest";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
+import { Account, priceOf } from "./billing/account.ts";
+import { readIncoming } from "./text/incoming.ts";
+
+const world = createRelayWorld();
+
+/** An account whose tokens nobody can count. */
+async function uncountable(requestId: string) {
+  const { ledger, prices, options, clock, events, candidates } = world.ctx;
+  const tokens = { count: () => Promise.reject(new Error("no count")), close: () => Promise.resolve() };
+  const tools = { ledger, prices, options, clock, events, tokens };
+  const channelId = await world.addChannel();
+  const base = {
+    tokenName: "t",
+    username: "u",
+    group: "default",
+    isAdmin: false,
+    models: undefined,
+    pin: undefined,
+  };
+  const caller = { ...base, userId: world.userId, tokenId: world.token.id };
+  const outside = { endpoint: "chat", isStream: false, wantsEvents: false, apiVersion: "" } as const;
+  const incoming = readIncoming(
+    { ...outside, pathModel: undefined, passHeaders: [], session: "" },
+    Buffer.from(JSON.stringify(QUESTION)),
+  );
+  const found = candidates.find("default", QUESTION.model);
+  const trace = { firstByteMs: 0, isSent: true };
+  // Long enough ago for a note.
+  const startedMs = clock.now() - 1_000;
+  const billed = { requestId, startedMs, caller, incoming, trace };
+  const account = new Account(tools, billed, priceOf(tools, incoming, caller, found));
+  for (const channel of found) if (channel.id === channelId) account.charge(channel);
+  return account;
+}
+
+const shared = { headers: {}, usage: undefined, quirks: undefined, secrets: [], dropped: [] };
+
+it("also when what it comes to cannot be told", async () => {
+  const account = await uncountable("unbookable");
+  const reply: WholeReply = { ...shared, kind: "whole", body: Buffer.from("{}"), text: () => "words" };
+  const { charged, open } = await world.costOf(async () => {
+    expect(await account.open()).toBe("reserved");
+    await expect(account.settle(reply, false, [])).rejects.toThrow("no count");
+    await account.giveBack(reply);
+  });
+  expect({ charged, open }).toEqual({ charged: 0, open: 0 });
+});
+
+it("and a stream is charged for what had come at the last note, at once", async () => {
+  const account = await uncountable("unbookable-stream");
+  const nothing = () => undefined;
+  const reply: StreamReply = {
+    ...shared,
+    kind: "stream",
+    tap: { textBytes: 60, textChars: 60, textPieces: 10, text: () => "words" },
+    isFinished: true,
+    text: () => "words",
+    tail: () => new Uint8Array(),
+    listen: nothing,
+    pause: nothing,
+    resume: nothing,
+    abort: nothing,
+  };
+  const { charged, open, entries } = await world.costOf(async () => {
+    expect(await account.open()).toBe("reserved");
+    expect(account.watch(reply)).toBeUndefined();
+    await expect(account.settle(reply, false, [])).rejects.toThrow("no count");
+    await account.giveBack(reply);
+  });
+  // At least three tokens in and ten out, at 15 and 30 each.
+  expect({ charged, open, entries }).toEqual({ charged: 3 * 15 + 10 * 30, open: 0, entries: 1 });
+});

@@ -1,0 +1,121 @@
+// The last rooms of a request: settle, then let the last byte go, then one line for the operator. Never throws.
+import type { Context } from "#server/context.ts";
+import { faultKind, type StoreFaultKind } from "#server/store/fault.ts";
+import type { WholeReply } from "#server/upstream/call/call.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Account } from "./billing/account.ts";
+import type { ClientResponse } from "./http/client-response.ts";
+import { LocalError, localErrors } from "./http/local-errors.ts";
+import { faultLabel } from "./routing/failover.ts";
+import type { RequestState } from "./routing/request-state.ts";
+import type { Services } from "./services.ts";
+import { withUsage } from "./text/embedding-usage.ts";
+
+/** Troubles of the database after which a caller may come again. */
+const PASSING: ReadonlySet<StoreFaultKind> = new Set(["busy", "full", "lost", "timeout"]);
+
+/** The fault in anything thrown: what is no LocalError was not expected. */
+export function faultOf(error: unknown): RelayFault {
+  if (error instanceof LocalError) return error.fault;
+  if (PASSING.has(faultKind(error))) return localErrors.bankClosed(String(error));
+  return localErrors.internal(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+}
+
+/** Ends a request. Nothing of an answer's end reaches the client before its charge is durable (reliability M11). */
+export async function finish(
+  { ctx, errorLog }: Pick<Services, "ctx" | "errorLog">,
+  state: RequestState,
+  response: ClientResponse,
+): Promise<void> {
+  const { account, reply } = state;
+  // What came in time is the client's, whatever its settlement takes.
+  response.deadlineMs = 0;
+  if (response.cutBy !== undefined && reply === undefined) {
+    // Our end, not the client's: nothing is charged for an answer that never began.
+    state.fault = response.cutBy;
+    state.trace.isSent = false;
+  }
+  const isUnbooked = account === undefined || (await settle(ctx, state, response, account)) === "nothing";
+  if (state.fault !== undefined) response.sendFault(state.fault);
+  else if (reply?.kind === "whole") response.sendReply(shown(reply, state));
+  else if (reply !== undefined) response.closeStream(reply.tail());
+  tell(ctx, state, response);
+  if (isUnbooked && !response.hasLeft) note(errorLog, state, response.status);
+}
+
+/** Books what came. Tells when that was nothing: then there is no charge, and no entry about one. */
+async function settle(
+  ctx: Pick<Context, "events">,
+  state: RequestState,
+  response: ClientResponse,
+  account: Account,
+): Promise<"nothing" | "something" | "unknown"> {
+  const reply = received(state, account);
+  try {
+    const booking = await account.settle(reply, response.hasLeft, state.trail);
+    if (booking === undefined) return "nothing";
+    state.booked = { usage: account.usage, charged: booking.charged };
+    return "something";
+  } catch (error) {
+    await account.giveBack(reply);
+    ctx.events.backgroundFailed({ task: "settle", error });
+    state.fault ??= localErrors.bookingFailed(String(error));
+    // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.
+    if (state.reply?.kind === "whole" && faultKind(error) === "lost") response.hangUp();
+    return "unknown";
+  }
+}
+
+/** A failed call whose caller is known has an entry in the log, if there is none about a charge. */
+function note(errorLog: Services["errorLog"], state: RequestState, status: number): void {
+  const { caller, fault, incoming } = state;
+  if (caller === undefined || fault === undefined) return;
+  errorLog.note({
+    ...state,
+    caller,
+    fault,
+    model: incoming?.model ?? "",
+    isStream: incoming?.isStream ?? false,
+    // A stream has begun with 200, whatever became of it.
+    status: status < 400 ? fault.status : status,
+  });
+}
+
+/** What is to be paid for. Nothing is charged for an upstream's failure before output, though its answer may have begun (reliability M13). */
+function received({ reply, fault, trace }: RequestState, account: Account): RequestState["reply"] {
+  const isUpstreams = fault !== undefined && (fault.upstreamStatus > 0 || fault.blame === "channel");
+  if (!isUpstreams || reply?.kind !== "stream" || !account.isEmpty(reply)) return reply;
+  trace.isSent = false;
+  return undefined;
+}
+
+function shown(reply: WholeReply, { endpoint, booked }: RequestState): WholeReply {
+  const isUnread = endpoint !== "embeddings" && endpoint !== "rerank";
+  return isUnread || booked === undefined ? reply : withUsage(reply, endpoint, booked.usage);
+}
+
+function tell(
+  { events, clock }: Pick<Context, "events" | "clock">,
+  state: RequestState,
+  response: ClientResponse,
+): void {
+  const { caller, booked, fault, trace, startedMs } = state;
+  if (fault?.code === "internal_error") events.backgroundFailed({ task: "relay", error: fault.detail });
+  events.relayDone({
+    requestId: state.requestId,
+    endpoint: state.endpoint,
+    model: state.incoming?.model ?? "",
+    userId: caller?.userId ?? 0,
+    tokenId: caller?.tokenId ?? 0,
+    channelId: state.channel?.id ?? 0,
+    status: response.hasLeft ? 499 : response.status,
+    fault: response.hasLeft ? "client_gone" : faultLabel(fault),
+    isStream: state.incoming?.isStream ?? false,
+    attempts: state.attempts,
+    promptTokens: booked?.usage.promptTokens ?? 0,
+    completionTokens: booked?.usage.completionTokens ?? 0,
+    chargedQuota: Number(booked?.charged ?? 0n),
+    elapsedMs: clock.now() - startedMs,
+    firstByteMs: trace.firstByteMs === 0 ? 0 : Math.max(1, trace.firstByteMs - startedMs),
+  });
+}

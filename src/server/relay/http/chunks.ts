@@ -1,0 +1,49 @@
+// Bytes that came in pieces, kept until they are whole.
+
+/** So many small ones are put together: of a byte each, they take a thousand times their size. */
+const MOST_SMALL = 64;
+/** What has grown to this is left as it is: large pieces are copied once, when all is whole. */
+const LARGE_BYTES = 64 * 1024;
+
+export class Chunks {
+  #bytes = 0;
+  #large: Buffer[] = [];
+  #small: Buffer[] = [];
+  #smallBytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many pieces are held: not many more than there are bytes for large ones. */
+  get count(): number {
+    return this.#large.length + this.#small.length;
+  }
+
+  add(piece: Buffer): void {
+    this.#bytes += piece.length;
+    this.#small.push(piece);
+    this.#smallBytes += piece.length;
+    if (this.#smallBytes >= LARGE_BYTES) {
+      this.#large.push(...this.#small);
+      this.#small = [];
+      this.#smallBytes = 0;
+    } else if (this.#small.length >= MOST_SMALL) this.#small = [Buffer.concat(this.#small)];
+  }
+
+  /** All of them as one, in their order; none is held any more. One alone is not copied. */
+  take(): Buffer {
+    const pieces = [...this.#large, ...this.#small];
+    this.clear();
+    const [first] = pieces;
+    return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  }
+
+  /** Nobody wants them any more. */
+  clear(): void {
+    this.#large = [];
+    this.#small = [];
+    this.#smallBytes = 0;
+    this.#bytes = 0;
+  }
+}

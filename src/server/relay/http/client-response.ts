@@ -1,0 +1,285 @@
+// The relay's door, outwards: answers, streams with back-pressure, and the news that the client has left. Knows no provider, no money.
+
+import type { ReplyHeaders } from "#server/egress/send.ts";
+import { unknownPathError } from "#server/errors.ts";
+import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import { Cancellation } from "#server/upstream/cancellation.ts";
+import { networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import { redact } from "#server/upstream/errors/redact.ts";
+import { type ErrorFormat, errorFormats } from "./error-format.ts";
+import type { RelayRequest, RelayResponse } from "./routes.ts";
+import { limitStall, STALL_MS } from "./slow-client.ts";
+
+/** Response headers of upstreams that clients may see (providers 1.3, reliability R15). */
+const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
+
+/** Names the hints of a request that its upstream could not be given. */
+const DROPPED = "x-tollgate-dropped";
+
+const STREAM_HEADERS = ["cache-control", "no-cache", "x-accel-buffering", "no"] as const;
+
+function ignore(): void {
+  // Nothing is left to do.
+}
+
+export class ClientResponse {
+  /** The one signal of the request: the client has left. */
+  readonly gone = new Cancellation();
+  readonly requestId: string;
+  /** Status sent; 0 = nothing yet. */
+  status = 0;
+  /** Why we ended the request ourselves; undefined = we did not. */
+  cutBy: RelayFault | undefined;
+  /** How the client wants to be told of errors. */
+  errorFormat: ErrorFormat = errorFormats.openai;
+  /** When the call is over that is no stream, whatever has come of it; 0 = it may last. Unit: ms since 1970. */
+  deadlineMs = 0;
+  /** A stream is wanted whose silence may be broken before its upstream has said anything. */
+  mayOpenEarly = false;
+  readonly #req: RelayRequest;
+  readonly #res: RelayResponse;
+  /** Nothing was written since the last look. */
+  #isQuiet = false;
+  #isStreaming = false;
+  /** What is streamed is sound, which has no room for words. */
+  #isSound = false;
+  readonly #stallMs: number;
+
+  constructor(req: RelayRequest, res: RelayResponse, requestId: string, stallMs: number = STALL_MS) {
+    this.#req = req;
+    this.#res = res;
+    this.requestId = requestId;
+    this.#stallMs = stallMs;
+    res.on("close", () => {
+      if (!res.writableFinished) this.gone.cancel();
+    });
+    // What is written to a client that has just left is lost; that it left is told by `close`.
+    res.on("error", ignore);
+  }
+
+  /** The client is not there any more. */
+  get hasLeft(): boolean {
+    return this.gone.isCancelled && this.cutBy === undefined;
+  }
+
+  /** Ends the request from our side: the upstream is aborted, and the client is still there to be told. */
+  cut(fault: RelayFault): void {
+    if (this.gone.isCancelled) return;
+    this.cutBy = fault;
+    this.gone.cancel();
+  }
+
+  /** Ends the call from our side if its time is over: the upstream is aborted, and the client is told. */
+  checkTime(nowMs: number): void {
+    if (this.deadlineMs === 0 || nowMs < this.deadlineMs || this.gone.isCancelled) return;
+    this.cutBy = networkFault({ code: "timeout", detail: "RELAY_TIMEOUT" });
+    this.gone.expire();
+  }
+
+  /** A whole upstream reply. */
+  sendReply({ headers, body, secrets, dropped }: WholeReply): void {
+    if (this.gone.isCancelled) return;
+    const head = this.#sizedHead(contentTypeOf(headers) ?? "application/json", body);
+    tellDropped(head, dropped);
+    passHeaders(head, headers, secrets);
+    this.#writeHead(200, head);
+    this.#res.end(body);
+    this.#limitRest();
+  }
+
+  /** Our own JSON. */
+  sendJson(status: number, value: unknown): void {
+    this.#sendJson(status, value, []);
+  }
+
+  sendUnknownPath(path: string): void {
+    this.sendJson(404, unknownPathError(this.#req.method ?? "", path));
+  }
+
+  /** The path is for WebSockets only (RFC 9110 15.5.22). */
+  sendUpgradeRequired(fault: RelayFault): void {
+    this.#sendJson(fault.status, this.errorFormat.body(fault, this.requestId), ["upgrade", "websocket"]);
+  }
+
+  /** Answers a CORS preflight: any origin may call, no credentials travel (contract 1.4, reliability Z09). */
+  sendPreflight(): void {
+    this.#writeHead(204, [
+      "access-control-allow-origin",
+      "*",
+      "access-control-allow-methods",
+      "GET, POST, DELETE, OPTIONS",
+      "access-control-allow-headers",
+      "*, authorization",
+      "access-control-max-age",
+      "86400",
+    ]);
+    this.#res.end();
+  }
+
+  /**
+   * A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). Sound breaks off, so that nobody
+   * takes it for complete.
+   */
+  sendFault(fault: RelayFault): void {
+    if (this.hasLeft || this.#res.writableEnded) return;
+    if (this.#isSound) {
+      // A reset: for some clients any other end of the connection is that of the answer (HTTP/1.0).
+      this.#res.socket?.resetAndDestroy();
+      this.#res.destroy();
+      return;
+    }
+    if (this.status === 0 && this.errorFormat.isEvent?.(fault) === true) this.#openEvents();
+    if (this.status !== 0) {
+      this.#res.end(this.errorFormat.lastEvent(fault, this.requestId));
+      this.#limitRest();
+      return;
+    }
+    const retryAfterSec = Math.ceil(fault.retryAfterMs / 1000);
+    const more = retryAfterSec > 0 ? ["retry-after", String(retryAfterSec)] : [];
+    // What the SDKs of OpenAI and Anthropic heed before any status.
+    if (fault.isFinal === true) more.push("x-should-retry", "false");
+    this.#sendJson(this.errorFormat.status(fault), this.errorFormat.body(fault, this.requestId), more);
+  }
+
+  /** Begins an event stream, unless a sign of life did so. */
+  openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
+    this.#isStreaming = true;
+    if (this.status !== 0) return;
+    const plainType = isArray ? "application/json" : contentTypeOf(headers);
+    this.#isSound = !isArray && plainType !== undefined;
+    const head = this.#head(plainType ?? "text/event-stream");
+    head.push(...STREAM_HEADERS);
+    tellDropped(head, dropped);
+    passHeaders(head, headers, secrets);
+    this.#writeHead(200, head);
+  }
+
+  /** Called every so often: a stream that has been silent since the last call shows that it lives (providers 17.1.1). */
+  keepAlive(): void {
+    const wasQuiet = this.#isQuiet;
+    this.#isQuiet = true;
+    if (!wasQuiet || this.gone.isCancelled || this.#res.writableEnded || this.#res.writableNeedDrain) return;
+    if (this.status === 0 && this.mayOpenEarly) this.#openEvents();
+    if (this.#isStreaming && !this.#isSound && this.errorFormat.ping !== "")
+      this.#res.write(this.errorFormat.ping);
+  }
+
+  #openEvents(): void {
+    this.#isStreaming = true;
+    this.#writeHead(200, [...this.#head("text/event-stream"), ...STREAM_HEADERS]);
+  }
+
+  /** Ends a stream that is complete with its last bytes. */
+  closeStream(tail: Uint8Array): void {
+    if (this.hasLeft) return;
+    this.#res.end(tail);
+    this.#limitRest();
+  }
+
+  /** Resolves when the client has taken all of an answer that has ended, or is given up; undefined = that is so. */
+  taken(): Promise<void> | undefined {
+    if (this.gone.isCancelled || this.#res.writableLength === 0) return undefined;
+    return new Promise((resolve) => {
+      this.#res.once("close", resolve);
+      this.gone.watch(resolve);
+    });
+  }
+
+  /** Writes a piece of a stream. Returns whether the client keeps up. */
+  write(bytes: Uint8Array): boolean {
+    this.#isQuiet = false;
+    return this.#res.write(bytes);
+  }
+
+  /** Calls once when the client has taken what was written; until then it may not stand still for too long. */
+  onDrain(listener: () => void): void {
+    limitStall(this.#res, this.#stallMs);
+    this.#res.once("drain", listener);
+  }
+
+  /** Calls once when the answer is over, however it ends. */
+  onOver(listener: () => void): void {
+    this.#res.once("close", listener);
+  }
+
+  /** The connection ends with the answer, which tells the client so unless it has begun. */
+  endConnection(): void {
+    if (!this.#res.headersSent) this.#res.shouldKeepAlive = false;
+  }
+
+  /** Gives the client up. */
+  hangUp(): void {
+    this.#res.destroy();
+    this.gone.cancel();
+  }
+
+  /** What the client has not taken yet of an answer that has ended waits for it only so long. Mostly there is nothing. */
+  #limitRest(): void {
+    if (this.#res.writableLength > 0) limitStall(this.#res, this.#stallMs);
+  }
+
+  /** Throws: Error for what cannot stand in a head; then nothing was sent, and a fault still can be. */
+  #writeHead(status: number, head: string[]): void {
+    this.#res.writeHead(status, head);
+    this.status = status;
+  }
+
+  #head(contentType: string): string[] {
+    return [
+      "content-type",
+      contentType,
+      "x-oneapi-request-id",
+      this.requestId,
+      "access-control-allow-origin",
+      "*",
+      // Without it pages could read neither the id nor when to come again.
+      "access-control-expose-headers",
+      "*",
+    ];
+  }
+
+  /** Those of a whole answer. */
+  #sizedHead(contentType: string, { length }: Buffer): string[] {
+    const head = this.#head(contentType);
+    head.push("content-length", String(length));
+    return head;
+  }
+
+  #sendJson(status: number, value: unknown, more: readonly string[]): void {
+    const body = Buffer.from(JSON.stringify(value));
+    const head = [...this.#sizedHead("application/json; charset=utf-8", body), ...more];
+    this.#writeHead(status, head);
+    this.#res.end(body);
+    this.#limitRest();
+  }
+}
+
+/** Types of answers that are neither JSON nor events: sound, subtitles, plain text. Nothing a browser would run. */
+const PLAIN_TYPE =
+  /^(audio\/[\w.+-]+|video\/mp4|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
+
+function contentTypeOf(headers: ReplyHeaders): string | undefined {
+  const type = headers["content-type"];
+  return typeof type === "string" && PLAIN_TYPE.test(type) ? type : undefined;
+}
+
+/** Names of hints that can stand in a header as they are; clients can send any name. */
+const PLAIN_NAME = /^[\w.$[\]-]{1,64}$/;
+const MOST_NAMES = 20;
+
+/** Adds the names of hints that went nowhere. */
+function tellDropped(head: string[], dropped: readonly string[]): void {
+  if (dropped.length === 0) return;
+  const names = dropped.filter((name) => PLAIN_NAME.test(name)).slice(0, MOST_NAMES);
+  if (names.length > 0) head.push(DROPPED, names.join(", "));
+}
+
+/** Adds the upstream's headers that clients may see, without secrets. */
+function passHeaders(head: string[], headers: ReplyHeaders, secrets: readonly string[]): void {
+  for (const name in headers) {
+    const isPassed =
+      PASSED.has(name) || name.startsWith("x-ratelimit-") || name.startsWith("anthropic-ratelimit-");
+    const value = isPassed ? headers[name] : undefined;
+    if (typeof value === "string") head.push(name, redact(value, secrets));
+  }
+}

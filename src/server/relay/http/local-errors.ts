@@ -1,0 +1,122 @@
+// The answers of the relay that come from itself: one sentence each, in the family's statuses and codes (contract 8.3–8.5).
+import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+
+/** Ends a request with a fault that only the renderer cares about. */
+export class LocalError extends Error {
+  override readonly name = "LocalError";
+  readonly fault: RelayFault;
+
+  constructor(fault: RelayFault, cause?: unknown) {
+    super(fault.publicMessage, { cause });
+    this.fault = fault;
+  }
+}
+
+const invalid = (message: string, param: string | null = null) =>
+  localFault(400, "invalid_text_request", message, { type: "invalid_request_error", param });
+
+export const localErrors = {
+  keyMissing: () =>
+    localFault(401, "missing_key", "未提供令牌，请在 Authorization 请求头中以 Bearer 方式携带"),
+  /** The same for keys that are unknown, deleted and disabled, so that guessing teaches nothing (reliability L06). */
+  keyInvalid: () => localFault(401, "invalid_key", "无效的令牌"),
+  keyExpired: () => localFault(401, "expired_key", "该令牌已过期"),
+  keyExhausted: () => localFault(401, "exhausted_key", "该令牌额度已用尽"),
+  subnetRefused: () => localFault(403, "subnet_not_allowed", "该令牌不允许从当前网络地址使用"),
+  userDisabled: () => localFault(403, "user_disabled", "该账户已停用，请联系管理员"),
+  modelNotAllowed: (model: string) => localFault(403, "model_not_allowed", `该令牌无权使用模型 ${model}`),
+  pinNotAllowed: () => localFault(403, "channel_pinning_not_allowed", "普通用户不支持指定渠道"),
+  pinInvalid: () => localFault(400, "invalid_channel_id", "无效的渠道 ID"),
+  pinDisabled: () => localFault(403, "channel_disabled", "该渠道已被禁用"),
+  pinWithoutModel: (model: string) =>
+    localFault(400, "model_not_in_channel", `指定的渠道未配置模型 ${model}`),
+  noChannel: (group: string, model: string): RelayFault => ({
+    ...localFault(503, "no_available_channel", `当前分组 ${group} 下对于模型 ${model} 无可用渠道`),
+    isFinal: true,
+  }),
+  modelLeftOut: (model: string, fault: RelayFault): RelayFault => ({
+    ...fault,
+    publicMessage: `请求未指定 model，按默认模型 ${model} 处理：${fault.publicMessage}。请在请求中指定 model`,
+    param: "model",
+  }),
+  /** Nothing that passes by itself (contract 10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence meanwhile. */
+  priceMissing: (model: string) =>
+    localFault(
+      400,
+      "model_price_missing",
+      `模型 ${model} 尚未设置价格，请联系管理员在运营设置中添加模型倍率`,
+      { type: "invalid_request_error", param: "model" },
+    ),
+  userQuota: () => localFault(403, "insufficient_user_quota", "用户额度不足"),
+  tokenQuota: () => localFault(403, "pre_consume_token_quota_failed", "令牌额度不足"),
+  tooMany: (retryAfterMs: number) => ({
+    ...localFault(429, "rate_limit_exceeded", "请求过于频繁，请稍后再试"),
+    retryAfterMs,
+  }),
+  tooManyAtOnce: (): RelayFault => ({
+    ...localFault(429, "concurrency_limit_exceeded", "同时进行的请求过多，请等待其他请求完成后再试"),
+    retryAfterMs: 1_000,
+  }),
+  /** Unit: MiB. */
+  bodyTooLarge: (limit: number) => localFault(413, "request_too_large", `请求体过大，最大为 ${limit} MiB`),
+  bodyTooSlow: () => localFault(408, "request_timeout", "接收请求体超时"),
+  bodyBroken: () => localFault(400, "incomplete_body", "请求体不完整"),
+  bodyCoded: () =>
+    localFault(415, "unsupported_content_encoding", "不支持压缩的请求体，请使用 identity 编码"),
+  bodyUnreadable: () => invalid("请求体不是合法的 JSON 对象"),
+  formUnreadable: () => invalid("请求体不是合法的 multipart/form-data 表单"),
+  keysRepeated: () => invalid("请求体中存在重复的字段"),
+  fieldMissing: (name: string) => invalid(`缺少参数 ${name}`, name),
+  fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
+  stateRefused: (name: string) =>
+    invalid(`本服务不保存会话状态，不支持 ${name}，请在 input 中携带完整的历史`, name),
+  /** Anthropic's word for it: upon this its SDKs send the whole conversation (message-threads-2026-08-12). */
+  threadRefused: () => ({
+    ...invalid("本服务不保存会话状态，不支持 thread，请在 messages 中携带完整的历史", "thread"),
+    extra: { details: { error_code: "thread_unsupported_request" } },
+  }),
+  textTooLong: (characters: number) =>
+    localFault(400, "text_too_long", `文本过长，最多 ${characters} 个字符`, { param: "input" }),
+  promptMissing: () => localFault(400, "prompt_missing", "缺少参数 prompt", { param: "prompt" }),
+  promptTooLong: (characters: number) =>
+    localFault(400, "prompt_too_long", `prompt 过长，最多 ${characters} 个字符`, { param: "prompt" }),
+  imagesOutOfRange: (most: number) =>
+    localFault(400, "n_not_within_range", `n 必须是 1 到 ${most} 之间的整数`, { param: "n" }),
+  sizeUnknown: (size: string) =>
+    localFault(400, "size_not_supported", `该模型不支持图片尺寸 ${size.slice(0, 40)}`, { param: "size" }),
+  qualityUnknown: (quality: string) =>
+    localFault(400, "quality_not_supported", `该模型不支持图片质量 ${quality.slice(0, 40)}`, {
+      param: "quality",
+    }),
+  notImplemented: (): RelayFault => ({
+    ...localFault(501, "api_not_implemented", "API not implemented", { param: "" }),
+    isFinal: true,
+  }),
+  modelUnknown: (model: string) =>
+    localFault(404, "model_not_found", `The model '${model}' does not exist`, {
+      type: "invalid_request_error",
+      param: "model",
+    }),
+  quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
+  bookingFailed: (detail: string) =>
+    localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
+  /** Bodies of calls take as much memory as they may (reliability D02). */
+  overloaded: (): RelayFault => ({
+    ...localFault(503, "overloaded", "服务繁忙，请稍后再试"),
+    retryAfterMs: 3_000,
+  }),
+  /** Nothing could be set aside, so nothing was sent (reliability F02, F03). */
+  bankClosed: (detail: string): RelayFault => ({
+    ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),
+    retryAfterMs: 2_000,
+  }),
+  /** A head that can be read in two ways (reliability R17). */
+  ambiguous: () => localFault(400, "ambiguous_request", "请求头有歧义"),
+  upgradeRequired: () => localFault(426, "upgrade_required", "该接口只接受 WebSocket 连接"),
+  upgradeRefused: () => localFault(400, "upgrade_not_supported", "该路径不支持 WebSocket 连接"),
+  upgradeDeclined: () => localFault(426, "upgrade_not_supported", "该路径不支持 WebSocket 连接，请使用 HTTP"),
+  upstreamBroke: () => localFault(502, "do_request_failed", "上游连接中断", { type: "upstream_error" }),
+  sessionIdle: () => localFault(408, "session_idle", "会话长时间没有消息，已结束"),
+  serverStopping: () => localFault(503, "server_stopping", "服务正在重启，请稍后再试"),
+  internal: (detail: string) => localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail }),
+} as const;

@@ -1,0 +1,73 @@
+// The pipe: a stream's events on their way from the upstream to the client, held up by either of client and bank.
+import type { StreamReply } from "#server/upstream/call/call.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { ClientResponse } from "./client-response.ts";
+
+/** Why a stream ends; undefined = it goes on. A promise = nothing more may be delivered before it is known. */
+export type Verdict = RelayFault | undefined | Promise<RelayFault | undefined>;
+
+/**
+ * Hands a stream on, event by event and at once, without its terminator: that is for after the settlement. While the client does not
+ * keep up, or `onProgress`, which is told after each piece, has to make up its mind, the upstream pauses. Resolves with what broke it;
+ * undefined = complete, or left by its client.
+ */
+export function pipe(
+  reply: StreamReply,
+  response: ClientResponse,
+  isArray: boolean,
+  onProgress: () => Verdict,
+): Promise<RelayFault | undefined> {
+  return new Promise((resolve) => {
+    let isOver = false;
+    let isClientBehind = false;
+    let isUndecided = false;
+    const goOn = () => {
+      if (!isClientBehind && !isUndecided) reply.resume();
+    };
+    const end = (fault: RelayFault | undefined) => {
+      isOver = true;
+      // What may still come after the end is read, so that the connection can serve again.
+      if (isClientBehind || isUndecided) reply.resume();
+      resolve(fault);
+    };
+    const stop = (fault: RelayFault | undefined) => {
+      if (isOver) return;
+      reply.abort();
+      end(fault);
+    };
+    const heed = (verdict: Verdict) => {
+      if (!(verdict instanceof Promise)) {
+        if (verdict !== undefined) stop(verdict);
+      } else if (!isUndecided) {
+        isUndecided = true;
+        reply.pause();
+        void verdict.then((fault) => {
+          isUndecided = false;
+          if (fault === undefined) goOn();
+          else stop(fault);
+        });
+      }
+    };
+    response.gone.watch(() => stop(response.cutBy));
+    if (isOver) return;
+    response.openStream(reply, isArray);
+    reply.listen({
+      onBytes(bytes) {
+        if (isOver) return;
+        if (!response.write(bytes) && !isClientBehind) {
+          isClientBehind = true;
+          reply.pause();
+          response.onDrain(() => {
+            isClientBehind = false;
+            goOn();
+          });
+        }
+        const verdict = onProgress();
+        if (verdict !== undefined) heed(verdict);
+      },
+      onEnd(fault) {
+        if (!isOver) end(fault);
+      },
+    });
+  });
+}

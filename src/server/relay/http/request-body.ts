@@ -1,0 +1,160 @@
+// The relay's door, inwards: a request's body, read once and bounded: each in size and speed, all together in memory.
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import { Chunks } from "./chunks.ts";
+import { InFlight, type InFlightEntry } from "./in-flight.ts";
+import { LocalError, localErrors } from "./local-errors.ts";
+import type { RelayRequest } from "./routes.ts";
+
+/** Source: reliability R04. Files come in forms. Unit: MiB. */
+const BODY_LIMIT = { form: 64, other: 32 } as const;
+const MIB = 1024 * 1024;
+/** Between two looks this much must have come, else the client is too slow (reliability R02). */
+const LEAST_BYTES = 16 * 1024;
+const LOOK_MS = 30_000;
+const SWEEP_MS = 1_000;
+/** Of the memory that the process may use: on its way to an upstream a body is copied once or twice. */
+const HELD_SHARE = 1 / 4;
+
+/** A body on its way. */
+interface Reading {
+  readonly startedMs: number;
+  lookAtMs: number;
+  bytes: number;
+  bytesAtLook: number;
+  readonly giveUp: (refusal: LocalError) => void;
+}
+
+/** Whose body it is. */
+export interface Reader {
+  /** Its client has left. */
+  readonly gone: Cancellation;
+  /** Calls when its answer is over, and with it whatever holds the body. */
+  onOver(listener: () => void): void;
+}
+
+/** Reads a body whole. Throws: LocalError 413, 415, 408, 503 when there is no room, or 400 when the client breaks off. */
+export type ReadBody = (req: RelayRequest, reader: Reader) => Buffer | Promise<Buffer>;
+
+/**
+ * Makes a reader with one timer for all bodies: a timer each would cost more than reading most of them. `memoryBytes` is what the
+ * process may use, of which bodies that came in pieces may take a part as long as their calls run (reliability D02).
+ */
+export function createBodyReader(memoryBytes: number): ReadBody {
+  const shelf = new Shelf(memoryBytes * HELD_SHARE);
+  setInterval(() => shelf.sweep(), SWEEP_MS).unref();
+  return (req, reader) => {
+    const coding = req.headers["content-encoding"];
+    if (coding !== undefined && coding !== "identity") throw new LocalError(localErrors.bodyCoded());
+    const announced = Number(req.headers["content-length"] ?? 0);
+    const limit = req.headers["content-type"]?.startsWith("multipart/") ? BODY_LIMIT.form : BODY_LIMIT.other;
+    if (announced > limit * MIB) throw new LocalError(localErrors.bodyTooLarge(limit));
+    const arrived = reader.gone.isCancelled ? undefined : arrivedBody(req, announced);
+    return arrived ?? collect(req, reader, { shelf, limit });
+  };
+}
+
+/** The bodies that are held, and those among them that are still coming. */
+class Shelf {
+  readonly #mostBytes: number;
+  readonly #readings = new InFlight<Reading>();
+  #heldBytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  add(reading: Reading): InFlightEntry<Reading> {
+    return this.#readings.add(reading);
+  }
+
+  /** It has come, or comes no more; what is held of it is held on. */
+  remove(seat: InFlightEntry<Reading>): void {
+    this.#readings.remove(seat);
+  }
+
+  /** So much more is held. Where that is too much, the bodies that have cost most so far, bytes by time, are given up. */
+  take(bytes: number): void {
+    this.#heldBytes += bytes;
+    while (this.#heldBytes > this.#mostBytes) {
+      const now = performance.now();
+      const cost = (reading: Reading) => reading.bytes * (now - reading.startedMs);
+      const [first, ...others] = this.#readings.list();
+      if (first === undefined) return;
+      const dearest = others.reduce((one, other) => (cost(other) > cost(one) ? other : one), first);
+      dearest.giveUp(new LocalError(localErrors.overloaded()));
+    }
+  }
+
+  giveBack(bytes: number): void {
+    this.#heldBytes -= bytes;
+  }
+
+  /** Gives up those that come too slowly. */
+  sweep(): void {
+    const now = performance.now();
+    for (const reading of this.#readings.list()) {
+      if (now < reading.lookAtMs) continue;
+      if (reading.bytes - reading.bytesAtLook < LEAST_BYTES)
+        reading.giveUp(new LocalError(localErrors.bodyTooSlow()));
+      reading.bytesAtLook = reading.bytes;
+      reading.lookAtMs = now + LOOK_MS;
+    }
+  }
+}
+
+/**
+ * A body that came with its head, as most do: nobody has to listen for it, nor for its end, which says nothing new (what is left of
+ * the request stays with its connection until the next one: 1 KB). undefined = it is still on its way.
+ */
+function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
+  if (announced === 0 || req.readableLength !== announced) return undefined;
+  const first: Buffer = req.read();
+  return first.length === announced ? first : withOthers(req, first);
+}
+
+/** A body that came in pieces while its key was looked up: each read gives one of them. */
+function withOthers(req: RelayRequest, first: Buffer): Buffer {
+  const pieces = [first];
+  while (req.readableLength > 0) pieces.push(req.read());
+  return Buffer.concat(pieces);
+}
+
+function collect(
+  req: RelayRequest,
+  reader: Reader,
+  { shelf, limit }: { shelf: Shelf; limit: number },
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces = new Chunks();
+    const now = performance.now();
+    const giveUp = (refusal: LocalError) => {
+      leave();
+      shelf.giveBack(reading.bytes);
+      // The request, and with it this, is there until its client has read the answer.
+      pieces.clear();
+      req.pause();
+      reject(refusal);
+    };
+    const onData = (chunk: Buffer) => {
+      if (reading.bytes + chunk.length > limit * MIB)
+        return giveUp(new LocalError(localErrors.bodyTooLarge(limit)));
+      reading.bytes += chunk.length;
+      pieces.add(chunk);
+      shelf.take(chunk.length);
+    };
+    const onEnd = () => {
+      leave();
+      reader.onOver(() => shelf.giveBack(reading.bytes));
+      resolve(pieces.take());
+    };
+    const leave = () => {
+      shelf.remove(seat);
+      reader.gone.watch(undefined);
+      req.off("data", onData).off("end", onEnd);
+    };
+    const reading: Reading = { startedMs: now, lookAtMs: now + LOOK_MS, bytes: 0, bytesAtLook: 0, giveUp };
+    const seat = shelf.add(reading);
+    req.on("data", onData).on("end", onEnd);
+    reader.gone.watch(() => giveUp(new LocalError(localErrors.bodyBroken())));
+  });
+}

@@ -1,0 +1,279 @@
+// The relay's door, inwards: paths → what is asked (contract 8.1), and what a request's headers say. Talks to no database.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
+import { identifyCaller } from "#server/accounts/address.ts";
+import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
+
+/** The endpoints that carry text and are billed by tokens. */
+export type TextEndpoint =
+  | GenerationEndpoint
+  | Extract<EndpointName, "edits" | "embeddings" | "moderation" | "rerank">;
+/** Gemini's embeddings: of one content, or of many. */
+export type EmbedKind = "one" | "many";
+/** In whose words models are listed. */
+export type ListFormat = "openai" | "anthropic" | "gemini";
+/** What OpenAI's billing dashboard asked for. */
+export type BillingPart = "subscription" | "usage";
+
+/** What node:http gives. Named here so that the other rooms need not know it. */
+export type RelayRequest = IncomingMessage;
+export type RelayResponse = ServerResponse;
+
+/** A request that goes to a channel. */
+export interface RelayRoute {
+  readonly kind: "relay";
+  readonly endpoint: TextEndpoint;
+  /** Stands in for a body without a model. */
+  readonly pathModel: string | undefined;
+  /** The path says whether a stream is wanted (Gemini); undefined = the body does. */
+  readonly isStream?: boolean;
+  /** Embeddings in Gemini's words; undefined = in OpenAI's. */
+  readonly embed?: EmbedKind;
+}
+
+/** How many tokens a request would be (providers 17.1.5, 17.2). */
+export interface CountRoute {
+  readonly kind: "count";
+  readonly endpoint: "messages" | "generate";
+  readonly pathModel: string | undefined;
+}
+
+/** Pictures and sound. */
+export interface TaskRoute {
+  readonly kind: "task";
+  readonly endpoint: TaskEndpoint;
+  readonly pathModel: undefined;
+}
+
+export type Route =
+  | RelayRoute
+  | TaskRoute
+  | { readonly kind: "models" }
+  | { readonly kind: "model"; readonly id: string }
+  | { readonly kind: "billing"; readonly part: BillingPart }
+  | CountRoute
+  /** For WebSockets only. */
+  | { readonly kind: "upgrade" }
+  /** Known to OpenAI's clients, not served here: the token is checked, then 501. */
+  | { readonly kind: "absent" }
+  | { readonly kind: "unknown" };
+
+const RELAYED: ReadonlyMap<string, Route> = new Map(
+  (
+    [
+      ["/v1/chat/completions", "chat"],
+      ["/v1/completions", "completions"],
+      ["/v1/edits", "edits"],
+      ["/v1/embeddings", "embeddings"],
+      ["/v1/messages", "messages"],
+      ["/v1/responses", "responses"],
+      ["/v1/moderations", "moderation"],
+      ["/v1/rerank", "rerank"],
+    ] as const
+  ).map(([path, endpoint]) => [path, { kind: "relay", endpoint, pathModel: undefined }]),
+);
+
+const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
+  ["/v1/images/generations", "images"],
+  ["/v1/images/edits", "image-edits"],
+  ["/v1/images/variations", "image-variations"],
+  ["/v1/audio/speech", "speech"],
+  ["/v1/audio/transcriptions", "transcription"],
+  ["/v1/audio/translations", "translation"],
+]);
+
+const COUNT = "/v1/messages/count_tokens";
+export const REALTIME = "/v1/realtime";
+
+/** Source: contract 8.1, providers 3.1; of Responses all that needs what an upstream keeps (providers 17.3.5). */
+const ABSENT =
+  /^\/v1\/(responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
+/** Source: providers 17.2. SDKs say v1beta, or what they are told of v1 and v1alpha. */
+const GEMINI =
+  /^\/v1(?:alpha|beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
+const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
+const MODEL = /^\/v1(?:alpha|beta)?\/models\/(.+)$/;
+const MODELS = /^\/v1(?:alpha|beta)?\/models$/;
+const GEMINI_LIST = /^\/v1(?:alpha|beta)\/models/;
+const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
+
+/** Tells what a path asks for. One trailing slash does not matter. */
+export function findRoute(method: string, path: string): Route {
+  const plain = plainPath(path);
+  const served = method === "POST" ? postRoute(plain) : getRoute(method, plain);
+  return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
+}
+
+/** One trailing slash does not matter, and Google's OpenAI address is ours. */
+export function plainPath(path: string): string {
+  const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  return plain.startsWith("/v1beta/openai/") ? `/v1/${plain.slice("/v1beta/openai/".length)}` : plain;
+}
+
+function postRoute(path: string): Route | undefined {
+  const relayed = RELAYED.get(path);
+  if (relayed !== undefined) return relayed;
+  const task = TASKS.get(path);
+  if (task !== undefined) return { kind: "task", endpoint: task, pathModel: undefined };
+  if (path === COUNT) return { kind: "count", endpoint: "messages", pathModel: undefined };
+  const [, model, action] = GEMINI.exec(path) ?? [];
+  if (model !== undefined) return geminiRoute(decode(model), action);
+  const engine = ENGINE_EMBEDDINGS.exec(path)?.[1];
+  return engine === undefined
+    ? undefined
+    : { kind: "relay", endpoint: "embeddings", pathModel: decode(engine) };
+}
+
+/** Source: providers 17.2. */
+function geminiRoute(pathModel: string, action: string | undefined): Route {
+  switch (action) {
+    case "countTokens":
+      return { kind: "count", endpoint: "generate", pathModel };
+    case "embedContent":
+      return { kind: "relay", endpoint: "embeddings", pathModel, embed: "one" };
+    case "batchEmbedContents":
+      return { kind: "relay", endpoint: "embeddings", pathModel, embed: "many" };
+    default: {
+      const isStream = action === "streamGenerateContent";
+      return { kind: "relay", endpoint: "generate", pathModel, isStream };
+    }
+  }
+}
+
+function getRoute(method: string, path: string): Route | undefined {
+  const id = MODEL.exec(path)?.[1];
+  if (method === "DELETE") return id === undefined ? undefined : { kind: "absent" };
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  if (MODELS.test(path)) return { kind: "models" };
+  if (path === REALTIME) return { kind: "upgrade" };
+  const part = BILLING.exec(path)?.[1];
+  if (part === "subscription" || part === "usage") return { kind: "billing", part };
+  return id === undefined ? undefined : { kind: "model", id: decode(id) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A URL's path and what it says to the relay besides. */
+export interface Asked {
+  readonly path: string;
+  /** The model, whatever the body names: Azure's clients write it into the address. */
+  readonly deployment: string | undefined;
+  /** "" = none. */
+  readonly apiVersion: string;
+  /** Gemini's key in the query; "" = none. */
+  readonly key: string;
+  /** Gemini's events instead of one JSON array. */
+  readonly wantsEvents: boolean;
+}
+
+const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
+/**
+ * What clients ask that were given the address without its version. Whatever is added here may be no page of the console: people
+ * get the relay's answer there.
+ */
+const BARE: ReadonlySet<string> = new Set([...RELAYED.keys(), ...TASKS.keys(), COUNT, REALTIME]);
+/** Theirs only if they show a key, or a browser asks whether they may: people may look for such a page. */
+const BARE_MODELS = /^\/models(\/|\?|$)/;
+/** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
+const VERSION_TWICE = /^\/v1(?=\/(v1(alpha|beta)?|openai)\/)/;
+/** Addresses as Azure's SDKs build them: behind `/openai/` a deployment, the version, or neither. */
+const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
+
+function isBare(url: string): boolean {
+  const at = url.indexOf("?");
+  return BARE.has(plainPath(`/v1${at < 0 ? url : url.slice(0, at)}`));
+}
+
+/** Whether a request is the relay's and nobody else's. */
+export function isRelayed({ method, url = "", headers }: RelayRequest): boolean {
+  if (OWN.test(url) || isBare(url)) return true;
+  const isKeyed = (headers.authorization ?? headers["x-api-key"] ?? headers["api-key"]) !== undefined;
+  return BARE_MODELS.test(url) && (isKeyed || method === "OPTIONS");
+}
+
+/** The URL with one version, and the deployment that Azure's clients name. */
+function versioned(asked: string): [url: string, deployment: string | undefined] {
+  const url = asked.replace(VERSION_TWICE, "");
+  if (url.startsWith("/v1")) return [url, undefined];
+  const [azure, deployment] = AZURE.exec(url) ?? [];
+  if (azure !== undefined) return [`/v1/${url.slice(azure.length)}`, deployment && decode(deployment)];
+  return [isBare(url) || BARE_MODELS.test(url) ? `/v1${url}` : url, undefined];
+}
+
+export function splitUrl(url: string): Asked {
+  const [asked, deployment] = versioned(url);
+  const at = asked.indexOf("?");
+  if (at < 0) return { path: asked, deployment, apiVersion: "", key: "", wantsEvents: false };
+  const query = new URLSearchParams(asked.slice(at + 1));
+  return {
+    path: asked.slice(0, at),
+    deployment,
+    apiVersion: query.get("api-version") ?? "",
+    key: query.get("key") ?? "",
+    wantsEvents: query.get("alt") === "sse",
+  };
+}
+
+/** The headers a key may come in, best first, and Gemini's query (providers 3.2). */
+export function offersOf(req: RelayRequest, queryKey = ""): string[] {
+  const { authorization, "x-api-key": xApiKey, "api-key": apiKey, "x-goog-api-key": googKey } = req.headers;
+  if (xApiKey === undefined && apiKey === undefined && googKey === undefined && queryKey === "")
+    return authorization === undefined ? [] : [authorization];
+  return [authorization, xApiKey, googKey, apiKey, queryKey].filter(
+    (offer) => typeof offer === "string" && offer !== "",
+  ) as string[]; // filtered to strings
+}
+
+/** Whose list of models a client reads (providers 3.4). */
+export function listFormat({ headers }: RelayRequest, { path, key }: Asked): ListFormat {
+  if (GEMINI_LIST.test(path) || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
+  return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+}
+
+/** Headers that belong to a client format and go on to an upstream of the same format (providers 1.3, 17.1.1). */
+const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | TaskEndpoint, readonly string[]>>> = {
+  messages: ["anthropic-version", "anthropic-beta"],
+  responses: ["openai-beta"],
+};
+
+const NO_HEADERS: readonly string[] = [];
+
+/** Those of a request, names and values in turn. */
+export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | TaskEndpoint): readonly string[] {
+  return (
+    FORMAT_HEADERS[endpoint]?.flatMap((name) => {
+      const value = req.headers[name];
+      return typeof value === "string" ? [name, value] : [];
+    }) ?? NO_HEADERS
+  );
+}
+
+/** Headers by which clients name a conversation (providers 17.1.1, 17.3.1). */
+const SESSION_HEADERS = ["session_id", "session-id", "x-session-id", "x-claude-code-session-id"] as const;
+const MAX_SESSION = 256;
+
+/** The conversation as a header names it; "" = none does. */
+export function sessionOf({ headers }: RelayRequest): string {
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name];
+    if (typeof value === "string" && value !== "") return value.slice(0, MAX_SESSION);
+  }
+  return "";
+}
+
+/** The client's address, behind trusted proxies too. */
+export function addressOf(req: RelayRequest, trustedProxies: readonly string[]): string {
+  const peer = req.socket.remoteAddress ?? "";
+  if (trustedProxies.length === 0) return peer;
+  const header = (name: string) => {
+    const value = req.headers[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return identifyCaller(peer, header, trustedProxies).address;
+}

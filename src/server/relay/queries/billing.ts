@@ -1,0 +1,66 @@
+// The old billing API of OpenAI for clients that still ask for it (contract 8.6, providers 20.9): a token's or its user's quota in
+// dollars or in units. Reads only.
+
+import { limitKey } from "#server/accounts/address.ts";
+import type { Context } from "#server/context.ts";
+import type { Caller } from "#server/relay/admission/authenticate.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { BillingPart } from "#server/relay/http/routes.ts";
+import { findToken } from "#server/store/tokens.ts";
+import { getUser } from "#server/store/users.ts";
+
+export type BillingParts = Pick<Context, "db" | "options" | "coord" | "config">;
+
+/** What an unlimited token has, as the family says it. */
+const UNLIMITED = 100_000_000;
+
+interface Account {
+  readonly granted: number;
+  readonly used: number;
+  readonly isUnlimited: boolean;
+  /** Seconds; 0 = never. */
+  readonly accessUntil: number;
+}
+
+/** Answers one of the two calls. Throws: LocalError 429 over the budget of management calls, 401 when the token is gone. */
+export async function answerBilling(ctx: BillingParts, part: BillingPart, caller: Caller, address: string) {
+  await limit(ctx, address);
+  const account = ctx.options.get("DisplayTokenStatEnabled")
+    ? await ofToken(ctx, caller)
+    : await ofUser(ctx, caller);
+  const unit = ctx.options.get("DisplayInCurrencyEnabled") ? ctx.options.get("QuotaPerUnit") : 1;
+  if (part === "usage") return { object: "list", total_usage: (account.used / unit) * 100 };
+  const amount = account.isUnlimited ? UNLIMITED : account.granted / unit;
+  return {
+    object: "billing_subscription",
+    has_payment_method: true,
+    soft_limit_usd: amount,
+    hard_limit_usd: amount,
+    system_hard_limit_usd: amount,
+    access_until: account.accessUntil,
+  };
+}
+
+async function ofToken({ db }: BillingParts, caller: Caller): Promise<Account> {
+  const token = await findToken(db, caller.tokenId, caller.userId);
+  if (!token) throw new LocalError(localErrors.keyInvalid());
+  return {
+    granted: token.remain_quota + token.used_quota,
+    used: token.used_quota,
+    isUnlimited: token.unlimited_quota === 1,
+    accessUntil: Math.max(token.expired_time, 0),
+  };
+}
+
+async function ofUser({ db }: BillingParts, caller: Caller): Promise<Account> {
+  const user = await getUser(db, caller.userId);
+  return { granted: user.quota + user.used_quota, used: user.used_quota, isUnlimited: false, accessUntil: 0 };
+}
+
+/** These paths share the budget of the management API (contract 5). */
+async function limit({ coord, config }: BillingParts, address: string): Promise<void> {
+  const { limit: most, windowMs } = config.rateLimits.api;
+  if (most === 0) return;
+  const counted = await coord.count(`rate:api:${limitKey(address)}`, windowMs, most);
+  if (!counted.allowed) throw new LocalError(localErrors.tooMany(counted.retryAfterMs));
+}

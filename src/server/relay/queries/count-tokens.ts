@@ -1,0 +1,96 @@
+// How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here.
+// Nobody is charged.
+import type { LiveChannel } from "#server/channels/candidates.ts";
+import type { BillingServices } from "#server/relay/billing/account.ts";
+import { LocalError } from "#server/relay/http/local-errors.ts";
+import type { FailoverServices } from "#server/relay/routing/failover.ts";
+import { choose } from "#server/relay/routing/select.ts";
+import type { IncomingRequest } from "#server/relay/text/incoming.ts";
+import { attempt } from "#server/upstream/call/attempt.ts";
+import { valuesOf } from "#server/upstream/call/body.ts";
+import { planCall } from "#server/upstream/call/plan.ts";
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import { objectMember } from "#server/upstream/clients/generate-fields.ts";
+import { wholeObject } from "#server/upstream/json/scan.ts";
+import { type JsonRecord, readJson } from "#server/upstream/json/values.ts";
+import { promptParts } from "#server/upstream/tokens/prompt.ts";
+
+export type CountTools = Pick<FailoverServices, "upstream" | "health"> & {
+  readonly bill: Pick<BillingServices, "tokens">;
+};
+
+export interface Counted {
+  readonly incoming: IncomingRequest;
+  /** The body as it came. */
+  readonly bytes: Buffer;
+  readonly candidates: readonly LiveChannel[];
+  readonly requestId: string;
+  readonly cancellation: Cancellation;
+}
+
+/** What the request itself is at fault for; with anything else we count for ourselves. */
+const CLIENT_FAULTS = new Set([400, 413]);
+
+/** Throws: LocalError when the upstream finds the request wrong. */
+export async function countPrompt(tools: CountTools, counted: Counted): Promise<JsonRecord> {
+  const { incoming, candidates } = counted;
+  const able = candidates.filter((channel) => canCount(tools, channel, incoming));
+  const isCooling = tools.health.cooling(incoming.model);
+  const channel = choose(able, { tried: new Set(), random: Math.random(), isCooling });
+  const told = channel && (await ask(tools, channel, counted));
+  if (told !== undefined) return told;
+  const parts = promptParts(incoming.endpoint, valuesOf(incoming.body));
+  const tokens = await tools.bill.tokens.count(incoming.model, parts);
+  return incoming.endpoint === "generate" ? { totalTokens: tokens } : { input_tokens: tokens };
+}
+
+/** The generation request in a body: Gemini's may be wrapped (providers 17.2). */
+export function countedPart(endpoint: "messages" | "generate", bytes: Buffer): Buffer {
+  if (endpoint === "messages") return bytes;
+  // One that is too deep to be written anew is refused where it is read.
+  const body = wholeObject(bytes) && readJson(bytes.toString());
+  const wrapped = body && objectMember(body, "generateContentRequest");
+  return wrapped === undefined ? bytes : Buffer.from(JSON.stringify(wrapped));
+}
+
+function canCount(
+  { upstream }: CountTools,
+  channel: LiveChannel,
+  { endpoint, model }: IncomingRequest,
+): boolean {
+  const name = channel.mapping.get(model) ?? model;
+  const key = { endpoint: "count-tokens", model: name, apiVersion: "", isStream: false } as const;
+  const plan = planCall(channel, key, upstream.optionText);
+  // Each format counts its own bodies only.
+  if (plan.kind !== "plan") return false;
+  return (
+    plan.dialect.native === endpoint || (endpoint === "messages" && plan.wire.paths.messages !== undefined)
+  );
+}
+
+/** undefined = the channel could not tell. */
+async function ask(
+  { upstream }: CountTools,
+  channel: LiveChannel,
+  { incoming, bytes, requestId, cancellation }: Counted,
+): Promise<JsonRecord | undefined> {
+  const { model, passHeaders } = incoming;
+  const object = wholeObject(bytes);
+  const body = object === undefined ? incoming.body : { ...incoming.body, bytes, object };
+  const result = await attempt(upstream, {
+    target: channel,
+    endpoint: "count-tokens",
+    body,
+    model: channel.mapping.get(model) ?? model,
+    originModel: model,
+    isStream: false,
+    isArray: false,
+    apiVersion: "",
+    passHeaders,
+    seed: requestId,
+    cancellation,
+    trace: { firstByteMs: 0, isSent: false },
+  });
+  if (result.kind === "fault" && CLIENT_FAULTS.has(result.upstreamStatus)) throw new LocalError(result);
+  return result.kind === "whole" ? readJson(result.body.toString()) : undefined;
+}

@@ -1,0 +1,290 @@
+// Realtime conversations (providers 17.4): an upgrade is taken, the caller let in and the first response set aside, a channel found that
+// speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { type Caller, parseCredential } from "#server/relay/admission/authenticate.ts";
+import { priceOf } from "#server/relay/billing/account.ts";
+import { faultOf } from "#server/relay/finish.ts";
+import { errorFormats, realtimeError } from "#server/relay/http/error-format.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import {
+  addressOf,
+  offersOf,
+  plainPath,
+  REALTIME,
+  type RelayRequest,
+  splitUrl,
+} from "#server/relay/http/routes.ts";
+import {
+  countAgainst,
+  eachChannel,
+  faultLabel,
+  findCandidates,
+  type Progress,
+  report,
+} from "#server/relay/routing/failover.ts";
+import type { Services } from "#server/relay/services.ts";
+import { newRequestId } from "#server/secrets.ts";
+import { printTrail } from "#server/store/log-trail.ts";
+import { Cancellation } from "#server/upstream/cancellation.ts";
+import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
+import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
+import { RealtimeBill } from "./account.ts";
+import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./session.ts";
+
+export interface Realtime {
+  /** Takes an upgrade to WebSocket; on any path but ours it is refused (reliability R28). */
+  upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
+  /** Answers an upgrade that is not taken now (reliability D02). */
+  decline(socket: Duplex, fault: RelayFault): void;
+  /** Ends all conversations with an error and 1001. Resolves when they are booked. */
+  cut(): Promise<void>;
+}
+
+/** Codex tries a WebSocket here, and goes on by HTTP when told so (providers 17.3.1). */
+const RESPONSES_PATH = "/v1/responses";
+/** A key in the list of protocols: browsers can send no headers (providers 3.2). */
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+const BETA_PROTOCOL = "openai-beta.realtime-v1";
+/** Sessions of the vendor last an hour at most. */
+const TIMES: RealtimeTimes = { pingMs: 20_000, idleMs: 600_000 };
+
+/** One conversation, from its handshake to its last booking. */
+interface Conversation extends Progress {
+  readonly client: WebSocket;
+  readonly cancellation: Cancellation;
+  session: RealtimeSession | undefined;
+  caller: Caller | undefined;
+  bill: RealtimeBill | undefined;
+  /** Why we ended it before both sides could talk; undefined = we did not. */
+  cutBy: RelayFault | undefined;
+  /** Says that the conversation is over, for the limits of callers. */
+  leave: () => void;
+  model: string;
+}
+
+/** `times` are shorter in tests. */
+export function createRealtime(services: Services, times: RealtimeTimes = TIMES): Realtime {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false),
+  });
+  const running = new Map<Conversation, Promise<void>>();
+  services.ctx.events.measure("tollgate_realtime_running", () => running.size);
+  const ids = new WeakMap<RelayRequest, string>();
+  server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
+  const begin = (client: WebSocket, req: RelayRequest) => {
+    // Nothing is read before there is somebody to hear it.
+    client.pause();
+    const talk = newConversation(client, ids.get(req) ?? "", services.ctx.clock.now());
+    const done = converse(services, req, talk, times)
+      .catch((error: unknown) => services.ctx.events.backgroundFailed({ task: "realtime", error }))
+      .finally(() => running.delete(talk));
+    running.set(talk, done);
+  };
+  return {
+    upgrade(req, socket, head) {
+      socket.on("error", () => undefined);
+      const requestId = newRequestId(services.ctx.clock.now());
+      ids.set(req, requestId);
+      const path = plainPath(splitUrl(req.url ?? "").path);
+      if (path === REALTIME) server.handleUpgrade(req, socket, head, begin);
+      else
+        refuse(
+          socket,
+          requestId,
+          path === RESPONSES_PATH ? localErrors.upgradeDeclined() : localErrors.upgradeRefused(),
+        );
+    },
+    decline(socket, fault) {
+      socket.on("error", () => undefined);
+      refuse(socket, newRequestId(services.ctx.clock.now()), fault);
+    },
+    async cut() {
+      for (const talk of running.keys()) stop(talk);
+      await Promise.all(running.values());
+    },
+  };
+}
+
+function newConversation(client: WebSocket, requestId: string, startedMs: number): Conversation {
+  const cancellation = new Cancellation();
+  client.on("close", () => cancellation.cancel());
+  client.on("error", () => undefined);
+  return {
+    client,
+    cancellation,
+    requestId,
+    startedMs,
+    channel: undefined,
+    attempts: 0,
+    trail: [],
+    session: undefined,
+    caller: undefined,
+    bill: undefined,
+    cutBy: undefined,
+    leave: () => undefined,
+    model: "",
+  };
+}
+
+/** Ends a conversation because the process ends, however far it has come. */
+function stop(talk: Conversation): void {
+  const { session, client, cancellation, requestId } = talk;
+  const fault = localErrors.serverStopping();
+  if (session !== undefined) {
+    session.end(fault, CLOSE.goingAway);
+    return;
+  }
+  talk.cutBy = fault;
+  client.send(realtimeError(fault, requestId));
+  shut(client, CLOSE.goingAway, String(fault.code));
+  cancellation.cancel();
+}
+
+const PHRASES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  426: "Upgrade Required",
+  503: "Service Unavailable",
+};
+
+/** Answers an upgrade that is not served, in HTTP. */
+function refuse(socket: Duplex, requestId: string, fault: RelayFault): void {
+  const body = JSON.stringify(errorFormats.openai.body(fault, requestId));
+  const retryAfter = fault.retryAfterMs > 0 ? `retry-after: ${Math.ceil(fault.retryAfterMs / 1000)}\r\n` : "";
+  socket.end(
+    `HTTP/1.1 ${fault.status} ${PHRASES[fault.status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-oneapi-request-id: ${requestId}\r\n${retryAfter}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    // The server knows nothing of this socket any more: nobody else would close it when its client does not.
+    () => socket.destroy(),
+  );
+}
+
+async function converse(
+  services: Services,
+  req: RelayRequest,
+  talk: Conversation,
+  times: RealtimeTimes,
+): Promise<void> {
+  const { client, requestId } = talk;
+  try {
+    const { line, bill } = await connect(services, req, talk);
+    const onFailure = (fault: RelayFault) => noteFailure(services, talk, fault);
+    const session = new RealtimeSession({ client, line, bill, requestId, times, onFailure });
+    talk.session = session;
+    await session.run();
+    tell(services, talk, session.fault);
+  } catch (error) {
+    const fault = talk.cutBy ?? faultOf(error);
+    const hasLeft = talk.cutBy === undefined && talk.cancellation.isCancelled;
+    if (client.readyState === client.OPEN) client.send(realtimeError(fault, requestId));
+    shut(client, fault.status < 500 ? CLOSE.policy : CLOSE.internal, String(fault.code));
+    await talk.bill?.close();
+    tell(services, talk, fault);
+    if (!hasLeft) note(services, talk, fault);
+  } finally {
+    talk.leave();
+  }
+}
+
+/** Everything up to the moment when both sides can talk. Throws: LocalError. */
+async function connect(
+  services: Services,
+  req: RelayRequest,
+  talk: Conversation,
+): Promise<{ readonly line: RealtimeLine; readonly bill: RealtimeBill }> {
+  const { ctx, authenticator, limits, bill: tools, upstream } = services;
+  const { cancellation } = talk;
+  const asked = splitUrl(req.url ?? "");
+  const protocols = (req.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  const address = addressOf(req, ctx.config.trustedProxies);
+  const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
+  const caller = await authenticator.authenticate(offers, address);
+  const model = modelIn(req.url ?? "");
+  Object.assign(talk, { caller, model, leave: await limits.begin(caller, address) });
+  const candidates = await findCandidates(services, caller, { model });
+  const price = priceOf(tools, { model }, caller, candidates);
+  const bill = new RealtimeBill(tools, { caller, model }, price);
+  talk.bill = bill;
+  await bill.reserve();
+  const search = { caller, model, candidates, conversation: undefined, cancellation };
+  const passHeaders = betaOf(req, protocols);
+  const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
+    bill.charge(channel);
+    const upstreamModel = channel.mapping.get(model) ?? model;
+    const { apiVersion } = asked;
+    const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
+    return openRealtime(upstream, call);
+  });
+  bill.trail = printTrail(talk.trail);
+  return { line, bill };
+}
+
+/** What goes wrong amid a conversation by the channel's fault counts against it as a call would: the next one had better go elsewhere. */
+function noteFailure(
+  services: Services,
+  { channel, model, requestId }: Conversation,
+  fault: RelayFault,
+): void {
+  if (channel === undefined || fault.blame === "none") return;
+  const ticket = services.health.calling(channel.id, model);
+  countAgainst(services, channel, { model, fault, ticket });
+  report(services, requestId, { channel, fault, willRetry: false });
+}
+
+/** Keys in the list of protocols. */
+function keysIn(protocols: readonly string[]): string[] {
+  return protocols
+    .filter((name) => name.startsWith(KEY_PROTOCOL))
+    .map((name) => name.slice(KEY_PROTOCOL.length))
+    .filter((offer) => parseCredential(offer).key !== "");
+}
+
+/** Throws: LocalError. */
+function modelIn(url: string): string {
+  const at = url.indexOf("?");
+  const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
+  // Azure's clients call it deployment.
+  const model = query.get("model") ?? query.get("deployment") ?? "";
+  if (model === "") throw new LocalError(localErrors.fieldMissing("model"));
+  return model;
+}
+
+/** The interface's version as the client named it, in a header or among the protocols. */
+function betaOf({ headers }: RelayRequest, protocols: readonly string[]): readonly string[] {
+  const named = headers["openai-beta"];
+  if (typeof named === "string") return ["openai-beta", named];
+  return protocols.includes(BETA_PROTOCOL) ? ["openai-beta", "realtime=v1"] : [];
+}
+
+/** A conversation that never began has an entry in the log, as a failed call has. */
+function note({ errorLog }: Services, talk: Conversation, fault: RelayFault): void {
+  const { caller, session } = talk;
+  if (caller === undefined || session !== undefined) return;
+  errorLog.note({ ...talk, caller, fault, status: fault.status, isStream: true });
+}
+
+/** One line for the operator, at the end. */
+function tell({ ctx }: Services, talk: Conversation, fault: RealtimeSession["fault"]): void {
+  const { requestId, caller, channel, bill, model, attempts, startedMs } = talk;
+  ctx.events.relayDone({
+    requestId,
+    endpoint: "realtime",
+    model,
+    userId: caller?.userId ?? 0,
+    tokenId: caller?.tokenId ?? 0,
+    channelId: channel?.id ?? 0,
+    status: fault?.status ?? 101,
+    fault: fault !== undefined && isAborted(fault) ? "client_gone" : faultLabel(fault),
+    isStream: true,
+    attempts,
+    promptTokens: bill?.total.promptTokens ?? 0,
+    completionTokens: bill?.total.completionTokens ?? 0,
+    chargedQuota: Number(bill?.total.charged ?? 0n),
+    elapsedMs: ctx.clock.now() - startedMs,
+    firstByteMs: 0,
+  });
+}

@@ -1,0 +1,301 @@
+// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (contract 8.5, reliability
+// M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
+
+import { isUtf8 } from "node:buffer";
+import type { EndpointName } from "#contract/providers.ts";
+import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
+import type { TextEndpoint } from "#server/relay/http/routes.ts";
+import type { ClientBody } from "#server/upstream/call/body.ts";
+import type { FormBody } from "#server/upstream/call/form.ts";
+import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
+import {
+  findMember,
+  type JsonObject,
+  type Member,
+  newTally,
+  readMember,
+  type Tally,
+  wholeObject,
+} from "#server/upstream/json/scan.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { chatFrom } from "./cursor-compat.ts";
+import { refuseState } from "./stateful-fields.ts";
+
+/** Endpoints that generate nothing: what goes in is all there is to pay. */
+export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
+  "embeddings",
+  "moderation",
+  "rerank",
+]);
+
+export interface IncomingRequest {
+  readonly endpoint: TextEndpoint | TaskEndpoint;
+  readonly body: ClientBody;
+  /** The client sent a form; `body` is empty then. */
+  readonly form?: FormBody | undefined;
+  readonly model: string;
+  /** The client named none: this is what the interface takes then. */
+  readonly isModelDefault?: boolean;
+  readonly isStream: boolean;
+  /** No stream was asked for, though the answer goes out as it comes. */
+  readonly isTimed?: boolean;
+  /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
+  readonly isArray: boolean;
+  /** Headers of the client's format, names and values in turn. */
+  readonly passHeaders: readonly string[];
+  /** What the client said beyond the words of its endpoint, by its own names. */
+  readonly hints?: JsonRecord | undefined;
+  /** The client's own name of the conversation, from a header; "" = none. */
+  readonly session: string;
+  /** `api-version` of the query; "" = none. */
+  readonly apiVersion: string;
+  /** The most tokens one choice may have, as the client said; undefined = it did not. */
+  readonly maxTokens: number | undefined;
+  /** How many answers are generated: n, or best_of when that is more. */
+  readonly choices: number;
+  /** Texts, numbers and media in the body, for a first estimate. */
+  readonly tally: Readonly<Tally>;
+}
+
+/** Source: contract 8.1. */
+const DEFAULT_MODELS: Readonly<Partial<Record<EndpointName, string>>> = {
+  moderation: "text-moderation-stable",
+};
+/** Source: contract 8.5. */
+const MAX_TOKENS = 1_073_741_823;
+const MAX_CHOICES = 128;
+const MAX_BEST_OF = 20;
+
+/** What of a request is known besides its body. */
+export interface Outside {
+  readonly endpoint: TextEndpoint | TaskEndpoint;
+  /** Stands in for a body without a model. */
+  readonly pathModel: string | undefined;
+  /** Stands above what the body names. */
+  readonly deployment?: string | undefined;
+  /** The path says whether a stream is wanted; undefined = the body does. */
+  readonly isStream?: boolean | undefined;
+  readonly wantsEvents: boolean;
+  readonly apiVersion: string;
+  readonly passHeaders: readonly string[];
+  readonly session?: string;
+  readonly hints?: JsonRecord | undefined;
+}
+
+/** Reads a request. Throws: LocalError with status 400. */
+export function readIncoming(
+  outside: Outside & { readonly endpoint: TextEndpoint },
+  bytes: Buffer,
+): IncomingRequest {
+  const tally = newTally();
+  const object = isUtf8(bytes) ? wholeObject(bytes, tally) : undefined;
+  if (object === undefined || tally.hasLoneSurrogate) throw new LocalError(localErrors.bodyUnreadable());
+  if (hasTwins(object)) throw new LocalError(localErrors.keysRepeated());
+  const { endpoint, apiVersion, wantsEvents, passHeaders, session = "", hints } = outside;
+  const chat = chatFrom(endpoint, bytes, object);
+  if (chat !== undefined) return readIncoming(outside, chat);
+  const body = { bytes, object, model: readMember(bytes, object, "model") };
+  if (OPTIONS.some((name) => hasTwinsIn(body, name))) throw new LocalError(localErrors.keysRepeated());
+  const named = namedModel(outside, body);
+  const model = named ?? DEFAULT_MODELS[endpoint];
+  if (typeof model !== "string" || model === "") throw new LocalError(localErrors.fieldMissing("model"));
+  checkSubstance(endpoint, body);
+  refuseState(endpoint, (name) => readMember(body.bytes, body.object, name));
+  const { maxTokens, choices } = limitsOf(endpoint, body);
+  const isStream = outside.isStream ?? (flag(body, "stream") && !WITHOUT_OUTPUT.has(endpoint));
+  return {
+    endpoint,
+    body,
+    model,
+    isModelDefault: named === undefined,
+    isStream,
+    isArray: endpoint === "generate" && isStream && !wantsEvents,
+    passHeaders,
+    hints,
+    session,
+    apiVersion,
+    maxTokens,
+    choices,
+    tally,
+  };
+}
+
+/**
+ * Members that are objects and are read here: else a stream could be read here as one that tells its usage, and by the upstream as one
+ * that does not, and a prompt be kept for longer than is paid for.
+ */
+const OPTIONS = ["stream_options", "prompt_cache_options"] as const;
+
+function hasTwinsIn(body: ClientBody, name: string): boolean {
+  const options = memberObject(body, name);
+  return options !== undefined && hasTwins(options.object);
+}
+
+/** What the path names as Azure's clients do, else what the body names. Gemini's stands in the path, and what its body repeats is no name. */
+function namedModel({ endpoint, deployment, pathModel }: Outside, body: ClientBody): unknown {
+  return deployment ?? (endpoint === "generate" ? undefined : body.model) ?? pathModel;
+}
+
+/** How long, and how many, the answers may be. */
+function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<IncomingRequest, "maxTokens" | "choices"> {
+  if (endpoint === "generate") return geminiLimits(body);
+  if (endpoint === "responses")
+    return { maxTokens: count(body, "max_output_tokens", MAX_TOKENS), choices: 1 };
+  const maxTokens = count(body, "max_tokens", MAX_TOKENS);
+  if (endpoint === "messages") return { maxTokens, choices: 1 };
+  const maxCompletionTokens = count(body, "max_completion_tokens", MAX_TOKENS);
+  const choices = Math.max(1, count(body, "n", MAX_CHOICES) ?? 1, count(body, "best_of", MAX_BEST_OF) ?? 1);
+  return { maxTokens: larger(maxTokens, maxCompletionTokens), choices };
+}
+
+/** An upstream may know only one of the two names. */
+function larger(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+}
+
+/** Gemini's limits stand one level down, and in two spellings (providers 17.2). Throws: LocalError. */
+function geminiLimits(body: ClientBody): Pick<IncomingRequest, "maxTokens" | "choices"> {
+  const config = memberObject(body, spelled(body, "generationConfig", "generation_config"));
+  if (config === undefined) return { maxTokens: undefined, choices: 1 };
+  if (hasTwins(config.object)) throw new LocalError(localErrors.keysRepeated());
+  const maxTokens = count(config, spelled(config, "maxOutputTokens", "max_output_tokens"), MAX_TOKENS);
+  const choices = count(config, spelled(config, "candidateCount", "candidate_count"), MAX_CHOICES);
+  return { maxTokens, choices: Math.max(1, choices ?? 1) };
+}
+
+/** The spelling in use. Throws: LocalError when both are: two parsers could see different values. */
+function spelled({ object }: ClientBody, camel: string, snake: string): string {
+  if (findMember(object, snake) === undefined) return camel;
+  if (findMember(object, camel) !== undefined) throw new LocalError(localErrors.keysRepeated());
+  return snake;
+}
+
+/** A member that is an object, as a body of its own. */
+function memberObject({ bytes, object }: ClientBody, name: string): ClientBody | undefined {
+  const member = findMember(object, name);
+  const value = member && bytes.subarray(member.valueStart, member.valueEnd);
+  const inner = value && wholeObject(value);
+  return value === undefined || inner === undefined
+    ? undefined
+    : { bytes: value, object: inner, model: undefined };
+}
+
+/** What we route or price by. */
+const OWN_NAMES = new Set([
+  "model",
+  "stream",
+  "stream_options",
+  "include_usage",
+  "n",
+  "best_of",
+  "max_tokens",
+  "max_completion_tokens",
+  "max_output_tokens",
+  "size",
+  "quality",
+  "service_tier",
+  "servicetier",
+  "speed",
+  "inference_geo",
+  "prompt_cache_options",
+]);
+/** Gemini's own spelling. */
+const OWN_SPELLING = "serviceTier";
+
+/**
+ * Whether two parsers could see different values under one name: a name stands twice, or differs from another only in case.
+ * Some parsers ignore case: to them `Model` and `model` are one key and the last one counts. Names are compared the way Go
+ * folds them, which makes `ſ` an s and the Kelvin sign a k.
+ */
+export function hasTwins({ members }: Pick<JsonObject, "members">): boolean {
+  const isShort = members.length <= FEW_MEMBERS && members.every(isPlain);
+  return isShort ? repeatsName(members) : hasFoldedTwins(members);
+}
+
+/** Up to here it costs less to compare each name with all before it than to fill a set. */
+const FEW_MEMBERS = 16;
+
+/** For plain names only: folded they stay as they are. */
+function repeatsName(members: readonly Member[]): boolean {
+  for (let index = 1; index < members.length; index += 1)
+    for (let before = 0; before < index; before += 1)
+      if (members[before]?.name === members[index]?.name) return true;
+  return false;
+}
+
+function hasFoldedTwins(members: readonly Member[]): boolean {
+  const seen = new Set<string>();
+  for (const member of members) {
+    const { name } = member;
+    const folded = isPlain(member) ? name : foldedName(name);
+    const isOwn = folded === name || name === OWN_SPELLING;
+    if (seen.has(folded) || (!isOwn && OWN_NAMES.has(folded))) return true;
+    seen.add(folded);
+  }
+  return false;
+}
+
+/** A name as those see it who ignore case. */
+export function foldedName(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}
+
+const PLAIN_NAME = /^[a-z0-9_]*$/;
+
+function isPlain({ name }: Member): boolean {
+  return PLAIN_NAME.test(name);
+}
+
+/** A whole number from 0 to `max`; null counts as absent. */
+function count({ bytes, object }: ClientBody, name: string, max: number): number | undefined {
+  const value = readMember(bytes, object, name);
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > max) {
+    throw new LocalError(localErrors.fieldInvalid(name));
+  }
+  return value;
+}
+
+function flag({ bytes, object }: ClientBody, name: string): boolean {
+  const value = readMember(bytes, object, name);
+  if (value === undefined || value === null) return false;
+  if (typeof value !== "boolean") throw new LocalError(localErrors.fieldInvalid(name));
+  return value;
+}
+
+const QUOTE = 0x22;
+const LETTER_N = 0x6e;
+const OPEN_BRACKET = 0x5b;
+
+/** Refuses a call without anything to answer; what exactly is in it is for the upstream to judge. */
+function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): void {
+  const name = SUBSTANCE[endpoint];
+  const member = findMember(object, name);
+  const first = member === undefined ? LETTER_N : bytes[member.valueStart];
+  const size = member === undefined ? 0 : member.valueEnd - member.valueStart;
+  const isEmptyText = first === QUOTE && size === 2;
+  const isEmptyChat =
+    LISTS.has(endpoint) && (first !== OPEN_BRACKET || isEmptyList(bytes, member?.valueStart ?? 0));
+  // `n` is null's.
+  if (first === LETTER_N || isEmptyText || isEmptyChat) throw new LocalError(localErrors.fieldMissing(name));
+}
+
+const SUBSTANCE = {
+  chat: "messages",
+  completions: "prompt",
+  edits: "instruction",
+  embeddings: "input",
+  messages: "messages",
+  generate: "contents",
+  responses: "input",
+  moderation: "input",
+  rerank: "documents",
+} as const;
+/** Endpoints whose substance is a list with something in it. */
+const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages", "rerank"]);
+
+function isEmptyList(bytes: Uint8Array, start: number): boolean {
+  let at = start + 1;
+  while ((bytes[at] ?? 0) <= 0x20 && at < bytes.length) at += 1;
+  return bytes[at] === 0x5d;
+}

@@ -1,0 +1,239 @@
+// One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
+// no money and no database, and it never throws: what goes wrong is a RelayFault.
+import type { EndpointName } from "#contract/provider.ts";
+import type { Egress } from "#server/egress/dispatcher.ts";
+import type { EgressRequest } from "#server/egress/send.ts";
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import { isPathAbsent, networkFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import { canaryOf } from "#server/upstream/errors/mask.ts";
+import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
+import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
+import type { Call, Prepared, Result } from "./call.ts";
+import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
+import { prepare } from "./prepare.ts";
+import { Receiver } from "./receive.ts";
+import { beyond } from "./responses-switch.ts";
+
+/** Time limits of a call. Unit: ms; 0 = none. */
+export interface AttemptLimits {
+  /** Until the response headers, and until the first event, when a stream is asked for. */
+  readonly firstByteMs: number;
+  /** Between two pieces of the body. */
+  readonly idleMs: number;
+  /** A call that is no stream, as a whole (RELAY_TIMEOUT). */
+  readonly totalMs: number;
+  /** A stream, as a whole. */
+  readonly streamMs: number;
+}
+
+/** Source: reliability R08. */
+export const DEFAULT_LIMITS = { firstByteMs: 120_000, idleMs: 90_000, streamMs: 30 * 60_000 } as const;
+
+export interface AttemptTools {
+  readonly egress: Pick<Egress, "send">;
+  /** Credentials that live for a while. */
+  readonly credentials: TokenCache;
+  readonly now: () => number;
+  readonly optionText: OptionText;
+  readonly limits: AttemptLimits;
+  /** Between two questions after a task that the upstream is still at. Absent = 2 s. Unit: ms. */
+  readonly askAgainMs?: number;
+}
+
+/** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
+export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
+  const { target, model, cancellation } = asked;
+  const other = beyond(asked);
+  const plan = planCall(target, other === undefined ? asked : { ...asked, ...other }, tools.optionText);
+  if (plan.kind === "fault") return Promise.resolve(plan);
+  if (cancellation.isCancelled) return Promise.resolve(ended(cancellation));
+  const call = plan.target.model === model ? asked : { ...asked, model: plan.target.model };
+  const result = perform(tools, call, plan);
+  const { beside } = plan;
+  return beside === undefined ? result : result.then((first) => elseItsOwn(tools, asked, beside, first));
+}
+
+/** A channel that does not have a format beside its wire's own is asked in that one, now and from now on. */
+async function elseItsOwn(
+  tools: AttemptTools,
+  asked: Call,
+  beside: EndpointName,
+  first: Result,
+): Promise<Result> {
+  if (first.kind !== "fault" || !isPathAbsent(first)) return first;
+  const { target, trace } = asked;
+  noteAbsence(target, beside);
+  trace.firstByteMs = 0;
+  const second = await attempt(tools, asked);
+  if (second.kind === "fault" && isPathAbsent(second)) forgetAbsence(target, beside);
+  return second;
+}
+
+function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result> {
+  // What is made of the key for this call joins the secrets that its course was given before (reliability R18).
+  const plan = shared.signer === undefined ? shared : { ...shared, secrets: [...shared.secrets] };
+  const prepared = prepare(tools, call, plan);
+  if (prepared instanceof Promise) {
+    return unlessEnded(prepared, call).then((late) =>
+      late.kind === "fault" ? late : deliver(tools, call, plan, late),
+    );
+  }
+  return prepared.kind === "fault" ? Promise.resolve(prepared) : deliver(tools, call, plan, prepared);
+}
+
+/** Why a call comes to nothing that was cancelled: its client left, or its time is over. */
+function ended({ isExpired }: Cancellation): RelayFault {
+  return networkFault(
+    isExpired ? { code: "timeout", detail: "total time limit" } : { code: "aborted", detail: "" },
+  );
+}
+
+/** What is made ready for a call, which cannot be stopped, is waited for no longer than the call lasts. */
+function unlessEnded<Ready>(ready: Promise<Ready>, { cancellation }: Call): Promise<Ready | RelayFault> {
+  return new Promise((resolve, reject) => {
+    cancellation.watch(() => resolve(ended(cancellation)));
+    ready.then(resolve, reject);
+  });
+}
+
+const UNSIGNED: Signed = { headers: [] };
+
+function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  if (plan.way === "draw") return drawAndWait(tools, call, plan, prepared);
+  return ask(tools, call, plan, prepared);
+}
+
+/** Source: providers 10.5. */
+const ASK_AGAIN_MS = 2_000;
+const MOST_QUESTIONS = 60;
+
+/** A picture may be a task of the upstream's: it is asked after until it is done. */
+async function drawAndWait(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  let result = await ask(tools, call, plan, prepared);
+  for (let round = 0; round < MOST_QUESTIONS; round += 1) {
+    if (result.kind !== "whole" || result.next === undefined) return result;
+    await pause(tools.askAgainMs ?? ASK_AGAIN_MS, call);
+    if (call.cancellation.isCancelled) return ended(call.cancellation);
+    result = await send(tools, call, { plan, prepared, signed: UNSIGNED, next: new URL(result.next) });
+  }
+  return networkFault({ code: "timeout", detail: "the task was not done in time" });
+}
+
+/** Resolves after this time, or when the call is cancelled. */
+function pause(ms: number, { cancellation, trace }: Call): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    cancellation.watch(() => {
+      trace.isSent = true;
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function ask(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  if (plan.signer === undefined) return send(tools, call, { plan, prepared, signed: UNSIGNED });
+  return signAndSend(tools, call, plan, prepared);
+}
+
+/** Sends with a credential made for this call; once more when an exchanged one turns out to be stale (providers 2.3). */
+async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
+  const { signer } = plan;
+  if (signer === undefined) throw new Error("planned without a signer");
+  const signTools = { tokens: tools.credentials };
+  for (let round = 1; ; round += 1) {
+    const { key, other } = call.target;
+    const signing = signer.sign(
+      key,
+      { method: methodOf(plan), url: plan.url, body: prepared.bytes, nowMs: tools.now(), other },
+      signTools,
+    );
+    const signed = signing instanceof Promise ? await unlessEnded(signing, call) : signing;
+    if (isFault(signed)) return signed;
+    plan.secrets.push(...(signed.secrets ?? NO_SECRETS));
+    if (call.cancellation.isCancelled) return ended(call.cancellation);
+    const result = await send(tools, call, { plan, prepared, signed });
+    const isStale = result.kind === "fault" && result.upstreamStatus === 401;
+    if (!isStale || round > 1 || signer.forget?.(signed, signTools) !== true) return result;
+  }
+}
+
+/** A WebSocket begins with a GET. */
+function methodOf({ origin }: Plan): "GET" | "POST" {
+  return origin.startsWith("ws") ? "GET" : "POST";
+}
+
+interface Parcel {
+  readonly plan: Plan;
+  readonly prepared: Prepared;
+  readonly signed: Signed;
+  /** What was asked for before is asked for again here. */
+  readonly next?: URL;
+}
+
+function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> {
+  const { plan, prepared, signed } = parcel;
+  const { isStream, cancellation, trace } = call;
+  const { firstByteMs, totalMs, streamMs } = tools.limits;
+  const { course, dropped } = prepared;
+  const made = signed.secrets ?? NO_SECRETS;
+  return new Promise((resolve) => {
+    let isOver = false;
+    const receiver = new Receiver({
+      course,
+      dropped,
+      secrets: plan.secrets,
+      credentials: made.length === 0 ? plan.credentials : [...plan.credentials, ...made.map(canaryOf)],
+      isStream,
+      totalMs,
+      firstEventMs: isStream ? firstByteMs : totalMs,
+      streamMs: isStream ? streamMs : totalMs,
+      now: tools.now,
+      trace,
+      settle(result) {
+        isOver = true;
+        resolve(result);
+      },
+    });
+    const flow = tools.egress.send(requestOf(tools.limits, isStream, parcel), receiver);
+    receiver.attach(flow);
+    cancellation.watch(() => {
+      // A client that leaves while the next channel is made ready leaves nothing that was sent: this call was in vain (M13).
+      if (isOver) return;
+      trace.isSent = flow.isSent;
+      receiver.abort();
+      resolve(ended(cancellation));
+    });
+  });
+}
+
+const NO_SECRETS: readonly string[] = [];
+
+/** What is asked, and where. */
+function requestOf(
+  { firstByteMs, idleMs, totalMs }: AttemptLimits,
+  isStream: boolean,
+  { plan, prepared, signed, next }: Parcel,
+): EgressRequest {
+  const url = next ?? (signed.url === undefined ? undefined : new URL(signed.url));
+  return {
+    method: next === undefined ? "POST" : "GET",
+    origin: url?.origin ?? plan.origin,
+    path: url === undefined ? plan.path : url.pathname + url.search,
+    headers: headersOf(plan, prepared, signed),
+    body: next === undefined ? prepared.bytes : undefined,
+    headersTimeoutMs: isStream ? firstByteMs : totalMs,
+    idleTimeoutMs: idleMs,
+    loopbackPort: plan.loopbackPort,
+  };
+}
+
+/** The plan's headers and those of the call, with another content type where the body is no JSON. */
+function headersOf({ headers }: Plan, { headers: own, contentType }: Prepared, signed: Signed): string[] {
+  if (own.length + signed.headers.length === 0 && contentType === undefined) return headers;
+  const shared =
+    contentType === undefined
+      ? headers
+      : headers.map((text, index) => (headers[index - 1] === "content-type" ? contentType : text));
+  return [...shared, ...own, ...signed.headers];
+}

@@ -1,0 +1,213 @@
+// Edits an OpenAI-shaped request body where it must differ for an upstream, and leaves every other byte as the client sent it:
+// the model's name, the wish for usage, and the quirks of a row (design 4.6). Pure.
+import type { BodyEdits } from "#contract/providers.ts";
+import { editObject } from "#server/upstream/json/edit.ts";
+import { findMember, type JsonObject, readMember, wholeObject } from "#server/upstream/json/scan.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { effortValues, isThinkingSwitch } from "./body-effort.ts";
+import { editedMessages } from "./body-messages.ts";
+
+/** A client's body: its bytes and where its members stand. Values are parsed when they matter. */
+export interface ClientBody {
+  readonly bytes: Buffer;
+  readonly object: JsonObject;
+  /** The model it names; undefined = none, or no text. */
+  readonly model: unknown;
+}
+
+const NOTHING: readonly string[] = [];
+
+const values = new WeakMap<ClientBody, JsonRecord>();
+
+/** All of a body, parsed once however often it is asked for. */
+export function valuesOf(body: ClientBody): JsonRecord {
+  const known = values.get(body);
+  if (known !== undefined) return known;
+  const parsed = asObject(JSON.parse(body.bytes.toString())) ?? {};
+  values.set(body, parsed);
+  return parsed;
+}
+
+export interface BodyOrder {
+  /** Upstream name of the model. */
+  readonly model: string;
+  /** Usage must be asked for: a stream of chat or completions whose upstream takes `stream_options`. */
+  readonly asksUsage: boolean;
+  /** `stream_options` would be refused. */
+  readonly dropsStreamOptions: boolean;
+  readonly edits: BodyEdits | undefined;
+  readonly toolIdLength: number | undefined;
+  /** `reasoning_effort` says this, whatever the client said. */
+  readonly effort?: string | undefined;
+}
+
+/** Mostly there is little to change: a kind of edit is there from its first on. */
+interface Edits {
+  set?: Map<string, string>;
+  drop?: Set<string>;
+  rename?: Map<string, string>;
+}
+
+/** The bytes to send. Without anything to change they are the client's own. */
+export function encodeBody(body: ClientBody, order: BodyOrder): Uint8Array {
+  const needsModel = body.model !== order.model;
+  const needsWish = order.asksUsage && !wantsUsage(body);
+  const needsDrop = order.dropsStreamOptions && has(body, "stream_options");
+  const hasQuirks =
+    order.edits !== undefined || order.toolIdLength !== undefined || order.effort !== undefined;
+  if (!(needsModel || needsWish || needsDrop || hasQuirks)) return body.bytes;
+  const edits: Edits = {};
+  if (needsModel) put(edits, "model", JSON.stringify(order.model));
+  if (needsDrop) edits.drop = new Set(["stream_options"]);
+  else if (needsWish) put(edits, "stream_options", usageWish(body));
+  if (hasQuirks) addQuirks(edits, body, order);
+  const isUnchanged = edits.set === undefined && edits.drop === undefined && edits.rename === undefined;
+  return isUnchanged ? body.bytes : editObject(body.bytes, body.object, edits);
+}
+
+function put(edits: Edits, name: string, json: string): void {
+  edits.set ??= new Map();
+  edits.set.set(name, json);
+}
+
+/** Whether the client itself wants usage in its stream. */
+export function wantsUsage({ bytes, object }: ClientBody): boolean {
+  return asObject(readMember(bytes, object, "stream_options"))?.["include_usage"] === true;
+}
+
+function has({ object }: ClientBody, name: string): boolean {
+  return findMember(object, name) !== undefined;
+}
+
+/** The client's `stream_options` with the wish for usage. */
+function usageWish({ bytes, object }: ClientBody): string {
+  const member = findMember(object, "stream_options");
+  const value = member && bytes.subarray(member.valueStart, member.valueEnd);
+  const options = value && wholeObject(value);
+  if (value === undefined || options === undefined) return '{"include_usage":true}';
+  return editObject(value, options, { set: new Map([["include_usage", "true"]]) }).toString();
+}
+
+function addQuirks(made: Edits, body: ClientBody, order: BodyOrder): void {
+  const { edits = NO_EDITS, effort } = order;
+  if (edits.renameFields !== undefined) addRenames(made, body, edits.renameFields);
+  for (const name of droppedBy(body, edits, effort)) drop(made, name);
+  if (effort !== undefined) put(made, "reasoning_effort", JSON.stringify(effort));
+  for (const name of switchedOn(body, edits)) put(made, name, "true");
+  addValues(made, valuesFor(body, edits, effort));
+  addValues(made, fittedNumbers(body, edits));
+  const messages = editedMessages(body, edits, order.toolIdLength);
+  if (messages !== undefined) put(made, "messages", messages);
+}
+
+const NO_EDITS: BodyEdits = {};
+
+function addRenames(made: Edits, body: ClientBody, renames: Readonly<Record<string, string>>): void {
+  for (const from in renames) {
+    const to = renames[from];
+    if (to === undefined || !has(body, from)) continue;
+    if (has(body, to)) {
+      drop(made, from);
+      continue;
+    }
+    made.rename ??= new Map();
+    made.rename.set(from, to);
+  }
+}
+
+function drop(edits: Edits, name: string): void {
+  edits.drop ??= new Set();
+  edits.drop.add(name);
+}
+
+/** Fields and what they are to say. */
+type Values = readonly (readonly [name: string, value: unknown])[];
+
+const NO_VALUES: Values = [];
+
+function addValues(made: Edits, values: Values): void {
+  for (const [name, value] of values)
+    if (made.drop?.has(name) !== true) put(made, name, JSON.stringify(value));
+}
+
+/** What the client asked for and the upstream is not told, because it would refuse it; by the client's names. */
+export function lostFields(body: ClientBody, edits: BodyEdits, effort?: string): readonly string[] {
+  const lost = refusedBy(body, edits, effort);
+  const stop = edits.oneStop === true ? readMember(body.bytes, body.object, "stop") : undefined;
+  return Array.isArray(stop) && stop.length > 1 ? [...lost, "stop"] : lost;
+}
+
+function refusedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
+  const { dropFields = NOTHING, dropWhenThinking = NOTHING, thinksUnasked } = edits;
+  const refused = present(body, dropFields);
+  const unasked = thinksUnasked === true ? "medium" : "none";
+  if (dropWhenThinking.length === 0 || (effort ?? effortIn(body) ?? unasked) === "none") return refused;
+  return [...refused, ...present(body, dropWhenThinking)];
+}
+
+/** Those of the names that the client said. */
+function present(body: ClientBody, names: readonly string[]): readonly string[] {
+  return names.length === 0 ? NOTHING : names.filter((name) => has(body, name));
+}
+
+function effortIn({ bytes, object }: ClientBody): unknown {
+  return readMember(bytes, object, "reasoning_effort");
+}
+
+function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefined): readonly string[] {
+  const refused = refusedBy(body, edits, effort);
+  const { userAs, rejectsZeroPenalties } = edits;
+  const isSwitch = isThinkingSwitch(body, edits);
+  if (userAs === undefined && !isSwitch && rejectsZeroPenalties !== true) return refused;
+  const rejected = rejectsZeroPenalties === true ? ["frequency_penalty", "presence_penalty"] : NOTHING;
+  const said = [
+    ...(userAs === undefined ? NOTHING : ["user"]),
+    ...(isSwitch ? ["reasoning_effort"] : NOTHING),
+  ];
+  return [
+    ...refused,
+    ...present(body, said),
+    ...rejected.filter((name) => readMember(body.bytes, body.object, name) === 0),
+  ];
+}
+
+/** Sampling numbers outside of what the upstream takes, moved into it. */
+function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
+  if (edits.clampTemperature === undefined && edits.zeroAs === undefined) return NO_VALUES;
+  return ["temperature", "top_p"].flatMap((name) => {
+    const value = readMember(body.bytes, body.object, name);
+    const fit = fitted(name, value, edits);
+    return fit === value ? [] : [[name, fit] as const];
+  });
+}
+
+/** Fields that say in the vendor's way what the client said in OpenAI's. */
+function valuesFor(body: ClientBody, edits: BodyEdits, effort: string | undefined): Values {
+  const { oneStop, userAs, effortAsThinking, efforts } = edits;
+  const values = effortAsThinking || efforts ? effortValues(body, edits, effort) : [];
+  const read = (name: string) => readMember(body.bytes, body.object, name);
+  if (oneStop === true && has(body, "stop")) {
+    const stop = read("stop");
+    values.push(["stop", Array.isArray(stop) ? stop.slice(0, 1) : [stop]]);
+  }
+  if (userAs !== undefined && !has(body, userAs.name)) {
+    const user = read("user");
+    if (typeof user === "string" && user.length >= userAs.min && user.length <= userAs.max)
+      values.push([userAs.name, user]);
+  }
+  return values;
+}
+
+function switchedOn(body: ClientBody, { trueWithTools = NOTHING }: BodyEdits): readonly string[] {
+  return trueWithTools.length > 0 && has(body, "tools")
+    ? trueWithTools.filter((name) => !has(body, name))
+    : NOTHING;
+}
+
+/** A sampling number moved into what the upstream takes; anything else stays. */
+function fitted(name: string, value: unknown, edits: BodyEdits): unknown {
+  if (typeof value !== "number") return value;
+  const [low, high] = name === "temperature" ? (edits.clampTemperature ?? []) : [];
+  const clamped = Math.min(Math.max(value, low ?? value), high ?? value);
+  return clamped === 0 && edits.zeroAs !== undefined ? edits.zeroAs : clamped;
+}

@@ -1,0 +1,106 @@
+// One request as it goes to one channel, and what can come of it. Types only.
+import type { EndpointName, Quirks } from "#contract/providers.ts";
+import type { ReplyHeaders } from "#server/egress/send.ts";
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Heard, ResponseHandler } from "#server/upstream/handlers/handler.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import type { ClientBody } from "./body.ts";
+import type { FormBody } from "./form.ts";
+import type { UpstreamTarget } from "./plan.ts";
+
+export interface Call {
+  readonly target: UpstreamTarget;
+  readonly endpoint: EndpointName;
+  readonly body: ClientBody;
+  /** Upstream name, after the model mapping. */
+  readonly model: string;
+  /** The name the client asked for. */
+  readonly originModel: string;
+  readonly isStream: boolean;
+  /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
+  readonly isArray: boolean;
+  readonly apiVersion: string;
+  /** Headers of the client that belong to its format and go on to an upstream of the same format, names and values in turn. */
+  readonly passHeaders: readonly string[];
+  /** The client sent a form; `body` is empty then. */
+  readonly form?: FormBody | undefined;
+  /** What the client said beyond its endpoint's words, by its own names; a wire takes what it knows, the rest is reported as dropped. */
+  readonly hints?: JsonRecord | undefined;
+  /** Letters and digits of this request alone. */
+  readonly seed: string;
+  readonly cancellation: Cancellation;
+  readonly trace: Trace;
+}
+
+/** What goes out, and what becomes of what comes back. */
+export interface Prepared {
+  readonly kind: "prepared";
+  readonly bytes: Uint8Array;
+  /** Beyond the plan's, names and values in turn. */
+  readonly headers: readonly string[];
+  /** Stands instead of the plan's; undefined = JSON. */
+  readonly contentType?: string;
+  readonly course: ResponseHandler;
+  readonly dropped: readonly string[];
+}
+
+/** A whole answer that was found to be a reply. */
+export interface WholeReply {
+  readonly kind: "whole";
+  readonly headers: ReplyHeaders;
+  readonly body: Buffer;
+  /** As the upstream told it; undefined = it did not. */
+  readonly usage: JsonRecord | undefined;
+  /** Of the row that spoke; usage is read by them. */
+  readonly quirks: Quirks | undefined;
+  /** Strings that must not stand in a header that is passed on. */
+  readonly secrets: readonly string[];
+  /** Hints of the request that this upstream could not be given. */
+  readonly dropped: readonly string[];
+  /** The answer is not ready yet: where it is asked for again. */
+  readonly next?: string;
+  /** The generated text, for a count of our own. */
+  text(): string;
+}
+
+/** What the reader of a stream hears. After `onEnd` nothing more comes. */
+export interface StreamListener {
+  /** Bytes for the client: complete events. */
+  onBytes(bytes: Uint8Array): void;
+  /** The terminator came, or the stream ended after its finish reason (undefined), or it broke. */
+  onEnd(fault: RelayFault | undefined): void;
+}
+
+/** A stream whose first event has come and is no error. */
+export interface StreamReply {
+  readonly kind: "stream";
+  readonly headers: ReplyHeaders;
+  /** Text seen so far. */
+  readonly tap: Heard;
+  /** The answer came to its end, though perhaps not the stream: what is told of its usage is all. */
+  readonly isFinished: boolean;
+  /** The last usage the upstream told so far; undefined = none. */
+  readonly usage: JsonRecord | undefined;
+  readonly quirks: Quirks | undefined;
+  readonly secrets: readonly string[];
+  readonly dropped: readonly string[];
+  text(): string;
+  /** The bytes that end the stream, once it is complete. */
+  tail(): Uint8Array;
+  /** Starts delivery; what was read already comes at once. */
+  listen(listener: StreamListener): void;
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+/** What a request learns of its calls while they run. */
+export interface Trace {
+  /** When the first byte of any body came; 0 = none has. Unit: ms since 1970. */
+  firstByteMs: number;
+  /** A call was on the wire when the client left: the upstream may have worked for us. */
+  isSent: boolean;
+}
+
+export type Result = WholeReply | StreamReply | RelayFault;

@@ -1,0 +1,103 @@
+// Brings media that stand at an address into a request, for wires that take them inline only. The address came from a caller: it is
+// fetched from public hosts alone, bounded in number, size, kind and time, without redirects (reliability S05).
+import type { Egress } from "#server/egress/dispatcher.ts";
+import type { Flow, ReplyHeaders } from "#server/egress/send.ts";
+import { mediaTypeOf } from "#server/upstream/handlers/classify.ts";
+import { type HubPart, type HubRequest, type MediaSource, Unmappable } from "#server/upstream/hub/request.ts";
+
+/** Source: reliability S05. */
+const ONE_LIMIT_BYTES = 10 * 1024 * 1024;
+const ALL_LIMIT_BYTES = 32 * 1024 * 1024;
+const TIMEOUT_MS = 10_000;
+/** Source: providers 7.2. */
+const MEDIA_LIMIT = 16;
+/** What a medium may be; a page that says why there is none is not among it. */
+const MEDIA_TYPES = /^(image|audio|video)\/|^application\/pdf$/;
+const WHAT = "messages[].content[]";
+
+type Fetcher = Pick<Egress, "send">;
+
+/** Unit: bytes that all media of a request may still have. */
+interface Budget {
+  bytes: number;
+}
+
+/**
+ * The request with its media inline, but for addresses that `opens` says the upstream opens itself. Throws: Unmappable, naming no
+ * address and nothing of what was there.
+ */
+export async function inlineMedia(
+  egress: Fetcher,
+  request: HubRequest,
+  opens: (url: string) => boolean = () => false,
+): Promise<HubRequest> {
+  const urls = new Set<string>();
+  for (const { parts } of request.messages)
+    for (const part of parts)
+      if ("source" in part && part.source.kind === "url" && !opens(part.source.url))
+        urls.add(part.source.url);
+  if (urls.size > MEDIA_LIMIT) throw new Unmappable(WHAT, `最多支持 ${MEDIA_LIMIT} 个网络图片或文件`);
+  const budget = { bytes: ALL_LIMIT_BYTES };
+  const fetched = new Map(
+    await Promise.all([...urls].map(async (url) => [url, await fetchMedium(egress, url, budget)] as const)),
+  );
+  const inlined = (part: HubPart): HubPart => {
+    if (!("source" in part) || part.source.kind !== "url") return part;
+    const source = fetched.get(part.source.url);
+    return source === undefined ? part : { ...part, source };
+  };
+  const messages = request.messages.map((message) => ({ ...message, parts: message.parts.map(inlined) }));
+  return { ...request, messages };
+}
+
+function fetchMedium(egress: Fetcher, address: string, budget: Budget): Promise<MediaSource> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Unmappable(WHAT, "图片或文件的地址无效");
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let mime = "";
+    let isOver = false;
+    // A refused address is told before there is anything to abort.
+    let flow: Flow | undefined;
+    const fail = () => {
+      isOver = true;
+      clearTimeout(timer);
+      flow?.abort();
+      reject(new Unmappable(WHAT, "无法读取该地址的图片或文件"));
+    };
+    const timer = setTimeout(fail, TIMEOUT_MS);
+    flow = egress.send(orderFor(url), {
+      onStart(status: number, headers: ReplyHeaders) {
+        mime = mediaTypeOf(headers);
+        if (status !== 200 || !MEDIA_TYPES.test(mime)) fail();
+      },
+      onData(chunk: Buffer) {
+        if (isOver) return;
+        bytes += chunk.length;
+        budget.bytes -= chunk.length;
+        if (bytes > ONE_LIMIT_BYTES || budget.bytes < 0) fail();
+        else chunks.push(chunk);
+      },
+      onEnd() {
+        clearTimeout(timer);
+        resolve({ kind: "data", mime, base64: Buffer.concat(chunks).toString("base64") });
+      },
+      onFault: fail,
+    });
+  });
+}
+
+function orderFor(url: URL): Parameters<Fetcher["send"]>[0] {
+  return {
+    method: "GET",
+    origin: url.origin,
+    path: url.pathname + url.search,
+    headers: ["accept", "*/*", "user-agent", "Tollgate"],
+    body: undefined,
+    headersTimeoutMs: TIMEOUT_MS,
+    idleTimeoutMs: TIMEOUT_MS,
+    publicOnly: true,
+  };
+}

@@ -1,0 +1,107 @@
+// A mistake of ours while an answer is read ends the call at once, and says so to nobody but the operator.
+import { describe, expect, it } from "vitest";
+import type { Meter, ResponseHandler } from "#server/upstream/handlers/handler.ts";
+import { PassingCourse } from "#server/upstream/handlers/pass-through.ts";
+import { ReplyTap } from "#server/upstream/handlers/usage-observer.ts";
+import { SseReader } from "#server/upstream/hub/sse.ts";
+import type { Result } from "./call.ts";
+import { Receiver } from "./receive.ts";
+
+const broken = (): never => {
+  throw new TypeError("cannot read x of undefined");
+};
+
+function receive(course: Partial<ResponseHandler>): {
+  receiver: Receiver;
+  results: Result[];
+  aborts: number[];
+} {
+  const results: Result[] = [];
+  const aborts: number[] = [];
+  const receiver = new Receiver({
+    course: {
+      quirks: undefined,
+      onlyStreams: false,
+      isStreamType: (type) => type === "text/event-stream",
+      reader: () => new SseReader(),
+      meter: broken,
+      whole: broken,
+      wholeAsStream: broken,
+      fault: broken,
+      ...course,
+    },
+    dropped: [],
+    secrets: [],
+    credentials: [],
+    isStream: true,
+    totalMs: 0,
+    firstEventMs: 0,
+    streamMs: 0,
+    now: () => 0,
+    trace: { firstByteMs: 0, isSent: false },
+    settle: (result) => void results.push(result),
+  });
+  receiver.attach({
+    isSent: true,
+    pause: () => undefined,
+    resume: () => undefined,
+    abort: () => void aborts.push(1),
+  });
+  return { receiver, results, aborts };
+}
+
+const FAULT = { kind: "fault", status: 500, code: "internal_error", retry: false, blame: "none" };
+
+describe("mistakes of ours", () => {
+  it("end a call whose events cannot be read", () => {
+    const meter: Meter = {
+      tap: new ReplyTap(),
+      usage: undefined,
+      isFinished: false,
+      events: 0,
+      take: broken,
+      tail: () => new Uint8Array(0),
+    };
+    const { receiver, results, aborts } = receive({ meter: () => meter });
+    receiver.onStart(200, { "content-type": "text/event-stream" });
+    receiver.onData(Buffer.from("data: {}\n\n"));
+    expect(results).toMatchObject([FAULT]);
+    expect(aborts.length).toBe(1);
+  });
+
+  it.each([200, 400])("end a call whose whole answer with status %i cannot be read", (status) => {
+    const { receiver, results } = receive({});
+    receiver.onStart(status, { "content-type": "application/json" });
+    receiver.onData(Buffer.from("{}"));
+    receiver.onEnd();
+    expect(results).toMatchObject([FAULT]);
+  });
+
+  it("end a call whose error cannot be read when the connection breaks off", () => {
+    const { receiver, results } = receive({});
+    receiver.onStart(400, { "content-type": "application/json" });
+    receiver.onData(Buffer.from("{"));
+    receiver.onFault({ code: "reset", detail: "" });
+    expect(results).toMatchObject([FAULT]);
+  });
+});
+
+describe("what comes before the first event of a stream", () => {
+  const COMMENT = Buffer.from(`: ${"x".repeat(1_000)}\n\n`);
+  const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
+
+  it("is kept as far as it is short", () => {
+    const course = new PassingCourse({ endpoint: "chat", quirks: undefined, secrets: [], hidesUsage: true });
+    const { receiver, results } = receive({ meter: () => course.meter() });
+    receiver.onStart(200, { "content-type": "text/event-stream" });
+    for (let count = 0; count < 1_000; count += 1) receiver.onData(COMMENT);
+    expect(results).toEqual([]);
+    receiver.onData(Buffer.from(EVENT));
+    expect(results).toEqual([receiver]);
+    const heard: Uint8Array[] = [];
+    receiver.listen({ onBytes: (bytes) => void heard.push(bytes), onEnd: () => undefined });
+    const text = Buffer.concat(heard).toString();
+    expect(text.length).toBeLessThan(66_000);
+    expect(text.endsWith(EVENT)).toBe(true);
+  });
+});

@@ -1,0 +1,399 @@
+// Receives one upstream answer: a whole one is collected and judged, a streamed one is judged at its first event and then handed
+// on event by event. Knows no client.
+import type { Quirks } from "#contract/providers.ts";
+import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
+import {
+  networkFault,
+  ownFault,
+  type RelayFault,
+  retryAfterOf,
+  unreadableFault,
+} from "#server/upstream/errors/fault.ts";
+import { type Canary, maskSecrets } from "#server/upstream/errors/mask.ts";
+import { errorIn, isCoded, mediaTypeOf } from "#server/upstream/handlers/classify.ts";
+import type {
+  EventAction,
+  EventReader,
+  Heard,
+  Meter,
+  ResponseHandler,
+  Whole,
+} from "#server/upstream/handlers/handler.ts";
+import { judgedEvent } from "#server/upstream/handlers/judged.ts";
+import { ReplyTap } from "#server/upstream/handlers/usage-observer.ts";
+import type { SseEvent } from "#server/upstream/hub/sse.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
+import { PassedEvents } from "./passed-events.ts";
+
+export interface ReceiverOptions {
+  /** The client wants a stream. */
+  readonly isStream: boolean;
+  readonly course: ResponseHandler;
+  /** Strings that no caller may read in a header. */
+  readonly secrets: readonly string[];
+  readonly dropped: readonly string[];
+  /** The channel's credential: not to reach the client in a reply. */
+  readonly credentials: readonly Canary[];
+  /** Time limit of an answer that is no stream; 0 = none. Unit: ms. */
+  readonly totalMs: number;
+  /** Until the first event of a stream, and for all of it; 0 = none. Unit: ms. */
+  readonly firstEventMs: number;
+  readonly streamMs: number;
+  now(): number;
+  readonly trace: Trace;
+  /** Called once. */
+  settle(result: WholeReply | StreamReply | RelayFault): void;
+}
+
+/** A whole reply of this size ends as unreadable. */
+const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
+/** An error's words are in its first bytes. */
+const ERROR_LIMIT_BYTES = 64 * 1024;
+/** Of what comes before the first event of a stream no more than this is kept. */
+const EARLY_LIMIT_BYTES = 64 * 1024;
+/** What may still come after the terminator before the connection is given up. */
+const TAIL_LIMIT_BYTES = 64 * 1024;
+const NOTHING = new Uint8Array(0);
+const NO_HEADERS: ReplyHeaders = {};
+
+type Mode = "waiting" | "error" | "whole" | "stream" | "tail" | "closed";
+
+/** The sink of one call. */
+export class Receiver implements Sink, StreamReply {
+  readonly kind = "stream";
+  headers = NO_HEADERS;
+  readonly #options: ReceiverOptions;
+  readonly #startedMs: number;
+  #flow: Flow | undefined;
+  #mode: Mode = "waiting";
+  #status = 0;
+  /** Mostly there is one; undefined = none yet. */
+  #chunks: Buffer[] | undefined;
+  #bytes = 0;
+  #meter: Meter | undefined;
+  #reader: EventReader | undefined;
+  readonly #passed = new PassedEvents((bytes) => this.#emit(bytes));
+  #isSettled = false;
+  /** Output that came before somebody listened; undefined = none. */
+  #early: Uint8Array[] | undefined;
+  #earlyEnd: { fault: RelayFault | undefined } | undefined;
+  #listener: StreamListener | undefined;
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+    this.#startedMs = options.now();
+  }
+
+  /** Gives the receiver the reins of its call. */
+  attach(flow: Flow): void {
+    this.#flow = flow;
+  }
+
+  onStart(status: number, headers: ReplyHeaders): void {
+    this.#status = status;
+    this.headers = headers;
+    const { course, isStream } = this.#options;
+    const type = mediaTypeOf(headers);
+    if (status !== 200 && status !== 201) this.#mode = "error";
+    else if (isCoded(headers)) this.#fail(unreadableFault("coded body", status));
+    else if ((isStream || course.onlyStreams) && course.isStreamType(type)) {
+      this.#mode = "stream";
+      this.#reader = course.reader();
+      this.#meter = course.meter();
+    } else if (type === "" || type === "application/json" || type.endsWith("+json")) this.#mode = "whole";
+    else if (course.isWholeType?.(type) === true) this.#mode = "whole";
+    else this.#fail(unreadableFault(`content type ${type.slice(0, 80)}`, status));
+  }
+
+  onData(chunk: Buffer): void {
+    const { trace, now } = this.#options;
+    if (trace.firstByteMs === 0) trace.firstByteMs = now();
+    this.#bytes += chunk.length;
+    try {
+      this.#take(chunk);
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
+  }
+
+  onEnd(): void {
+    try {
+      this.#end();
+    } catch (error) {
+      this.#fail(ownFault(error));
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    switch (this.#mode) {
+      case "stream":
+        this.#onEvents(this.#read(chunk));
+        this.#checkStreamTime();
+        break;
+      case "whole":
+        this.#collect(chunk, BODY_LIMIT_BYTES);
+        break;
+      case "error":
+        this.#collect(chunk, ERROR_LIMIT_BYTES);
+        break;
+      case "tail":
+        if (this.#bytes > TAIL_LIMIT_BYTES) this.abort();
+        break;
+      case "waiting":
+      case "closed":
+        break;
+    }
+  }
+
+  #end(): void {
+    switch (this.#mode) {
+      case "stream":
+        this.#onStreamEnd();
+        break;
+      case "whole":
+        this.#onWhole();
+        break;
+      case "error":
+        this.#onError();
+        break;
+      case "waiting":
+        this.#fail(unreadableFault("no answer", 0));
+        break;
+      case "tail":
+      case "closed":
+        break;
+    }
+  }
+
+  onFault(fault: EgressFault): void {
+    if (this.#mode === "error") this.onEnd();
+    else this.#fail(networkFault(fault));
+  }
+
+  get tap(): Heard {
+    return this.#meter?.tap ?? new ReplyTap();
+  }
+
+  get isFinished(): boolean {
+    return this.#meter?.isFinished === true;
+  }
+
+  text(): string {
+    return this.tap.text();
+  }
+
+  tail(): Uint8Array {
+    return maskSecrets(this.#meter?.tail() ?? NOTHING, this.#options.credentials);
+  }
+
+  get dropped(): readonly string[] {
+    return this.#options.dropped;
+  }
+
+  get secrets(): readonly string[] {
+    return this.#options.secrets;
+  }
+
+  get quirks(): Quirks | undefined {
+    return this.#options.course.quirks;
+  }
+
+  get usage(): JsonRecord | undefined {
+    return this.#meter?.usage;
+  }
+
+  listen(listener: StreamListener): void {
+    this.#listener = listener;
+    for (const bytes of this.#early ?? []) listener.onBytes(bytes);
+    this.#early = undefined;
+    if (this.#earlyEnd !== undefined) listener.onEnd(this.#earlyEnd.fault);
+  }
+
+  pause(): void {
+    this.#flow?.pause();
+  }
+
+  resume(): void {
+    this.#flow?.resume();
+  }
+
+  /** Ends the call; nothing more is heard. */
+  abort(): void {
+    this.#mode = "closed";
+    this.#flow?.abort();
+  }
+
+  #collect(chunk: Buffer, limit: number): void {
+    if (this.#chunks === undefined) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
+    if (this.#bytes > limit) {
+      if (this.#mode === "error") this.#onError();
+      else this.#fail(unreadableFault("body too large", this.#status));
+      this.abort();
+    } else if (this.#isOlderThan(this.#options.totalMs)) {
+      this.#fail(networkFault({ code: "idle", detail: "total time limit" }));
+    }
+  }
+
+  /** Whatever comes renews the patience of the connection; nothing renews these limits (reliability R08). */
+  #checkStreamTime(): void {
+    const { firstEventMs, streamMs } = this.#options;
+    if (this.#mode !== "stream") return;
+    if (this.#meter?.events === 0) {
+      if (this.#isOlderThan(firstEventMs))
+        this.#fail(networkFault({ code: "timeout", detail: "no event in time" }));
+    } else if (this.#isOlderThan(streamMs)) {
+      this.#fail(networkFault({ code: "idle", detail: "total time limit" }));
+    }
+  }
+
+  #isOlderThan(limitMs: number): boolean {
+    return limitMs > 0 && this.#options.now() - this.#startedMs > limitMs;
+  }
+
+  #body(): Buffer {
+    const chunks = this.#chunks ?? [];
+    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  }
+
+  #onWhole(): void {
+    const { isStream, course } = this.#options;
+    const body = this.#body();
+    if (!isStream) {
+      const whole = course.whole(body);
+      if (whole.kind === "fault") this.#fail(whole);
+      else this.#settleWhole(whole);
+      return;
+    }
+    // A stream was asked for and a whole reply came: it goes on as a stream of few events, or as it is.
+    const stream = course.wholeAsStream(body);
+    if ("kind" in stream) {
+      if (stream.kind === "fault") this.#fail(stream);
+      else this.#settleWhole(stream);
+      return;
+    }
+    this.#mode = "closed";
+    this.#meter = stream.meter;
+    const { contentType } = stream;
+    if (contentType !== undefined) this.headers = { ...this.headers, "content-type": contentType };
+    this.#settle(this);
+    if (stream.bytes.length > 0) this.#emit(stream.bytes);
+    this.#finish(undefined);
+  }
+
+  #settleWhole({ body, usage, next, text }: Whole): void {
+    const { credentials, secrets, dropped } = this.#options;
+    if (this.#mode !== "stream") this.#mode = "closed";
+    const { headers, quirks } = this;
+    const masked = maskSecrets(body, credentials);
+    const reply = { kind: "whole", headers, body: masked, usage, quirks, secrets, dropped, text } as const;
+    this.#settle(next === undefined ? reply : { ...reply, next });
+  }
+
+  #onError(): void {
+    const { course, secrets, now } = this.#options;
+    const retryAfterMs = retryAfterOf(this.headers["retry-after"], now());
+    const told = errorIn(this.#body().subarray(0, ERROR_LIMIT_BYTES));
+    this.#fail(course.fault({ status: this.#status, ...told, retryAfterMs, secrets }));
+  }
+
+  #read(chunk: Buffer): SseEvent[] {
+    return this.#reader?.push(chunk) ?? [];
+  }
+
+  #onEvents(events: readonly SseEvent[]): void {
+    const { course } = this.#options;
+    for (const event of events) {
+      // The first event may be an error: then nothing has begun, whatever comments came before.
+      if (this.#meter?.events === 0) this.#passed.flush();
+      const action = this.#meter === undefined ? "drop" : judgedEvent(course, this.#meter, event);
+      if (action === "pass") {
+        this.#passed.add(event);
+        continue;
+      }
+      this.#passed.flush();
+      if (!this.#act(action)) return;
+    }
+    this.#passed.flush();
+    if (this.#reader?.isOverflown === true) this.#fail(unreadableFault("event too large", this.#status));
+  }
+
+  /** Does what is not just passing on. Returns whether the stream goes on. */
+  #act(action: Exclude<EventAction, "pass">): boolean {
+    if (action === "drop") return true;
+    if (action === "done") {
+      // An end before any event is no reply.
+      if (this.#meter?.events === 0) this.#fail(unreadableFault("a stream without events", this.#status));
+      else this.#finish(undefined);
+      return false;
+    }
+    if (action instanceof Uint8Array) {
+      this.#emit(action);
+      return true;
+    }
+    this.#fail(action);
+    return false;
+  }
+
+  #onStreamEnd(): void {
+    const last = this.#reader?.end();
+    if (last !== undefined) this.#onEvents([last]);
+    if (this.#mode !== "stream") return;
+    if (this.#meter?.isFinished === true) this.#finish(undefined);
+    else this.#fail(networkFault({ code: "reset", detail: "the stream ended without a finish" }));
+  }
+
+  #emit(bytes: Uint8Array): void {
+    const masked = maskSecrets(bytes, this.#options.credentials);
+    if (this.#listener !== undefined) {
+      this.#listener.onBytes(masked);
+      return;
+    }
+    // Comments keep the line alive; only an event decides whether this is a reply.
+    const hasBegun = this.#isSettled || this.#meter?.events !== 0;
+    if (!hasBegun && this.#bytes > EARLY_LIMIT_BYTES) return;
+    this.#early ??= [];
+    this.#early.push(masked);
+    if (hasBegun) this.#settle(this);
+  }
+
+  /** The reply is complete. A connection that is still open is read to its end, so that it can serve again. */
+  #finish(fault: RelayFault | undefined): void {
+    if (!this.#options.isStream && fault === undefined) {
+      const whole = this.#meter?.whole?.();
+      if (whole !== undefined) this.#settleWhole(whole);
+      this.#toTail();
+      return;
+    }
+    if (this.#mode === "stream") {
+      if (fault === undefined) this.#toTail();
+      else this.#mode = "closed";
+    }
+    this.#settle(this);
+    if (this.#listener !== undefined) this.#listener.onEnd(fault);
+    else this.#earlyEnd ??= { fault };
+  }
+
+  #toTail(): void {
+    this.#mode = "tail";
+    this.#bytes = 1;
+    this.#flow?.finish?.();
+  }
+
+  /** Before anybody saw a byte a fault is the result; afterwards it is the end of the stream. */
+  #fail(fault: RelayFault): void {
+    if (this.#mode === "closed" || this.#mode === "tail") return;
+    const wasSettled = this.#isSettled;
+    this.#mode = "closed";
+    this.#flow?.abort();
+    if (wasSettled) this.#finish(fault);
+    else this.#settle(fault);
+  }
+
+  #settle(result: WholeReply | StreamReply | RelayFault): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#options.settle(result);
+  }
+}

@@ -1,0 +1,398 @@
+// What can go wrong between us and an upstream, born once with everything that later rooms ask of it: may another channel
+// try, whose fault is it, what may the caller be told. The upstream's own words never reach a caller unredacted.
+import type { EgressFault } from "#server/egress/send.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { redact, redactObject } from "./redact.ts";
+
+/** Who a failure counts against: `credential` and `channel` go to the channel's health, `none` to nobody. */
+export type Blame = "none" | "channel" | "credential";
+
+export interface RelayFault {
+  readonly kind: "fault";
+  /** HTTP status for the caller. */
+  readonly status: number;
+  /** Stable; also the `code` of the error body. */
+  readonly code: string | number | null;
+  readonly type: string;
+  readonly param: string | null;
+  readonly publicMessage: string;
+  /** Further fields of an upstream's error object, redacted. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  /**
+   * The upstream's whole error body, redacted, when it speaks the client's own format: clients act on its exact words
+   * (providers 17.1.1, 18.8).
+   */
+  readonly verbatim?: JsonRecord;
+  /** Another channel may succeed. */
+  readonly retry: boolean;
+  readonly blame: Blame;
+  /** For the logger only: short and typed, never an upstream's own words, which may repeat what was asked (reliability P01). */
+  readonly detail: string;
+  /** The upstream's own words, redacted; for whoever tests a channel with a question of ours, and for nobody else. */
+  readonly words: string;
+  /** Status of the upstream; 0 = it gave none. */
+  readonly upstreamStatus: number;
+  /** Words of the upstream's error by which a channel can be found unusable (contract 9.5). */
+  readonly signals: readonly string[];
+  /** How long the upstream asked to be left alone; 0 = it did not say. */
+  readonly retryAfterMs: number;
+  /** The same call fails again for now, though its status says "try again": SDKs are told not to. */
+  readonly isFinal?: true;
+}
+
+const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
+  kind: "fault",
+  type: "one_api_error",
+  param: null,
+  retry: false,
+  blame: "none",
+  detail: "",
+  words: "",
+  upstreamStatus: 0,
+  signals: [],
+  retryAfterMs: 0,
+};
+
+const MOST_CHARACTERS = 1_000;
+const MOST_OF_A_NAME = 200;
+/** Of an upstream's further words, as JSON. */
+const MOST_OF_THE_REST = 6_000;
+
+function brief(message: string): string {
+  return message.slice(0, MOST_CHARACTERS);
+}
+
+function named(name: string): string {
+  return name.slice(0, MOST_OF_A_NAME);
+}
+
+/** A fault of the caller or of ours: no channel is to blame and none is tried after it. */
+export function localFault(
+  status: number,
+  code: string,
+  publicMessage: string,
+  more: Partial<Pick<RelayFault, "type" | "param" | "detail">> = {},
+): RelayFault {
+  const { param = null } = more;
+  // What the caller sent may stand in it.
+  return {
+    ...FAULT,
+    status,
+    code,
+    ...more,
+    publicMessage: brief(publicMessage),
+    param: param && named(param),
+  };
+}
+
+/** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
+export function ownFault(error: unknown): RelayFault {
+  const detail = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : "";
+  return localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail });
+}
+
+/** A channel that cannot serve this request as it is configured; the next one may. */
+export function channelFault(code: string, publicMessage: string, detail = ""): RelayFault {
+  return { ...FAULT, status: 500, code, publicMessage, retry: true, detail };
+}
+
+const EGRESS_MESSAGES: Readonly<Record<EgressFault["code"], readonly [status: number, message: string]>> = {
+  blocked: [502, "该渠道的地址不允许访问"],
+  dns: [502, "无法解析上游地址"],
+  refused: [502, "无法连接上游"],
+  connect_timeout: [504, "连接上游超时"],
+  tls: [502, "与上游建立安全连接失败"],
+  reset: [502, "上游连接中断"],
+  timeout: [504, "等待上游响应超时"],
+  idle: [504, "上游响应中断超时"],
+  protocol: [502, "上游返回了无法识别的响应"],
+  aborted: [499, "请求已取消"],
+};
+
+/** The network failed. The caller is told the kind, the logger the address. */
+export function networkFault(fault: EgressFault): RelayFault {
+  const [status, publicMessage] = EGRESS_MESSAGES[fault.code];
+  return {
+    ...FAULT,
+    status,
+    code: "do_request_failed",
+    publicMessage,
+    type: "upstream_error",
+    retry: fault.code !== "aborted",
+    blame: fault.code === "aborted" ? "none" : "channel",
+    detail: `${fault.code}: ${fault.detail}`,
+  };
+}
+
+/** We ended the call ourselves: the client left, or the process ends. That tells nothing of the channel. */
+export function isAborted({ status, upstreamStatus }: RelayFault): boolean {
+  return status === EGRESS_MESSAGES.aborted[0] && upstreamStatus === 0;
+}
+
+/** The upstream answered with something that is no reply: HTML, nothing, half a JSON text, a foreign type (R11). */
+export function unreadableFault(detail: string, upstreamStatus: number): RelayFault {
+  return {
+    ...FAULT,
+    status: 502,
+    code: "bad_response",
+    publicMessage: "上游返回了无法识别的响应",
+    type: "upstream_error",
+    retry: true,
+    blame: "channel",
+    detail,
+    upstreamStatus,
+  };
+}
+
+const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
+/** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (D16). */
+const CREDENTIAL = new Set([401, 402, 403]);
+/**
+ * What upstreams say of a signature whose time is off: then it is this machine's clock, and no key, that is wrong. Prose may decide it,
+ * since it only takes blame away. Source: providers 9.3 (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting";
+ * Google's token endpoint.
+ */
+const CLOCK_IS_WRONG =
+  /SignatureExpire|\bSignature (expired|not yet current): |valid date or x-date header|Check your iat and exp values|Token ?(已过期，请重新生成|expired, please regenerate)/i;
+/** Codes of an account that is finished, said with a status that would blame the request. Source: providers 10.6, 29.18; OpenAI's images. */
+const ACCOUNT_CODES = new Set(["Arrearage", "billing_hard_limit_reached"]);
+const PAYMENT_REQUIRED = 402;
+
+/** What an upstream said in an error reply. */
+export interface UpstreamError {
+  readonly status: number;
+  /** The JSON of the body; undefined = it was none. */
+  readonly body: unknown;
+  /** Begin of a body that is no JSON. */
+  readonly text: string;
+  readonly retryAfterMs: number;
+  /** Strings that must not reach the caller: the channel's key and host. */
+  readonly secrets: readonly string[];
+}
+
+/** A number or a word as providers name their errors; nobody's prose. */
+const WORD = /^(\d{1,9}|[A-Za-z][A-Za-z_.]{1,47})$/;
+
+/** An error reply (contract 8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
+export function statusFault(error: UpstreamError): RelayFault {
+  const { secrets } = error;
+  const signals = signalsOf(error.body);
+  const isAccount = error.status === 400 && signals.some((signal) => ACCOUNT_CODES.has(signal));
+  const status = isAccount ? PAYMENT_REQUIRED : error.status;
+  const found = messageOf(error.body) ?? titleOf(error.text) ?? "";
+  const message = redact(found, secrets).trim() || `bad response status code ${status}`;
+  const shared: RelayFault = {
+    ...FAULT,
+    status,
+    code: "bad_response_status_code",
+    type: "upstream_error",
+    param: String(status),
+    publicMessage: message,
+    retry: status < 400 || RETRYABLE.has(status) || isServerError(status),
+    blame: blameFor(status),
+    detail: [
+      `status ${status}`,
+      ...new Set(signals.filter((signal) => WORD.test(redact(signal, secrets)))),
+    ].join(" "),
+    words: `${status}: ${message.slice(0, 300)}`,
+    upstreamStatus: status,
+    signals,
+    retryAfterMs: error.retryAfterMs,
+  };
+  if (CREDENTIAL.has(status)) {
+    const told = [...signals, message, asObject(error.body)?.["error_description"]].join("\n");
+    if (CLOCK_IS_WRONG.test(told)) return clockFault(shared);
+    const publicMessage = "上游拒绝了本服务的凭证，请联系管理员";
+    return { ...shared, status: 502, code: "upstream_credential", param: null, publicMessage };
+  }
+  if (status < 400 || status > 599) {
+    return { ...shared, status: 502, publicMessage: "上游返回了无法识别的响应" };
+  }
+  const object = asObject(asObject(error.body)?.["error"]);
+  return typeof object?.["message"] === "string" ? { ...shared, ...openAiParts(object, secrets) } : shared;
+}
+
+/** The channel may rest, since it fails as long as the clock is wrong; its key is not to blame. */
+function clockFault(shared: RelayFault): RelayFault {
+  return {
+    ...shared,
+    status: 502,
+    code: "server_clock",
+    param: null,
+    publicMessage: "本服务器的系统时间不准，上游拒绝了请求签名，请联系管理员校准时间",
+    blame: "channel",
+    detail: `the system clock is wrong: ${shared.detail}`,
+  };
+}
+
+/** Words that begin with a slash, and whole addresses: an "Invalid URL" repeats ours, and Gemini's has `models` in it. */
+const ADDRESS = /(^|[\s("'`])(\w+:\/)?\/\S*/g;
+
+/** The address is not there at all: whoever answered 404 or 405 does not speak of the model. */
+export function isPathAbsent({ upstreamStatus, publicMessage, code, signals }: RelayFault): boolean {
+  if (upstreamStatus !== 404 && upstreamStatus !== 405) return false;
+  return !/model/i.test([publicMessage.replace(ADDRESS, ""), code, ...signals].join(" "));
+}
+
+function isServerError(status: number): boolean {
+  return status >= 500 && status !== 501;
+}
+
+function blameFor(status: number): Blame {
+  if (CREDENTIAL.has(status)) return "credential";
+  return isServerError(status) || status === 429 || status === 408 || status < 400 ? "channel" : "none";
+}
+
+/**
+ * Type, param and code as the upstream gave them, and whatever else its error object holds. Google's code is the HTTP status once more: its
+ * word becomes the code, since clients in Rust refuse to read a number there (async-openai did not try again upon 429).
+ */
+function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<RelayFault> {
+  const { message: _, type, param, code: given, ...rest } = object;
+  const code = typeof given === "number" && typeof rest["status"] === "string" ? rest["status"] : given;
+  const extra = Object.keys(rest).length > 0 ? shortObject(rest, secrets) : undefined;
+  const nameIn = (text: string) => named(redact(text, secrets));
+  return {
+    type: typeof type === "string" ? nameIn(type) : "upstream_error",
+    param: typeof param === "string" ? nameIn(param) : null,
+    code: typeof code === "string" ? nameIn(code) : typeof code === "number" ? code : null,
+    ...(extra && { extra }),
+  };
+}
+
+/** An object without secrets; undefined = it is too long to be told (reliability P02). */
+function shortObject(object: JsonRecord, secrets: readonly string[]): JsonRecord | undefined {
+  const clean = redactObject(object, secrets);
+  return JSON.stringify(clean).length > MOST_OF_THE_REST ? undefined : clean;
+}
+
+/** An error reply in the client's own format: what the caller may see of it stays word for word. */
+export function nativeFault(error: UpstreamError): RelayFault {
+  const fault = statusFault(error);
+  const body = asObject(error.body);
+  const isShown = !CREDENTIAL.has(error.status) && fault.status === error.status;
+  const verbatim = isShown && body?.["error"] !== undefined ? shortObject(body, error.secrets) : undefined;
+  return verbatim === undefined ? fault : { ...fault, verbatim };
+}
+
+/** An error that a dialect found in an answer, whatever status that came with. */
+export function wireFault(
+  error: {
+    status: number;
+    message: string;
+    code: string | number | null;
+    type: string;
+    retryAfterMs?: number | undefined;
+  },
+  secrets: readonly string[],
+  headerMs = 0,
+): RelayFault {
+  const { status, message, code, type, retryAfterMs = headerMs } = error;
+  // Without a message the code is all there is; one that is no name may say anything.
+  const isNamed = code !== null && WORD.test(String(code));
+  const fallback = isNamed ? `upstream error ${code}` : `bad response status code ${status}`;
+  const body = { error: { message: message === "" ? fallback : message, code, type } };
+  return statusFault({ status, body, text: "", retryAfterMs, secrets });
+}
+
+/** The request asks for something this channel cannot give; another one may. */
+export function unmappableFault(what: string, reason: string): RelayFault {
+  return {
+    ...FAULT,
+    status: 400,
+    code: "unsupported_parameter",
+    type: "invalid_request_error",
+    param: named(what),
+    publicMessage: brief(`${what}：${reason}`),
+    retry: true,
+  };
+}
+
+/** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (contract 8.5). */
+export function saturated(fault: RelayFault): RelayFault {
+  const { extra: _, ...rest } = fault;
+  return { ...rest, publicMessage: "当前分组上游负载已饱和，请稍后再试" };
+}
+
+/**
+ * The same where it is the operator's account that ran out: by the code clients would believe that it is theirs (Codex and SDKs stop upon it),
+ * and the upstream's words tell whose it is. What is left is a 429 of an unknown shape (contract 8.5).
+ */
+export function accountless(fault: RelayFault): RelayFault {
+  const { verbatim: _, ...rest } = saturated(fault);
+  return { ...rest, type: "upstream_error", code: "bad_response_status_code", param: String(fault.status) };
+}
+
+/** Where an unknown error JSON keeps its message, in this order (providers 21.1). */
+const MESSAGE_PATHS = [
+  ["error"],
+  ["error", "message"],
+  ["error", "msg"],
+  ["message"],
+  ["msg"],
+  ["err"],
+  ["error_msg"],
+  ["errmsg"],
+  ["error_description"],
+  ["detail"],
+  ["detail", "0", "msg"],
+  ["message", "detail", "0", "msg"],
+  ["base_resp", "status_msg"],
+  ["header", "message"],
+  ["response", "error", "message"],
+  ["Response", "Error", "Message"],
+  ["errors", "0", "message"],
+  ["title"],
+] as const;
+
+const SIGNAL_PATHS = [
+  ["error", "code"],
+  ["error", "type"],
+  ["error", "status"],
+  ["code"],
+  ["error_code"],
+  ["base_resp", "status_code"],
+  ["header", "code"],
+  ["Response", "Error", "Code"],
+] as const;
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let current = value;
+  for (const step of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, step)) return undefined;
+    // Just seen to be an object (or array) that owns this key.
+    current = (current as Record<string, unknown>)[step];
+  }
+  return current;
+}
+
+/** The message in an error body of unknown shape; undefined = none found. */
+export function messageOf(body: unknown): string | undefined {
+  for (const path of MESSAGE_PATHS) {
+    const found = at(body, path);
+    if (typeof found === "string" && found.trim() !== "") return found;
+  }
+  return undefined;
+}
+
+/** Typed words of an error body: codes and types, never prose (contract 9.5, reliability R26). */
+function signalsOf(body: unknown): string[] {
+  return SIGNAL_PATHS.flatMap((path) => {
+    const found = at(body, path);
+    return typeof found === "string" || typeof found === "number" ? [String(found)] : [];
+  });
+}
+
+/** The title of an HTML error page, e.g. a CDN's. */
+function titleOf(text: string): string | undefined {
+  const title = /<title[^>]*>([^<]{1,200})/i.exec(text)?.[1]?.trim();
+  return title === "" ? undefined : title;
+}
+
+/** The unit of Retry-After is seconds; a date counts from now. 0 = absent or unreadable; at most an hour. */
+export function retryAfterOf(header: unknown, nowMs: number): number {
+  if (typeof header !== "string") return 0;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 3_600_000) : 0;
+}

@@ -1,0 +1,136 @@
+// Follows one streamed reply on OpenAI's wire event by event: says what goes on to the client, keeps the last usage, listens for
+// text, finish and errors. It changes an event only where a quirk of the row asks for it.
+
+import { statusFault, unreadableFault } from "#server/upstream/errors/fault.ts";
+import {
+  DONE_EVENT,
+  dataText,
+  fieldOf,
+  isDone,
+  renderEvent,
+  type SseEvent,
+} from "#server/upstream/hub/sse.ts";
+import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
+import { findUsage } from "#server/upstream/usage.ts";
+import { countEvent, errorIn200, parseObject, type ReplyContext } from "./classify.ts";
+import type { EventAction, Meter } from "./handler.ts";
+import { tidied } from "./normalize.ts";
+import { ReplyTap, Seen } from "./usage-observer.ts";
+
+export interface MeterOptions extends ReplyContext {
+  /** We asked for usage and the client did not: the chunk that brings nothing else is ours to keep. */
+  readonly hidesUsage: boolean;
+}
+
+export class StreamMeter implements Meter {
+  readonly tap = new ReplyTap();
+  usage: JsonRecord | undefined;
+  isFinished = false;
+  events = 0;
+  readonly #options: MeterOptions;
+  /** Rows whose events have to be looked into one by one. */
+  readonly #isCurious: boolean;
+
+  constructor(options: MeterOptions) {
+    this.#options = options;
+    const { quirks } = options;
+    this.#isCurious =
+      quirks?.errorIn200 !== undefined ||
+      quirks?.endsWithWholeReply === true ||
+      quirks?.ownWords === true ||
+      quirks?.dropsEmptyChunks === true;
+  }
+
+  take(event: SseEvent): EventAction {
+    const { data, dataStart, dataEnd } = event;
+    if (dataStart < 0 || dataStart === dataEnd) return "pass";
+    const named = this.#takeNamed(event);
+    if (named !== undefined) return named;
+    // `[DONE]` is the only payload that begins with a bracket.
+    if (data[dataStart] !== 0x7b && isDone(event)) {
+      // Some upstreams never name a reason; whoever says that this was all has told all of its usage too.
+      this.isFinished = true;
+      return "done";
+    }
+    this.events = countEvent(this.events, event);
+    const known = this.#isCurious ? parseObject(data.subarray(dataStart, dataEnd)) : undefined;
+    // What repeats the answer is not heard again: where no usage is told, the text that was heard is charged.
+    const tap = this.#repeats(known) ? new ReplyTap() : this.tap;
+    const seen = tap.scan(data, dataStart, dataEnd);
+    if ((seen & Seen.finish) !== 0) this.isFinished = true;
+    if ((seen & (Seen.usage | Seen.error)) === 0 && !this.#isCurious) return "pass";
+    const chunk = known ?? parseObject(data.subarray(dataStart, dataEnd));
+    return chunk === undefined
+      ? unreadableFault("a stream event is no JSON object", 200)
+      : this.#judge(chunk);
+  }
+
+  tail(): Uint8Array {
+    return DONE_EVENT;
+  }
+
+  /** What becomes of an event whose name says that it is no piece of the answer; undefined = it is one. */
+  #takeNamed(event: SseEvent): EventAction | undefined {
+    const { quirks, secrets } = this.#options;
+    if (quirks?.answerEvents === undefined) return undefined;
+    const name = fieldOf(event, "event");
+    if (quirks.answerEvents.includes(name)) return undefined;
+    if (name !== "error") return "pass";
+    this.events += 1;
+    const body = readJson(dataText(event));
+    return statusFault({ status: 502, body, text: dataText(event), retryAfterMs: 0, secrets });
+  }
+
+  #judge(chunk: JsonRecord): EventAction {
+    const { quirks } = this.#options;
+    const usage = findUsage(chunk, quirks);
+    // An answer that fails amid has its price.
+    if (usage !== undefined) this.usage = usage;
+    const refusal = errorIn200(chunk, this.#options);
+    if (refusal !== undefined) return refusal;
+    const choices = chunk["choices"];
+    const isEmpty = Array.isArray(choices) && choices.length === 0;
+    if (isEmpty && usage === undefined && quirks?.dropsEmptyChunks === true) return "drop";
+    if (isEmpty && usage !== undefined && this.#options.hidesUsage) return "drop";
+    if (this.#repeats(chunk)) return this.#wholeAsChunk(chunk, choices);
+    const plain = tidied(chunk, quirks);
+    return plain === undefined ? "pass" : renderEvent(JSON.stringify(plain));
+  }
+
+  /** Whether this is the whole reply that stands at the end of some vendors' streams. */
+  #repeats(chunk: JsonRecord | undefined): boolean {
+    return this.#options.quirks?.endsWithWholeReply === true && chunk?.["object"] === "chat.completion";
+  }
+
+  /** A whole reply at the end of a stream repeats its text: only its finish reason and usage go on. */
+  #wholeAsChunk(reply: JsonRecord, choices: unknown): Uint8Array {
+    const list = Array.isArray(choices) ? choices : [];
+    const chunk = {
+      ...reply,
+      object: "chat.completion.chunk",
+      choices: list.map((item: unknown, index) => {
+        const { message: _, ...choice } = asObject(item) ?? {};
+        return { index, ...choice, delta: {} };
+      }),
+    };
+    return renderEvent(JSON.stringify(chunk));
+  }
+}
+
+/** A whole chat or completions reply as the events of a stream, for a client that asked for one and got none (providers 1.4). */
+export function wholeAsEvents(reply: JsonRecord, wantsUsage: boolean): Uint8Array {
+  const { usage, choices, ...head } = reply;
+  const list = Array.isArray(choices) ? choices : [];
+  const chunk = {
+    ...head,
+    object: head["object"] === "chat.completion" ? "chat.completion.chunk" : head["object"],
+    choices: list.map((item: unknown) => {
+      const { message, ...choice } = asObject(item) ?? {};
+      return message === undefined ? choice : { ...choice, delta: message };
+    }),
+  };
+  const events = [renderEvent(JSON.stringify(chunk))];
+  if (wantsUsage && usage !== undefined)
+    events.push(renderEvent(JSON.stringify({ ...chunk, choices: [], usage })));
+  return Buffer.concat(events);
+}

@@ -1,0 +1,157 @@
+// Is what an upstream sent a reply, an error in a reply's clothes, or neither (reliability R11, R12; providers 21.2)? Pure.
+import type { EndpointName, Quirks } from "#contract/providers.ts";
+import type { ReplyHeaders } from "#server/egress/send.ts";
+import {
+  type RelayFault,
+  statusFault,
+  type UpstreamError,
+  unreadableFault,
+  wireFault,
+} from "#server/upstream/errors/fault.ts";
+import { toldStatus } from "#server/upstream/errors/status-from-error.ts";
+import { failedFinish } from "#server/upstream/hub/chat-reply.ts";
+import type { SseEvent } from "#server/upstream/hub/sse.ts";
+import { wholeObject } from "#server/upstream/json/scan.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+
+/** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that matter. */
+const PARSE_LIMIT_BYTES = 64 * 1024;
+const LOOKED_AT = new Set(["error", "usage", "object", "x_groq", "base_resp", "code", "statusText"]);
+const OPEN_BRACKET = 0x5b;
+
+/**
+ * The JSON object of a body. Of a large one only the members that are ever looked at are there, and lists (`choices`, `data`)
+ * are shown empty. undefined = no JSON object.
+ */
+export function readReply(body: Uint8Array): JsonRecord | undefined {
+  if (body.length <= PARSE_LIMIT_BYTES) return parseObject(body);
+  const object = wholeObject(body);
+  if (object === undefined) return undefined;
+  const values: Record<string, unknown> = {};
+  for (const { name, valueStart, valueEnd } of object.members) {
+    if (LOOKED_AT.has(name)) values[name] = parse(body.subarray(valueStart, valueEnd));
+    else if (body[valueStart] === OPEN_BRACKET) values[name] = [];
+  }
+  return values;
+}
+
+/** The JSON object of a text in bytes; undefined = it is none. */
+export function parseObject(bytes: Uint8Array): JsonRecord | undefined {
+  return asObject(parse(bytes));
+}
+
+function parse(bytes: Uint8Array): unknown {
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  try {
+    return JSON.parse(buffer.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bare media type of a reply, lower case; "" = none given. */
+export function mediaTypeOf(headers: ReplyHeaders): string {
+  const value = headers["content-type"];
+  const text = typeof value === "string" ? value : "";
+  const end = text.indexOf(";");
+  return (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
+}
+
+/** A coded body would have to be decoded; we ask for none, so one is refused (reliability R20). */
+export function isCoded(headers: ReplyHeaders): boolean {
+  const coding = headers["content-encoding"];
+  return coding !== undefined && coding !== "" && coding !== "identity";
+}
+
+/** Where each endpoint keeps its substance: an object without it is no reply. */
+const SUBSTANCE: Readonly<Partial<Record<EndpointName, string>>> = {
+  chat: "choices",
+  completions: "choices",
+  edits: "choices",
+  embeddings: "data",
+};
+
+export interface ReplyContext {
+  readonly endpoint: EndpointName;
+  readonly quirks: Quirks | undefined;
+  readonly secrets: readonly string[];
+}
+
+/** Judges a whole 200 body. undefined = it is a reply. */
+export function judgeReply(reply: JsonRecord | undefined, context: ReplyContext): RelayFault | undefined {
+  if (reply === undefined) return unreadableFault("no JSON object", 200);
+  const refusal = errorIn200(reply, context);
+  if (refusal !== undefined) return refusal;
+  const substance = SUBSTANCE[context.endpoint];
+  if (substance !== undefined && !Array.isArray(reply[substance]))
+    return unreadableFault(`no ${substance}`, 200);
+  return undefined;
+}
+
+/** The longest sign of life is shorter. */
+const PING_BYTES = 200;
+const PINGS: ReadonlySet<unknown> = new Set(["ping", "keepalive"]);
+
+/** Counts the events of an answer. Signs of life before the first are none: another channel may still be tried (reliability R08). */
+export function countEvent(before: number, event: SseEvent): number {
+  return before === 0 && isPing(event) ? 0 : before + 1;
+}
+
+function isPing({ data, dataStart, dataEnd }: SseEvent): boolean {
+  if (dataEnd - dataStart > PING_BYTES) return false;
+  return PINGS.has(parseObject(data.subarray(dataStart, dataEnd))?.["type"]);
+}
+
+/** An error that came with status 200, whole or as one stream event; undefined = none. */
+export function errorIn200(reply: JsonRecord, { quirks, secrets }: ReplyContext): RelayFault | undefined {
+  const code = refusalCode(reply, quirks?.errorIn200);
+  const word = code === undefined ? failedFinish(reply, quirks) : undefined;
+  if (word !== undefined)
+    return wireFault({ status: 502, message: "上游生成中断", code: word, type: "upstream_error" }, secrets);
+  if (code === undefined) return undefined;
+  const told = toldStatus(code, asObject(reply["error"])?.["type"]);
+  const status = quirks?.faultStatus?.[code] ?? told ?? Number(code);
+  const isHttp = Number.isInteger(status) && status >= 400 && status <= 599;
+  const fallback = quirks?.errorIn200 === undefined ? 502 : 500;
+  return statusFault({ status: isHttp ? status : fallback, body: reply, text: "", retryAfterMs: 0, secrets });
+}
+
+/** The code of a refusal, "" when it has none; undefined = the reply is no refusal. */
+function refusalCode(reply: JsonRecord, kind: Quirks["errorIn200"]): string | undefined {
+  const { error } = reply;
+  if (error !== undefined && error !== null && error !== false && error !== "") {
+    const code = asObject(error)?.["code"];
+    return typeof code === "string" || typeof code === "number" ? String(code) : "";
+  }
+  return kind === undefined ? undefined : REFUSALS[kind](reply);
+}
+
+const REFUSALS: Readonly<
+  Record<NonNullable<Quirks["errorIn200"]>, (reply: JsonRecord) => string | undefined>
+> = {
+  "base-resp": (reply) => {
+    const code = asObject(reply["base_resp"])?.["status_code"];
+    return typeof code === "number" && code !== 0 ? String(code) : undefined;
+  },
+  "status-text": (reply) => {
+    if (reply["statusText"] === undefined || reply["choices"] !== undefined) return undefined;
+    return typeof reply["code"] === "number" && reply["code"] !== 200 ? String(reply["code"]) : "";
+  },
+  code: (reply) => {
+    const { code } = reply;
+    const isRefusal =
+      reply["choices"] === undefined && (typeof code === "number" || typeof code === "string");
+    return isRefusal && Number(code) !== 0 ? String(code) : undefined;
+  },
+};
+
+/** Begin of an error's text that is kept where it is no JSON. */
+const TEXT_LENGTH = 4_096;
+
+/** What the body of an error says. Google's OpenAI surface hands its error over as the one item of a list. */
+export function errorIn(body: Buffer): Pick<UpstreamError, "body" | "text"> {
+  const json = parse(body);
+  return { body: Array.isArray(json) ? json[0] : json, text: body.toString().slice(0, TEXT_LENGTH) };
+}

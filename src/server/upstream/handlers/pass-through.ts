@@ -1,0 +1,77 @@
+// The course of OpenAI's own wire: bodies and events pass as they came, after a look.
+import type { Quirks } from "#contract/providers.ts";
+import {
+  type RelayFault,
+  statusFault,
+  type UpstreamError,
+  unreadableFault,
+} from "#server/upstream/errors/fault.ts";
+import type { SseEvent } from "#server/upstream/hub/sse.ts";
+import type { JsonRecord } from "#server/upstream/json/values.ts";
+import { findUsage } from "#server/upstream/usage.ts";
+import { type MeterOptions, StreamMeter, wholeAsEvents } from "./chat-stream.ts";
+import { judgeReply, parseObject, readReply } from "./classify.ts";
+import { EventCourse } from "./events.ts";
+import { errorAtFirst } from "./first-event.ts";
+import type { Meter, ResponseHandler, Whole } from "./handler.ts";
+import { tidied } from "./normalize.ts";
+import { ReplyTap } from "./usage-observer.ts";
+
+export class PassingCourse extends EventCourse<MeterOptions> implements ResponseHandler {
+  meter(): Meter {
+    return new StreamMeter(this.options);
+  }
+
+  whole(body: Buffer): Whole | RelayFault {
+    const { quirks } = this.options;
+    // Something among the choices matters: only then is all of it parsed.
+    const isAll =
+      quirks?.usageIn === "choices[0].usage" ||
+      quirks?.ownWords === true ||
+      quirks?.answerEvents !== undefined;
+    const reply = isAll ? parseObject(body) : readReply(body);
+    const fault = judgeReply(reply, this.options);
+    if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
+    const plain = tidied(reply, quirks);
+    const bytes = plain === undefined ? body : Buffer.from(JSON.stringify(plain));
+    return {
+      kind: "body",
+      body: bytes,
+      usage: findUsage(reply, quirks),
+      text: () => textIn(answerOf(bytes, reply, quirks)),
+    };
+  }
+
+  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+    const reply = parseObject(body);
+    const fault = judgeReply(reply, this.options);
+    if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
+    const meter = new StreamMeter(this.options);
+    meter.usage = findUsage(reply, this.options.quirks);
+    meter.tap.scan(body, 0, body.length);
+    const plain = tidied(reply, this.options.quirks) ?? reply;
+    return { meter, bytes: wholeAsEvents(plain, !this.options.hidesUsage) };
+  }
+
+  first(event: SseEvent): RelayFault | undefined {
+    const { endpoint, secrets } = this.options;
+    const error = errorAtFirst(event, endpoint === "completions" ? endpoint : "chat");
+    return error && this.fault({ ...error, secrets });
+  }
+
+  fault(error: UpstreamError): RelayFault {
+    return statusFault(error);
+  }
+}
+
+/** The part of a whole reply that was generated. */
+function answerOf(body: Buffer, { choices }: JsonRecord, quirks: Quirks | undefined): Buffer {
+  return quirks?.answerEvents === undefined ? body : Buffer.from(JSON.stringify({ choices }));
+}
+
+/** The generated text of a whole reply on OpenAI's wire. */
+function textIn(body: Buffer): string {
+  const tap = new ReplyTap();
+  tap.scan(body, 0, body.length);
+  return tap.text();
+}

@@ -1,0 +1,264 @@
+// The course of an answer in another format than the client's: a dialect decodes it into the hub, the client's dialect renders it. One
+// event at a time, nothing is collected that need not be.
+import type { Quirks } from "#contract/providers.ts";
+import type { ClientDialect, RenderContext, StreamRenderer } from "#server/upstream/clients/client.ts";
+import type {
+  DecodeContext,
+  Dialect,
+  StreamDecoder,
+  WireError,
+  WireEvent,
+} from "#server/upstream/dialects/dialect.ts";
+import {
+  type RelayFault,
+  statusFault,
+  type UpstreamError,
+  unreadableFault,
+  wireFault,
+} from "#server/upstream/errors/fault.ts";
+import { namedOverflow } from "#server/upstream/errors/overflow.ts";
+import { foldReply, type HubChunk, type HubReply, ReplyFold } from "#server/upstream/hub/reply.ts";
+import { dataText, fieldOf, type SseEvent, SseReader } from "#server/upstream/hub/sse.ts";
+import { asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
+import { countEvent, parseObject } from "./classify.ts";
+import { type CustomTools, customTools } from "./custom-tools.ts";
+import { errorAtFirst } from "./first-event.ts";
+import { LineReader } from "./frames.ts";
+import { AwsReader } from "./frames-aws.ts";
+import type { EventAction, EventReader, Heard, Meter, ResponseHandler, Whole } from "./handler.ts";
+
+export interface Translation {
+  readonly dialect: Dialect;
+  readonly client: ClientDialect;
+  readonly decode: DecodeContext;
+  readonly render: RenderContext;
+  /** Tools renamed for the wire → the client's names. */
+  readonly toolNames: ReadonlyMap<string, string> | undefined;
+  readonly secrets: readonly string[];
+}
+
+const STREAM_TYPES = {
+  sse: ["text/event-stream"],
+  lines: ["application/x-ndjson", "application/jsonl", "application/json", "text/event-stream"],
+  aws: ["application/vnd.amazon.eventstream"],
+} as const;
+
+export class TranslatingCourse implements ResponseHandler {
+  readonly #translation: Translation;
+
+  constructor(translation: Translation) {
+    this.#translation = translation;
+  }
+
+  get quirks(): Quirks | undefined {
+    return this.#translation.decode.wire.quirks;
+  }
+
+  get onlyStreams(): boolean {
+    return this.#translation.dialect.onlyStreams === true;
+  }
+
+  isStreamType(mediaType: string): boolean {
+    const types: readonly string[] = STREAM_TYPES[this.#translation.dialect.frames ?? "sse"];
+    return types.includes(mediaType);
+  }
+
+  reader(): EventReader {
+    const { frames } = this.#translation.dialect;
+    if (frames === "aws") return new AwsReader();
+    return frames === "lines" ? new LineReader() : new SseReader();
+  }
+
+  meter(): Meter {
+    const { client, render } = this.#translation;
+    return new TranslatingMeter(
+      this.#translation,
+      render.request.isStream ? client.renderer(render) : undefined,
+    );
+  }
+
+  whole(body: Buffer): Whole | RelayFault {
+    const chunks = this.#decode(body);
+    if ("kind" in chunks) return chunks;
+    const heard = new Hearing();
+    heard.hear(chunks);
+    return wholeOf(this.#translation, foldReply(chunks), heard);
+  }
+
+  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+    const chunks = this.#decode(body);
+    if ("kind" in chunks) return chunks;
+    const { client, render } = this.#translation;
+    const meter = new TranslatingMeter(this.#translation, client.renderer(render));
+    return { meter, bytes: Buffer.from(meter.pass(chunks)) };
+  }
+
+  /** Other wires than those of the client formats have errors of their own, which their decoders know. */
+  first(event: SseEvent): RelayFault | undefined {
+    const { dialect, secrets } = this.#translation;
+    const error = dialect.native && errorAtFirst(event, dialect.native);
+    return error && this.fault({ ...error, secrets });
+  }
+
+  fault(error: UpstreamError): RelayFault {
+    const body = asObject(error.body);
+    const found = body && this.#translation.dialect.readError?.(error.status, body);
+    return translatedFault(found ?? error, error.secrets, error.retryAfterMs);
+  }
+
+  #decode(body: Buffer): readonly HubChunk[] | RelayFault {
+    const { dialect, decode, secrets } = this.#translation;
+    const reply = parseObject(body);
+    if (reply === undefined) return unreadableFault("no JSON object", 200);
+    const found = dialect.decode(reply, decode);
+    if (isError(found)) return translatedFault(found, secrets);
+    if (!found.some(({ kind }) => kind !== "head" && kind !== "end"))
+      return unreadableFault("nothing in the answer", 200);
+    const named = renamed(found, this.#translation.toolNames);
+    return customTools(this.#translation.render.request)?.take([...named, { kind: "end" }]) ?? named;
+  }
+}
+
+/** What a dialect found, or an error reply as it stands; an overflow goes by OpenAI's code, which every client's format can tell. */
+function translatedFault(
+  found: WireError | UpstreamError,
+  secrets: readonly string[],
+  headerMs = 0,
+): RelayFault {
+  return namedOverflow("kind" in found ? wireFault(found, secrets, headerMs) : statusFault(found));
+}
+
+function isError(found: readonly HubChunk[] | WireError): found is WireError {
+  return "kind" in found;
+}
+
+function wholeOf({ client, render }: Translation, reply: HubReply, heard: Hearing): Whole {
+  const body = Buffer.from(JSON.stringify(client.render(reply, render)));
+  return { kind: "body", body, usage: reply.usage, text: () => heard.text() };
+}
+
+/** Gives tools the names back that the client knows. */
+function renamed(
+  chunks: readonly HubChunk[],
+  names: ReadonlyMap<string, string> | undefined,
+): readonly HubChunk[] {
+  if (names === undefined || names.size === 0) return chunks;
+  return chunks.map((chunk) =>
+    chunk.kind === "tool" && chunk.name !== undefined
+      ? { ...chunk, name: names.get(chunk.name) ?? chunk.name }
+      : chunk,
+  );
+}
+
+/** Counts and keeps generated text. */
+class Hearing implements Heard {
+  textBytes = 0;
+  textChars = 0;
+  textPieces = 0;
+  #pieces: string[] = [];
+
+  hear(chunks: readonly HubChunk[]): void {
+    let hasOutput = false;
+    for (const chunk of chunks) {
+      const text = spoken(chunk);
+      hasOutput ||= text !== "" || chunk.kind === "image" || chunk.kind === "audio";
+      if (text === "") continue;
+      this.textBytes += Buffer.byteLength(text);
+      this.textChars += text.length;
+      if (this.textBytes <= TEXT_LIMIT_BYTES) this.#pieces.push(text);
+    }
+    if (hasOutput) this.textPieces += 1;
+  }
+
+  text(): string {
+    return this.#pieces.join("");
+  }
+}
+
+/** Text beyond this is counted by its bytes only. */
+const TEXT_LIMIT_BYTES = 1024 * 1024;
+
+function spoken(chunk: HubChunk): string {
+  switch (chunk.kind) {
+    case "text":
+    case "refusal":
+    case "thought":
+      return chunk.text;
+    case "tool":
+      return chunk.arguments;
+    case "audio":
+      return asText(chunk.value["transcript"]) ?? "";
+    default:
+      return "";
+  }
+}
+
+const EMPTY = new Uint8Array(0);
+
+class TranslatingMeter implements Meter {
+  readonly tap = new Hearing();
+  usage: JsonRecord | undefined;
+  isFinished = false;
+  events = 0;
+  readonly #translation: Translation;
+  readonly #decoder: StreamDecoder;
+  /** undefined = the client wants the reply whole. */
+  readonly #renderer: StreamRenderer | undefined;
+  readonly #fold: ReplyFold | undefined;
+  readonly #custom: CustomTools | undefined;
+  /** What came together with the end. */
+  #last = "";
+
+  constructor(translation: Translation, renderer: StreamRenderer | undefined) {
+    this.#translation = translation;
+    this.#decoder = translation.dialect.decoder(translation.decode);
+    this.#renderer = renderer;
+    this.#fold = renderer === undefined ? new ReplyFold() : undefined;
+    this.#custom = customTools(translation.render.request);
+  }
+
+  take(event: SseEvent): EventAction {
+    const hasData = event.dataStart >= 0;
+    // A name is enough: Zhipu's end may come with its usage in another field, and nothing else (providers 9.4).
+    if (!hasData && fieldOf(event, "event") === "") return "drop";
+    if (hasData) this.events = countEvent(this.events, event);
+    const found = this.#decoder.take(wireEvent(event));
+    if (isError(found)) return translatedFault(found, this.#translation.secrets);
+    if (found.length === 0) return "drop";
+    const named = renamed(found, this.#translation.toolNames);
+    const text = this.pass(this.#custom?.take(named) ?? named);
+    if (found.at(-1)?.kind === "end") {
+      this.#last = text;
+      return this.#saysNothing() ? unreadableFault("a stream without an answer", 200) : "done";
+    }
+    return text === "" ? "drop" : Buffer.from(text);
+  }
+
+  /** Takes pieces in; returns what they are to the client. */
+  pass(chunks: readonly HubChunk[]): string {
+    this.tap.hear(chunks);
+    for (const chunk of chunks) {
+      if (chunk.kind === "usage") this.usage = chunk.usage;
+      else if (chunk.kind === "finish") this.isFinished = true;
+    }
+    this.#fold?.add(chunks);
+    return this.#renderer?.take(chunks) ?? "";
+  }
+
+  tail(): Uint8Array {
+    return this.#renderer === undefined ? EMPTY : Buffer.from(this.#last + this.#renderer.end());
+  }
+
+  whole(): Whole {
+    return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.tap);
+  }
+
+  /** Neither an end of an answer, nor usage, nor text: this was no reply (design 4.6). */
+  #saysNothing(): boolean {
+    return !this.isFinished && this.usage === undefined && this.tap.textPieces === 0;
+  }
+}
+
+function wireEvent(event: SseEvent): WireEvent {
+  return { data: dataText(event), field: (name) => fieldOf(event, name) };
+}

@@ -1,0 +1,16 @@
+// What Bedrock's wires share: exceptions in the midst of a stream (providers 23.1). Pure.
+import { asText, readJson } from "#server/upstream/json/values.ts";
+
+/** The statuses that exceptions stand for; any other one is 500. */
+const STATUS: Readonly<Record<string, number>> = {
+  validationException: 400,
+  throttlingException: 429,
+  modelTimeoutException: 504,
+  serviceUnavailableException: 503,
+};
+
+/** An exception by its name; `data` is the event's payload. */
+export function awsException(name: string, data: string) {
+  const message = asText(readJson(data)?.["message"]) ?? name;
+  return { kind: "error", status: STATUS[name] ?? 500, message, code: name, type: "bedrock_error" } as const;
+}

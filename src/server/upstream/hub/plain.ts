@@ -1,0 +1,194 @@
+// What plainer wires than OpenAI's share: functions without a choice among many, turns that must take their turn, limits of their own.
+// Pure.
+import { asList, asNumber, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { type ChatFunction, functionOf, toolText } from "./chat-body.ts";
+import type { HubChunk } from "./reply.ts";
+import {
+  argumentText,
+  type HubMessage,
+  type HubRequest,
+  isToolForced,
+  type ToolNames,
+  Unmappable,
+} from "./request.ts";
+
+/** The functions on offer, and the one that must be called. */
+export interface Offer {
+  readonly functions: readonly ChatFunction[];
+  readonly forced: ChatFunction | undefined;
+  /** The client also wants the upstream's own web search. */
+  readonly searches: boolean;
+}
+
+/**
+ * The tools of a request for a wire that knows "as the model likes" and one by its name: no choice means no tools, a choice among
+ * some leaves the others out. Throws: Unmappable where any of several must be called.
+ */
+export function offerOf({ tools = [], toolChoice }: HubRequest, names: ToolNames): Offer {
+  const searches = tools.some(({ kind }) => kind === "web-search");
+  const wanted = toolChoice?.kind === "subset" ? new Set(toolChoice.names) : undefined;
+  const offered = tools.filter(
+    (tool) => tool.kind !== "web-search" && (wanted === undefined || wanted.has(tool.name)),
+  );
+  const functions =
+    toolChoice?.kind === "none"
+      ? []
+      : offered.flatMap((tool) => (tool.kind === "web-search" ? [] : [functionOf(tool, names)]));
+  return { functions, forced: forcedOf(toolChoice, functions, names), searches };
+}
+
+function forcedOf(
+  choice: HubRequest["toolChoice"],
+  functions: readonly ChatFunction[],
+  names: ToolNames,
+): ChatFunction | undefined {
+  if (!isToolForced(choice)) return undefined;
+  const name = choice?.kind === "tool" ? names.wireName(choice.name) : undefined;
+  const found = name === undefined ? functions : functions.filter((item) => item.name === name);
+  const [only, another] = found;
+  if (only === undefined) throw new Unmappable("tool_choice", "没有可用的工具");
+  if (another !== undefined) throw new Unmappable("tool_choice", "上游渠道只能指定一个工具");
+  return only;
+}
+
+const MAPS_OF_SCHEMAS: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+]);
+const SCHEMAS: ReadonlySet<string> = new Set(["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"]);
+
+/** A JSON schema without the words that old wires stumble over: `additionalProperties: false` and `$schema` (providers 29.5). */
+export function plainSchema(schema: JsonRecord): JsonRecord {
+  const members = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
+    if (name === "$schema" || (name === "additionalProperties" && value === false)) return [];
+    if (MAPS_OF_SCHEMAS.has(name)) return [[name, mapOf(value)]];
+    return [[name, SCHEMAS.has(name) ? nested(value) : value]];
+  });
+  return Object.fromEntries(members);
+}
+
+function mapOf(value: unknown): unknown {
+  const map = asObject(value);
+  return map && Object.fromEntries(Object.entries(map).map(([name, item]) => [name, nested(item)]));
+}
+
+function nested(value: unknown): unknown {
+  if (Array.isArray(value)) return asList(value).map(nested);
+  const schema = asObject(value);
+  return schema === undefined ? value : plainSchema(schema);
+}
+
+/** What a wire makes of two neighbours of one side: one turn, both as they are, or undefined = neither is possible. */
+export type Joined<T> = T | "beside" | undefined;
+
+export interface Alternation<T> {
+  isAnswer(turn: T): boolean;
+  /** It says nothing and is refused for it. */
+  isBlank(turn: T): boolean;
+  join(one: T, other: T): Joined<T>;
+  say(role: "user" | "assistant", text: string): T;
+}
+
+/** Words that stand where a wire wants a turn and nobody said anything. */
+const FILLERS = { first: "你好", answer: "OK", last: "继续" } as const;
+
+/** For wires that refuse an empty result: many tools say nothing when all went well. */
+export const SILENT_RESULT = FILLERS.answer;
+
+/** What a tool said, for such wires. */
+export function resultSaid(message: HubMessage & { role: "tool" }): string {
+  return toolText(message) || SILENT_RESULT;
+}
+
+/** Whether a text says nothing. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/**
+ * The messages for wires that want a word in every answer and JSON in every call: blank pieces and answers are left out, and a call
+ * that its model did not finish has no arguments.
+ */
+export function soundMessages(messages: readonly HubMessage[]): HubMessage[] {
+  return messages.flatMap((message): HubMessage[] => {
+    if (message.role === "tool") return [message];
+    const parts = message.parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
+    if (message.role !== "assistant") return parts.length > 0 ? [{ ...message, parts }] : [message];
+    const { toolCalls } = message;
+    if (toolCalls.length === 0 && parts.length === 0) return [];
+    const whole = toolCalls.map((call) =>
+      call.isCustom === true ? call : { ...call, arguments: argumentText(call) },
+    );
+    return [{ ...message, parts, toolCalls: whole }];
+  });
+}
+
+/** The conversation with sides that take turns, begun and ended by the user (providers 8.4, 12.3, 29.5). Blank turns are left out. */
+export function alternated<T>(turns: readonly T[], law: Alternation<T>): T[] {
+  const { isAnswer, say } = law;
+  const out: T[] = [];
+  for (const turn of turns) {
+    if (law.isBlank(turn)) continue;
+    const before = out.at(-1);
+    if (before === undefined) out.push(...(isAnswer(turn) ? [say("user", FILLERS.first), turn] : [turn]));
+    else if (isAnswer(before) === isAnswer(turn)) out.splice(-1, 1, ...neighbours(before, turn, law));
+    else out.push(turn);
+  }
+  const last = out.at(-1);
+  if (last === undefined || isAnswer(last)) out.push(say("user", last ? FILLERS.last : FILLERS.first));
+  return out;
+}
+
+function neighbours<T>(one: T, other: T, { isAnswer, join, say }: Alternation<T>): T[] {
+  const joined = join(one, other);
+  if (joined === "beside") return [one, other];
+  if (joined !== undefined) return [joined];
+  return [one, isAnswer(one) ? say("user", FILLERS.last) : say("assistant", FILLERS.answer), other];
+}
+
+/** The vectors of a list of objects, in the order of their indexes. */
+export function vectorsOf(list: unknown, index: string, vector: string): number[][] {
+  return asList(list)
+    .map((item, at) => ({
+      at: asNumber(asObject(item)?.[index]) ?? at,
+      values: asList(asObject(item)?.[vector]),
+    }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ values }) => values.filter((value) => typeof value === "number"));
+}
+
+/** The order of a rerank's results. */
+export function scoresIn(list: unknown): { readonly index: number; readonly score: number }[] {
+  return asList(list).flatMap((item) => {
+    const index = asNumber(asObject(item)?.["index"]);
+    const score = asNumber(asObject(item)?.["relevance_score"]);
+    return index === undefined || score === undefined ? [] : [{ index, score }];
+  });
+}
+
+/** The usage of a wire that counts tokens by OpenAI's names; undefined = it tells none here. */
+export function usageIn(usage: JsonRecord | undefined): HubChunk | undefined {
+  const prompt_tokens = asNumber(usage?.["prompt_tokens"]);
+  if (prompt_tokens === undefined) return undefined;
+  const completion_tokens = asNumber(usage?.["completion_tokens"]) ?? 0;
+  const total_tokens = asNumber(usage?.["total_tokens"]) ?? prompt_tokens + completion_tokens;
+  return { kind: "usage", usage: { prompt_tokens, completion_tokens, total_tokens } };
+}
+
+/** The members that a wire knows itself, taken out of what the hub has no word for. */
+export function ownExtras(
+  request: HubRequest,
+  names: readonly string[],
+): { readonly own: JsonRecord; readonly rest: HubRequest } {
+  const entries = Object.entries(request.extras ?? {});
+  const own = entries.filter(([name]) => names.includes(name));
+  const others = entries.filter(([name]) => !names.includes(name));
+  return { own: Object.fromEntries(own), rest: { ...request, extras: Object.fromEntries(others) } };
+}
+
+/** A number moved into [low, high]; undefined stays. */
+export function within(value: number | undefined, low: number, high: number): number | undefined {
+  return value === undefined ? undefined : Math.min(Math.max(value, low), high);
+}

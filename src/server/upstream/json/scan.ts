@@ -1,0 +1,356 @@
+// An exact look at a JSON object's own members as byte spans, so that a body can be edited at one value and stay the same
+// everywhere else, and only the values that matter need be parsed. Accepts what JSON.parse accepts (RFC 8259), but no
+// absurd depth; whether the bytes are UTF-8 is for the caller to ask.
+import { isAt, isFileName, isMediaName, usualName } from "./names.ts";
+
+/** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
+export interface Member {
+  readonly name: string;
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/** An object's members and the span of the object itself, braces included. */
+export interface JsonObject {
+  readonly start: number;
+  readonly end: number;
+  readonly members: readonly Member[];
+}
+
+/** What a scan hears on its way through all values, for whoever wants to know. */
+export interface Tally {
+  /** Bytes of text values at any depth, escapes counted as about what they stand for; files in base64 are left out. */
+  textBytes: number;
+  /** How much longer escapes are than what they stand for, about. */
+  escapeBytes: number;
+  /** Members named after images, sounds and files: their tokens cannot be told from their bytes. */
+  media: number;
+  /** Numbers at any depth; a prompt can be given as token numbers. */
+  numbers: number;
+  /** Objects and lists at any depth. */
+  nests: number;
+  /** The value that comes next stands under a name that files have. */
+  isFile: boolean;
+  /** Half of a character that lies outside the basic plane: JSON allows it, text does not. */
+  hasLoneSurrogate: boolean;
+}
+
+export function newTally(): Tally {
+  return {
+    textBytes: 0,
+    escapeBytes: 0,
+    media: 0,
+    numbers: 0,
+    nests: 0,
+    isFile: false,
+    hasLoneSurrogate: false,
+  };
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const LOWER_F = 0x66;
+const LOWER_N = 0x6e;
+const LOWER_T = 0x74;
+const LOWER_U = 0x75;
+
+/** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
+const DEPTH_LIMIT = 512;
+const MEMBER_LIMIT = 2_000;
+/** Parsed, an empty list takes twenty times its two bytes. */
+const NEST_LIMIT = 200_000;
+
+/** Escapes of one letter: `" \\ / b f n r t`. */
+const SHORT_ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
+const LITERALS = ["true", "false", "null"].map((word) => Buffer.from(word));
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function skipBlanks(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && isBlank(bytes[at])) at += 1;
+  return at;
+}
+
+/** Bytes that a string cannot just contain: quote, backslash and control characters. */
+const SPECIAL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+);
+
+/** The offset behind the closing quote of the string that opens at `from`; -1 = malformed or cut off. */
+function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
+  const end = bytes.length;
+  let at = from + 1;
+  while (at < end) {
+    const byte = bytes[at] as number; // Within bounds.
+    if (SPECIAL[byte] === 0) {
+      at += 1;
+      continue;
+    }
+    if (byte === QUOTE) return at + 1;
+    at = byte === BACKSLASH ? skipEscape(bytes, at, tally) : -1;
+    if (at < 0) return -1;
+  }
+  return -1;
+}
+
+/** How much longer an escape is than the UTF-8 of most characters it can stand for, by its letter. Unit: bytes. */
+export function escapeExcess(letter: number): number {
+  return letter === LOWER_U ? 3 : 1;
+}
+
+/** The offset behind the escape at `at`, both halves of a pair; -1 = no escape of JSON. */
+function skipEscape(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
+  const letter = bytes[at + 1] ?? 0;
+  if (tally !== undefined) tally.escapeBytes += escapeExcess(letter);
+  if (letter !== LOWER_U) return SHORT_ESCAPES.has(letter) ? at + 2 : -1;
+  const unit = hexAt(bytes, at + 2);
+  if (unit < 0) return -1;
+  if (unit < 0xd800 || unit > 0xdfff) return at + 6;
+  const isPair = unit < 0xdc00 && bytes[at + 6] === BACKSLASH && bytes[at + 7] === LOWER_U;
+  const second = isPair ? hexAt(bytes, at + 8) : -1;
+  if (second >= 0xdc00 && second <= 0xdfff) return at + 12;
+  if (tally !== undefined) tally.hasLoneSurrogate = true;
+  return at + 6;
+}
+
+/** The number of four hexadecimal digits; -1 = they are not there. */
+function hexAt(bytes: Uint8Array, from: number): number {
+  let value = 0;
+  for (let at = from; at < from + 4; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const lower = byte | 0x20;
+    if (isDigit(byte)) value = value * 16 + byte - 0x30;
+    else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + lower - 0x57;
+    else return -1;
+  }
+  return value;
+}
+
+/** The offset behind the digits at `from`; -1 = there are none. */
+function skipDigits(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && isDigit(bytes[at])) at += 1;
+  return at === from ? -1 : at;
+}
+
+/** The offset behind the number at `from`; -1 = none. */
+function skipNumber(bytes: Uint8Array, from: number): number {
+  let at = bytes[from] === 0x2d ? from + 1 : from;
+  // A zero stands alone.
+  at = bytes[at] === 0x30 ? at + 1 : skipDigits(bytes, at);
+  if (at >= 0 && bytes[at] === 0x2e) at = skipDigits(bytes, at + 1);
+  if (at < 0 || ((bytes[at] ?? 0) | 0x20) !== 0x65) return at;
+  const sign = bytes[at + 1];
+  return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+}
+
+/** The offset behind true, false or null; -1 = none of them. */
+function skipLiteral(bytes: Uint8Array, from: number): number {
+  for (const word of LITERALS) {
+    let index = 0;
+    while (index < word.length && bytes[from + index] === word[index]) index += 1;
+    if (index === word.length) return from + index;
+  }
+  return -1;
+}
+
+/** The offset behind the value that begins at `from`; -1 = malformed, cut off or too deep. */
+function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
+  const byte = bytes[from];
+  if (byte === QUOTE) return skipText(bytes, from, tally);
+  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+    return depth >= DEPTH_LIMIT || isOneTooMany(tally) ? -1 : skipNested(bytes, from, tally, depth);
+  }
+  if (byte !== 0x2d && !isDigit(byte)) return skipLiteral(bytes, from);
+  if (tally !== undefined) tally.numbers += 1;
+  return skipNumber(bytes, from);
+}
+
+function isOneTooMany(tally: Tally | undefined): boolean {
+  if (tally === undefined) return false;
+  tally.nests += 1;
+  return tally.nests > NEST_LIMIT;
+}
+
+/** A string that is a value. */
+function skipText(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
+  const excess = tally?.escapeBytes ?? 0;
+  const end = skipString(bytes, from, tally);
+  if (tally === undefined || end < 0) return end;
+  if (!(tally.isFile && isBase64(bytes, from + 1, end - 1)))
+    tally.textBytes += end - from - 2 - (tally.escapeBytes - excess);
+  return end;
+}
+
+const DATA_BEGIN = Buffer.from("data:");
+/** Kind and parameters of a data URL are short. */
+const DATA_HEAD = 200;
+/** Less is no file. */
+const FILE_BYTES = 64;
+
+/** Whether a text is a file: base64 from end to end, or a data URL of it. A text that only begins like one is read as text. */
+function isBase64(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start < FILE_BYTES) return false;
+  let at = start;
+  if (isAt(bytes, start, DATA_BEGIN)) {
+    at = bytes.subarray(start, Math.min(end, start + DATA_HEAD)).indexOf(COMMA) + start + 1;
+    if (at === start) return false;
+  }
+  while (at < end && BASE64[bytes[at] as number] === 1) at += 1; // Within bounds.
+  return at === end;
+}
+
+/** Letters of base64 in both alphabets, padding, and the backslash before an escaped slash. */
+const BASE64 = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[\w+/=\\-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+/** The offset behind the object or array that opens at `from`; -1 = malformed, cut off or too deep. */
+function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
+  const isObject = bytes[from] === OPEN_BRACE;
+  const close = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
+  let at = skipBlanks(bytes, from + 1);
+  if (bytes[at] === close) return at + 1;
+  for (;;) {
+    if (isObject) at = skipKey(bytes, at, tally);
+    else if (tally !== undefined) tally.isFile = false;
+    if (at >= 0) at = skipValue(bytes, at, tally, depth + 1);
+    if (at < 0) return -1;
+    at = skipBlanks(bytes, at);
+    if (bytes[at] === close) return at + 1;
+    if (bytes[at] !== COMMA) return -1;
+    at = skipBlanks(bytes, at + 1);
+  }
+}
+
+/** The offset of the value behind the key at `at`; -1 = there is no key, or no colon. */
+function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
+  if (bytes[at] !== QUOTE) return -1;
+  const end = skipString(bytes, at, tally);
+  if (end < 0) return -1;
+  if (tally !== undefined) {
+    if (isMediaName(bytes, at, end)) tally.media += 1;
+    tally.isFile = isFileName(bytes, at, end);
+  }
+  const colon = skipBlanks(bytes, end);
+  return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
+}
+
+/** The text of a string literal's span, escapes decoded; undefined = not a string. */
+function readName(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const usual = usualName(bytes, start, end);
+  if (usual !== undefined) return usual;
+  let text = "";
+  for (let at = start + 1; at < end - 1; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === BACKSLASH || byte > 0x7e) return readJson(bytes, start, end);
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+function readJson(bytes: Uint8Array, start: number, end: number): string | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString());
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Finds the members of the object that opens at or after `from` (blanks skipped). Repeated names are all listed.
+ * undefined = there is no object there, or it is cut off or malformed anywhere inside.
+ */
+export function objectAt(bytes: Uint8Array, from = 0, tally?: Tally): JsonObject | undefined {
+  const start = skipBlanks(bytes, from);
+  if (bytes[start] !== OPEN_BRACE) return undefined;
+  const members: Member[] = [];
+  let at = skipBlanks(bytes, start + 1);
+  if (bytes[at] === CLOSE_BRACE) return { start, end: at + 1, members };
+  for (;;) {
+    const member = memberAt(bytes, at, tally);
+    if (member === undefined) return undefined;
+    members.push(member);
+    at = skipBlanks(bytes, member.valueEnd);
+    if (bytes[at] === CLOSE_BRACE) return { start, end: at + 1, members };
+    if (bytes[at] !== COMMA || members.length >= MEMBER_LIMIT) return undefined;
+    at = skipBlanks(bytes, at + 1);
+  }
+}
+
+function memberAt(bytes: Uint8Array, keyStart: number, tally: Tally | undefined): Member | undefined {
+  if (bytes[keyStart] !== QUOTE) return undefined;
+  const keyEnd = skipString(bytes, keyStart, tally);
+  if (keyEnd < 0) return undefined;
+  const colon = skipBlanks(bytes, keyEnd);
+  if (bytes[colon] !== COLON) return undefined;
+  const valueStart = skipBlanks(bytes, colon + 1);
+  if (tally !== undefined) tally.isFile = false;
+  const valueEnd = skipValue(bytes, valueStart, tally, 1);
+  const name = readName(bytes, keyStart, keyEnd);
+  if (valueEnd < 0 || name === undefined) return undefined;
+  return { name, keyStart, keyEnd, valueStart, valueEnd };
+}
+
+/** Like `objectAt`, for a whole text: nothing but blanks may follow the object. */
+export function wholeObject(bytes: Uint8Array, tally?: Tally): JsonObject | undefined {
+  const object = objectAt(bytes, 0, tally);
+  return object !== undefined && skipBlanks(bytes, object.end) === bytes.length ? object : undefined;
+}
+
+/** The value of a member; undefined = there is no such member. */
+export function readMember(bytes: Buffer, object: JsonObject, name: string): unknown {
+  const member = findMember(object, name);
+  if (member === undefined) return undefined;
+  const { valueStart, valueEnd } = member;
+  const first = bytes[valueStart];
+  if (first === LOWER_T) return true;
+  if (first === LOWER_F) return false;
+  if (first === LOWER_N) return null;
+  if (first === QUOTE) {
+    // A text without escapes needs no parser.
+    const text = bytes.toString("utf8", valueStart + 1, valueEnd - 1);
+    if (!text.includes("\\")) return text;
+  }
+  return smallNumber(bytes, valueStart, valueEnd) ?? JSON.parse(bytes.toString("utf8", valueStart, valueEnd));
+}
+
+/** Up to so many digits a whole number is exact. */
+const EXACT_DIGITS = 15;
+
+/** The number that is written in digits alone; undefined = there is something else, or more of them. */
+function smallNumber(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start > EXACT_DIGITS) return undefined;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (!isDigit(byte)) return undefined;
+    value = value * 10 + byte - 0x30;
+  }
+  return value;
+}
+
+/** Finds a member by name; the last one when a name is repeated, as JSON.parse does. */
+export function findMember(object: JsonObject, name: string): Member | undefined {
+  for (let index = object.members.length - 1; index >= 0; index -= 1) {
+    const member = object.members[index];
+    if (member?.name === name) return member;
+  }
+  return undefined;
+}

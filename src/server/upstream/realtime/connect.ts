@@ -1,0 +1,158 @@
+// Opens a realtime conversation with one channel (providers 17.4): plan, sign, handshake, first word. Never throws: what goes wrong is a
+// RelayFault. What is said afterwards is not its business.
+import type { WebSocket } from "ws";
+import type { Egress } from "#server/egress/dispatcher.ts";
+import type { SocketResult } from "#server/egress/socket.ts";
+import { type OptionText, type Plan, planCall, type UpstreamTarget } from "#server/upstream/call/plan.ts";
+import type { Cancellation } from "#server/upstream/cancellation.ts";
+import { networkFault, type RelayFault, retryAfterOf, statusFault } from "#server/upstream/errors/fault.ts";
+import { type Canary, canaryOf } from "#server/upstream/errors/mask.ts";
+import { parseObject } from "#server/upstream/handlers/classify.ts";
+import { readJson } from "#server/upstream/json/values.ts";
+import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
+import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
+import { faultIn } from "./events.ts";
+
+export interface RealtimeTools {
+  readonly egress: Pick<Egress, "connect">;
+  readonly credentials: TokenCache;
+  readonly now: () => number;
+  readonly optionText: OptionText;
+}
+
+export interface RealtimeCall {
+  readonly target: UpstreamTarget;
+  /** Upstream name, after the model mapping. */
+  readonly model: string;
+  readonly apiVersion: string;
+  /** Names and values in turn. */
+  readonly passHeaders: readonly string[];
+  readonly cancellation: Cancellation;
+}
+
+/** One message, whole. */
+export interface Frame {
+  readonly data: Buffer;
+  readonly isBinary: boolean;
+}
+
+/** An open conversation, paused. */
+export interface RealtimeLine {
+  readonly kind: "line";
+  readonly socket: WebSocket;
+  /** What came before anybody listened. */
+  readonly first: readonly Frame[];
+  /** Upstream name. */
+  readonly model: string;
+  /** The channel's credential: not to reach the client. */
+  readonly credentials: readonly Canary[];
+  /** Strings that no caller may read in an error. */
+  readonly secrets: readonly string[];
+}
+
+/** Source: providers 2.6. */
+const HANDSHAKE_MS = 10_000;
+/** Servers of this protocol speak first; one that does not within this time is taken to be waiting for the client. */
+const FIRST_WORD_MS = 3_000;
+/** Source: providers 17.4. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** Connects to a channel. A line is open once the server has said a word that is no error. */
+export async function openRealtime(
+  tools: RealtimeTools,
+  call: RealtimeCall,
+): Promise<RealtimeLine | RelayFault> {
+  const { target, model, apiVersion } = call;
+  const key = { endpoint: "realtime", model, apiVersion, isStream: false } as const;
+  const plan = planCall(target, key, tools.optionText);
+  if (plan.kind === "fault") return plan;
+  const signed = await sign(tools, call, plan);
+  if (isFault(signed)) return signed;
+  if (call.cancellation.isCancelled) return aborted();
+  const opening = tools.egress.connect({
+    url: (signed.url ?? plan.url).replace(/^http/, "ws"),
+    headers: [...plan.headers.slice(bodyHeaders(plan)), ...call.passHeaders, ...signed.headers],
+    handshakeTimeoutMs: HANDSHAKE_MS,
+    maxMessageBytes: MAX_MESSAGE_BYTES,
+    loopbackPort: plan.loopbackPort,
+  });
+  call.cancellation.watch(opening.abort);
+  const result = await opening.result;
+  if (result.kind !== "open") return refusalIn(result, plan, tools.now());
+  const { secrets: made = [] } = signed;
+  const credentials = [...plan.credentials, ...made.map(canaryOf)];
+  const secrets = [...plan.secrets, ...made];
+  const line = { kind: "line", socket: result.socket, model, credentials, secrets } as const;
+  return firstWord(line, call.cancellation);
+}
+
+function aborted(): RelayFault {
+  return networkFault({ code: "aborted", detail: "" });
+}
+
+/** Two headers that speak of a body come first in a plan's. */
+function bodyHeaders({ headers }: Plan): number {
+  return headers.indexOf("user-agent");
+}
+
+const NOTHING = new Uint8Array(0);
+
+function sign(tools: RealtimeTools, { target }: RealtimeCall, plan: Plan) {
+  if (plan.signer === undefined) return { headers: [] } satisfies Signed;
+  const { key, other } = target;
+  const request = { method: "GET", url: plan.url, body: NOTHING, nowMs: tools.now(), other } as const;
+  return plan.signer.sign(key, request, { tokens: tools.credentials });
+}
+
+function refusalIn(
+  result: Exclude<SocketResult, { kind: "open" }>,
+  { secrets }: Plan,
+  nowMs: number,
+): RelayFault {
+  if (result.kind === "failed") return networkFault(result);
+  const { status, headers, body } = result;
+  const retryAfterMs = retryAfterOf(headers["retry-after"], nowMs);
+  const text = body.toString("utf8", 0, 4_096);
+  return statusFault({ status, body: parseObject(body), text, retryAfterMs, secrets });
+}
+
+/** Waits for the server's first message: some accept everybody and then say that the key is wrong. */
+function firstWord(
+  line: Omit<RealtimeLine, "first">,
+  cancellation: Cancellation,
+): Promise<RealtimeLine | RelayFault> {
+  const { socket, secrets } = line;
+  return new Promise((resolve) => {
+    const first: Frame[] = [];
+    const keep = (data: Buffer, isBinary: boolean) => {
+      first.push({ data, isBinary });
+      // What came in the same piece of data is told too.
+      if (first.length === 1) end(isBinary ? undefined : faultSaid(data, secrets));
+    };
+    const onClose = (code: number) => end(networkFault({ code: "reset", detail: `closed with ${code}` }));
+    const end = (fault: RelayFault | undefined) => {
+      clearTimeout(timer);
+      socket.off("close", onClose);
+      cancellation.watch(undefined);
+      socket.pause();
+      queueMicrotask(() => socket.off("message", keep));
+      if (fault === undefined) {
+        resolve({ ...line, first });
+        return;
+      }
+      socket.terminate();
+      resolve(fault);
+    };
+    const timer = setTimeout(() => end(undefined), FIRST_WORD_MS);
+    socket.on("message", keep);
+    socket.once("close", onClose);
+    cancellation.watch(() => end(aborted()));
+    socket.resume();
+  });
+}
+
+/** An error that the server says first; undefined = the message is none. */
+function faultSaid(data: Buffer, secrets: readonly string[]): RelayFault | undefined {
+  const event = readJson(data.toString());
+  return event?.["type"] === "error" ? faultIn(event, secrets) : undefined;
+}

@@ -1,0 +1,125 @@
+// Counts LLM tokens where an upstream gives none (contract 11, providers 22.4). Exact counts are made in a worker thread, which
+// is started when first needed and ended when idle; texts that would take it too long are approximated.
+import { Worker } from "node:worker_threads";
+import type { CountReply, CountRequest, EncodingName } from "./worker.ts";
+
+/** What of a request or reply costs tokens: texts to be counted, and a number that needs no counting. */
+export interface Countable {
+  readonly texts: readonly string[];
+  /** Framing of messages, images. */
+  readonly fixedTokens: number;
+}
+
+export interface TokenCounter {
+  /** Counts; never fails: what cannot be counted in time is approximated. */
+  count(model: string, what: Countable): Promise<number>;
+  /** Approximates what still waits. */
+  close(): Promise<void>;
+}
+
+/** Above this, exactness is not worth the time (contract 11.1). */
+const EXACT_LIMIT_BYTES = 200 * 1024;
+/** How long texts may wait for their turn: many calls can end at once, and each is charged by its count (reliability M15). */
+const TURN_TIMEOUT_MS = 5_000;
+const LOAD_TIMEOUT_MS = 10_000;
+/** The tables of one encoding take 75 MB: they are not kept for nothing. */
+const IDLE_MS = 60_000;
+
+/** The field's rule of thumb (contract 11.1). */
+export const TOKENS_PER_BYTE = 0.38;
+
+/** What texts come to by their bytes. */
+export function approximateTokens(what: Countable): number {
+  let bytes = 0;
+  for (const text of what.texts) bytes += Buffer.byteLength(text);
+  return what.fixedTokens + Math.trunc(bytes * TOKENS_PER_BYTE);
+}
+
+/** cl100k for gpt-3.5, gpt-4 and OpenAI's embeddings; o200k for all newer and all foreign models. */
+export function encodingOf(model: string): EncodingName {
+  const isOld = /^(gpt-3\.5|gpt-35|gpt-4(?!o|\.\d)|text-embedding-|davinci|babbage)/.test(model);
+  return isOld ? "cl100k_base" : "o200k_base";
+}
+
+interface Waiting {
+  readonly resolve: (tokens: number | undefined) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** One worker with what waits for it. A worker that does not come to its end is ended with everything it was asked. */
+class Thread {
+  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url));
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #onEnd: () => void;
+  #next = 0;
+  #idle: NodeJS.Timeout | undefined;
+  readonly #loaded = new Set<EncodingName>();
+
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+    this.#worker.unref();
+    this.#worker.on("message", (reply: CountReply) => this.#take(reply));
+    this.#worker.on("error", () => this.end());
+    this.#worker.on("exit", () => this.end());
+  }
+
+  count(encoding: EncodingName, texts: readonly string[]): Promise<number | undefined> {
+    const id = ++this.#next;
+    const timeoutMs = this.#loaded.has(encoding) ? TURN_TIMEOUT_MS : LOAD_TIMEOUT_MS;
+    clearTimeout(this.#idle);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.end(), timeoutMs);
+      this.#waiting.set(id, { resolve, timer });
+      const request: CountRequest = { id, encoding, texts };
+      this.#worker.postMessage(request);
+    });
+  }
+
+  /** Ends the thread; what still waits gets no count. Idempotent. */
+  end(): Promise<number> {
+    clearTimeout(this.#idle);
+    for (const { resolve, timer } of this.#waiting.values()) {
+      clearTimeout(timer);
+      resolve(undefined);
+    }
+    this.#waiting.clear();
+    this.#onEnd();
+    return this.#worker.terminate();
+  }
+
+  #take({ id, encoding, tokens }: CountReply): void {
+    this.#loaded.add(encoding);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    waiting.resolve(tokens);
+    if (this.#waiting.size > 0) return;
+    this.#idle = setTimeout(() => this.end(), IDLE_MS);
+    this.#idle.unref();
+  }
+}
+
+/** Makes a counter. `isApproximate` says whether to spare the exact count altogether (ApproximateTokenEnabled). */
+export function createTokenCounter(isApproximate: () => boolean): TokenCounter {
+  let thread: Thread | undefined;
+  return {
+    async count(model, what) {
+      const rough = approximateTokens(what);
+      if (rough === what.fixedTokens && what.texts.every((text) => text === "")) return rough;
+      const bytes = what.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      if (isApproximate() || bytes > EXACT_LIMIT_BYTES) return rough;
+      if (thread === undefined) {
+        const started: Thread = new Thread(() => {
+          if (thread === started) thread = undefined;
+        });
+        thread = started;
+      }
+      const tokens = await thread.count(encodingOf(model), what.texts);
+      return tokens === undefined ? rough : what.fixedTokens + tokens;
+    },
+    async close() {
+      await thread?.end();
+    },
+  };
+}

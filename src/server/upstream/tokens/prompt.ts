@@ -1,0 +1,127 @@
+// What of a request costs prompt tokens (contract 11.2–11.4, providers 22.4). Pure; it fetches no image.
+import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
+import { clients } from "#server/upstream/clients/index.ts";
+import { chatBody } from "#server/upstream/hub/chat-body.ts";
+import { Unmappable } from "#server/upstream/hub/request.ts";
+import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { type Countable, TOKENS_PER_BYTE } from "./counter.ts";
+import { imageSize, imageTokens } from "./image.ts";
+
+/** Each message is framed by three tokens, the reply's start by three more; a name costs one besides its text. */
+const MESSAGE_TOKENS = 3;
+const NAME_TOKENS = 1;
+const REPLY_TOKENS = 3;
+/** Each tool costs eight besides its JSON (providers 22.4). */
+const TOOL_TOKENS = 8;
+/** Two seconds of speech or so; only the upstream knows better. */
+const AUDIO_TOKENS = 100;
+/** So much of a repeated question is counted exactly. */
+const REPEATED_BYTES = 200 * 1024;
+
+interface Tally {
+  readonly texts: string[];
+  fixedTokens: number;
+  /** Images, sounds and files: their tokens cannot be told from their bytes. */
+  media: number;
+}
+
+/** What a request costs, and how many of its parts are media. */
+export interface PromptParts extends Countable {
+  readonly media: number;
+}
+
+/** Collects what a request's prompt consists of. Never throws, whatever the body looks like. */
+export function promptParts(endpoint: EndpointName, body: JsonRecord): PromptParts {
+  const tally: Tally = { texts: [], fixedTokens: 0, media: 0 };
+  const foreign = isForeign(endpoint) ? asChat(endpoint, body) : undefined;
+  if (endpoint === "chat") addChat(tally, body);
+  else if (foreign !== undefined) addChat(tally, foreign);
+  else if (isForeign(endpoint)) tally.texts.push(JSON.stringify(body));
+  else if (endpoint === "rerank") addRerank(tally, body);
+  else addInput(tally, body["input"] ?? body["prompt"]);
+  if (typeof body["instruction"] === "string") tally.texts.push(body["instruction"]);
+  return tally;
+}
+
+function isForeign(endpoint: EndpointName): endpoint is GenerationEndpoint {
+  return endpoint === "messages" || endpoint === "generate" || endpoint === "responses";
+}
+
+/** A body of another format as the chat it comes to; undefined = it says what no chat can. */
+function asChat(endpoint: GenerationEndpoint, body: JsonRecord): JsonRecord | undefined {
+  try {
+    const request = clients[endpoint]?.parse(body, { model: "", isStream: false });
+    return request && chatBody(request, { keepsThoughts: false }).body;
+  } catch (error) {
+    if (error instanceof Unmappable) return undefined;
+    throw error;
+  }
+}
+
+function addChat(tally: Tally, body: JsonRecord): void {
+  tally.fixedTokens += REPLY_TOKENS;
+  for (const message of listOf(body["messages"])) addMessage(tally, asObject(message));
+  for (const tool of [...listOf(body["tools"]), ...listOf(body["functions"])]) {
+    tally.fixedTokens += TOOL_TOKENS;
+    tally.texts.push(JSON.stringify(tool));
+  }
+  const format = asObject(body["response_format"]);
+  if (format?.["json_schema"] !== undefined) tally.texts.push(JSON.stringify(format["json_schema"]));
+}
+
+function addMessage(tally: Tally, message: JsonRecord | undefined): void {
+  if (message === undefined) return;
+  tally.fixedTokens += MESSAGE_TOKENS;
+  const { role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId } = message;
+  for (const text of [role, name, toolCallId]) if (typeof text === "string") tally.texts.push(text);
+  if (typeof name === "string") tally.fixedTokens += NAME_TOKENS;
+  if (toolCalls !== undefined && toolCalls !== null) tally.texts.push(JSON.stringify(toolCalls));
+  if (typeof content === "string") tally.texts.push(content);
+  else for (const part of listOf(content)) addPart(tally, asObject(part));
+}
+
+function addPart(tally: Tally, part: JsonRecord | undefined): void {
+  if (part === undefined) return;
+  if (typeof part["text"] === "string") {
+    tally.texts.push(part["text"]);
+    return;
+  }
+  if (part["refusal"] !== undefined) {
+    tally.texts.push(String(part["refusal"]));
+    return;
+  }
+  tally.media += 1;
+  const image = part["image_url"];
+  if (image === undefined) {
+    tally.fixedTokens += AUDIO_TOKENS;
+    return;
+  }
+  const url = typeof image === "string" ? image : asObject(image)?.["url"];
+  const detail = asObject(image)?.["detail"];
+  tally.fixedTokens += imageTokens(typeof url === "string" ? imageSize(url) : undefined, detail === "low");
+}
+
+/** The question is read with each document (providers 19.1). */
+function addRerank(tally: Tally, body: JsonRecord): void {
+  const documents = listOf(body["documents"]);
+  for (const document of documents) addInput(tally, document);
+  const { query } = body;
+  if (typeof query !== "string") return;
+  const each = Buffer.byteLength(query);
+  // Looking at it as often as it is read could take for ever.
+  if (each * documents.length > REPEATED_BYTES)
+    tally.fixedTokens += documents.length * Math.ceil(each * TOKENS_PER_BYTE);
+  else for (const _ of documents) tally.texts.push(query);
+}
+
+/** Strings count as text, arrays of strings too, arrays of numbers are tokens already (contract 11.4). */
+function addInput(tally: Tally, input: unknown): void {
+  if (typeof input === "string") tally.texts.push(input);
+  else if (typeof input === "number") tally.fixedTokens += 1;
+  else if (Array.isArray(input)) for (const item of input) addInput(tally, item);
+  else if (asObject(input) !== undefined) addPart(tally, asObject(input));
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

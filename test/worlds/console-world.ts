@@ -1,0 +1,96 @@
+// The console in a real browser: the real server with people who can log in, and windows signed in as one of them.
+import { readFile } from "node:fs/promises";
+import type { Browser, BrowserContext, Download, Page } from "playwright-core";
+import { launchBrowser, openContext } from "./browser.ts";
+import { buildConsole } from "./build.ts";
+import { manage, type ServerProcess, startServer, temporaryDir } from "./process.ts";
+
+/** The super administrator, a user (id 2) and an administrator (id 3), with their passwords. */
+const PASSWORDS = { root: "123456", lihua: "river-stone-42", wangfang: "quiet-lantern-7" } as const;
+export type Person = keyof typeof PASSWORDS;
+
+export interface Window {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Addresses of everything the page has asked for. */
+  readonly asked: readonly string[];
+  /** What the page could not catch, and what the browser printed as an error, localErrors by the content policy among it. */
+  readonly complaints: readonly string[];
+}
+
+export interface WindowKind {
+  /** Without the content policy, to see what would run if that were all there is. */
+  readonly isUnprotected?: boolean;
+}
+
+export interface ConsoleWorld {
+  readonly server: ServerProcess;
+  readonly browser: Browser;
+  /** Addresses of everything that any page has asked for. */
+  readonly asked: readonly string[];
+  /** Opens a window of its own, signed in as somebody or as nobody; the caller closes its context. */
+  visit(person?: Person, size?: { width: number; height: number }, kind?: WindowKind): Promise<Window>;
+  setOption(key: string, value: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Builds the console, starts the server with its people and a browser. */
+export async function openConsoleWorld(env: Record<string, string> = {}): Promise<ConsoleWorld> {
+  buildConsole();
+  const dir = temporaryDir();
+  const server = await startServer(dir.path, env);
+  const browser = await launchBrowser();
+  for (const username of ["lihua", "wangfang"] as const)
+    await manage(server.url, "POST", "/api/user/", { username, password: PASSWORDS[username] });
+  await manage(server.url, "POST", "/api/user/manage", { username: "wangfang", action: "promote" });
+  const askedByAll: string[] = [];
+  return {
+    server,
+    browser,
+    asked: askedByAll,
+    async visit(person, size = { width: 1440, height: 900 }, kind = {}) {
+      const bypassCSP = kind.isUnprotected === true;
+      const context = await openContext(browser, server.url, { viewport: size, bypassCSP });
+      const page = await context.newPage();
+      const asked: string[] = [];
+      page.on("request", (request) => {
+        asked.push(request.url());
+        askedByAll.push(request.url());
+      });
+      const complaints = listen(page);
+      if (person !== undefined) await signIn(context, page, person);
+      return { context, page, asked, complaints };
+    },
+    setOption: (key, value) => manage(server.url, "PUT", "/api/option/", { key, value }),
+    async close() {
+      await browser.close();
+      await server.kill();
+      dir.remove();
+    },
+  };
+}
+
+/** What goes wrong in a page from now on. */
+function listen(page: Page): readonly string[] {
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  return complaints;
+}
+
+/** As the login page does, without it: the session's cookie and the stored user. */
+async function signIn(context: BrowserContext, page: Page, username: Person): Promise<void> {
+  const data = { username, password: PASSWORDS[username] };
+  const answer: { data: unknown } = await (await context.request.post("/api/user/login", { data })).json();
+  // Frames of other origins are none of ours; a page that signs out stays so.
+  await page.addInitScript((text) => {
+    if (window === window.top && localStorage.getItem("user") === null) localStorage.setItem("user", text);
+  }, JSON.stringify(answer.data));
+}
+
+/** The text of a downloaded file. */
+export async function contentOf(download: Download): Promise<string> {
+  return readFile(await download.path(), "utf8");
+}
