@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { Account, priceOf } from "./billing/account.ts";
+import { TextPricing } from "./billing/pricing-text.ts";
 import { readIncoming } from "./text/incoming.ts";
 
 const world = createRelayWorld();
@@ -33,7 +34,10 @@ async function uncountable(requestId: string) {
   // Long enough ago for a note.
   const startedMs = clock.now() - 1_000;
   const billed = { requestId, startedMs, caller, incoming, trace };
-  const account = new Account(tools, billed, priceOf(tools, incoming, caller, found));
+  const account = new Account(tools, billed, {
+    price: priceOf(tools, incoming, caller, found),
+    pricing: new TextPricing(tools, incoming),
+  });
   for (const channel of found) if (channel.id === channelId) account.charge(channel);
   return account;
 }

@@ -8,7 +8,8 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Caller } from "./admission/authenticate.ts";
 import { Account, priceOf } from "./billing/account.ts";
-import { TaskAccount } from "./billing/pricing-media.ts";
+import { MediaPricing } from "./billing/pricing-media.ts";
+import { TextPricing } from "./billing/pricing-text.ts";
 import { faultOf, finish } from "./finish.ts";
 import { ClientResponse } from "./http/client-response.ts";
 import { errorFormatOf, responsesStream } from "./http/error-format.ts";
@@ -279,9 +280,10 @@ function accountOf(
   { caller, incoming, candidates }: Pick<Attempt, "caller" | "incoming" | "candidates">,
 ): Account {
   const price = priceOf(bill, incoming, caller, candidates);
-  return isMediaRequest(incoming)
-    ? new TaskAccount(bill, { requestId, startedMs, caller, incoming, trace }, price)
-    : new Account(bill, { requestId, startedMs, caller, incoming, trace }, price);
+  const pricing = isMediaRequest(incoming)
+    ? new MediaPricing(incoming.task)
+    : new TextPricing(bill, incoming);
+  return new Account(bill, { requestId, startedMs, caller, incoming, trace }, { price, pricing });
 }
 
 /** Why the bank would not set the estimate aside. */

@@ -3,19 +3,15 @@
 import { imageTokens } from "#contract/image-prices.ts";
 import { pricedName } from "#contract/price-names.ts";
 import { chargeUnit } from "#contract/prices.ts";
-import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { type Counted, chargeUnits, explainUnits, roughSeconds } from "#server/money/units.ts";
 import { leastSeconds, mostSeconds, subtitleSeconds } from "#server/relay/media/sound.ts";
-import { pictureFault, type TaskFacts, type TaskIncoming } from "#server/relay/media/tasks.ts";
-import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
+import { pictureFault, type TaskFacts } from "#server/relay/media/tasks.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { parseObject } from "#server/upstream/handlers/classify.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { readUsage, type TokenUsage, type UsageBounds } from "#server/upstream/usage.ts";
-import { Account, type Billed, type BillingServices, type Sum } from "./account.ts";
-
-type Reply = WholeReply | StreamReply | undefined;
+import { NO_USAGE, type Pricing, type Reply, type Sum } from "./pricing.ts";
 
 /** Nothing that is honest is more: of one picture, of pictures and instructions that go in, of a second of sound. */
 const MOST_PICTURE = 65_536;
@@ -33,67 +29,63 @@ const TEXT_TOKENS_PER_SECOND = 4;
 const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
 const REMARK_GONE = "（客户端在结果返回前断开）";
 const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
-const NO_TOKENS: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
-/** The account of one task. */
-export class TaskAccount extends Account {
+/** All that a task costs is set aside before it is called: it has no running price. */
+export class MediaPricing implements Pricing {
   readonly #task: TaskFacts;
 
-  constructor(tools: BillingServices, billed: Billed & { readonly incoming: TaskIncoming }, price: Price) {
-    super(tools, billed, price);
-    this.#task = billed.incoming.task;
+  constructor(task: TaskFacts) {
+    this.#task = task;
   }
 
-  protected override firstAmount(): bigint {
-    const counted = this.#counted(undefined, this.#task);
-    if (counted !== undefined) return chargeUnits(counted.counted, this.price);
+  firstAmount(price: Price): bigint {
+    const counted = this.#counted(undefined, this.#task, price);
+    if (counted !== undefined) return chargeUnits(counted.counted, price);
     const { promptTokens, completionTokens } = commonUsage(this.#task);
-    return estimate(promptTokens, completionTokens, this.price, 0);
+    return estimate(promptTokens, completionTokens, price, 0);
   }
 
   /** A name that has no table of sizes may stand for a model that has one. */
-  override charge(channel: LiveChannel): RelayFault | undefined {
-    super.charge(channel);
+  fault(price: Price): RelayFault | undefined {
     if (this.#task.kind !== "images") return undefined;
-    const fault = pictureFault(this.price.model, this.#task);
+    const fault = pictureFault(price.model, this.#task);
     // Nothing is wrong with the channel, and another one may stand for another model.
     return fault && { ...fault, retry: true };
   }
 
-  /** All that a task costs was set aside at its begin. */
-  override watch(): undefined {
-    return undefined;
-  }
-
   /** A picture's first sketch is neither text nor told in tokens. */
-  override isEmpty(): boolean {
+  isEmpty(): boolean {
     return false;
   }
 
-  protected override async sum(reply: Reply): Promise<Sum> {
+  sum(reply: Reply, _isGone: boolean, price: Price): Sum {
     const task = reply === undefined ? begun(this.#task) : this.#task;
-    const counted = this.#counted(reply, task);
+    const counted = this.#counted(reply, task, price);
     const estimated = reply === undefined ? REMARK_GONE : REMARK_ESTIMATED;
     if (counted !== undefined) {
-      const amount = chargeUnits(counted.counted, this.price);
+      const amount = chargeUnits(counted.counted, price);
       const remark = counted.isEstimated || reply === undefined ? estimated : "";
-      const content = explainUnits(counted.counted, this.price, amount) + remark;
-      return { usage: NO_TOKENS, amount, content, isEstimated: counted.isEstimated };
+      const content = explainUnits(counted.counted, price, amount) + remark;
+      return { usage: NO_USAGE, amount, content, isEstimated: counted.isEstimated };
     }
     const read =
       reply?.usage === undefined ? undefined : readUsage(reply.usage, boundsOf(task), reply.quirks);
     const common = commonUsage(task);
     const usage = read?.usage ?? (reply === undefined ? inputOf(common) : common);
-    const amount = charge(usage, this.price);
+    const amount = charge(usage, price);
     const isEstimated = read?.usage === undefined;
     const remark = read?.isImpossible === true ? REMARK_IMPOSSIBLE : isEstimated ? estimated : "";
-    const content = explain(usage, this.price, amount) + remark;
+    const content = explain(usage, price, amount) + remark;
     return { usage, amount, content, isEstimated };
   }
 
   /** What is counted where the model is paid by the piece; undefined = it is paid by tokens. */
-  #counted(reply: Reply, task: TaskFacts): { counted: Counted; isEstimated: boolean } | undefined {
-    const unit = chargeUnit[pricedName(this.price.model)];
+  #counted(
+    reply: Reply,
+    task: TaskFacts,
+    price: Price,
+  ): { counted: Counted; isEstimated: boolean } | undefined {
+    const unit = chargeUnit[pricedName(price.model)];
     if (task.kind === "images" && unit === "image") {
       const { size, quality } = task;
       return {
@@ -174,20 +166,20 @@ function commonUsage(task: TaskFacts): TokenUsage {
     case "images": {
       const completionTokens = task.images * imageTokens(task);
       const promptTokens = Math.ceil(Buffer.byteLength(task.prompt) / 3);
-      return { ...NO_TOKENS, promptTokens, completionTokens, imageCompletionTokens: completionTokens };
+      return { ...NO_USAGE, promptTokens, completionTokens, imageCompletionTokens: completionTokens };
     }
     case "speech": {
       const han = task.text.match(/\p{Script=Han}/gu)?.length ?? 0;
       const seconds = han / HAN_PER_SECOND + ([...task.text].length - han) / LETTERS_PER_SECOND;
       const completionTokens = Math.ceil(seconds * SPOKEN_TOKENS_PER_SECOND);
       const promptTokens = Math.ceil(Buffer.byteLength(task.text) / 3);
-      return { ...NO_TOKENS, promptTokens, completionTokens, audioCompletionTokens: completionTokens };
+      return { ...NO_USAGE, promptTokens, completionTokens, audioCompletionTokens: completionTokens };
     }
     case "sound": {
       const seconds = task.seconds ?? roughSeconds(task.bytes);
       const promptTokens = Math.ceil(seconds * HEARD_TOKENS_PER_SECOND);
       const completionTokens = Math.ceil(seconds * TEXT_TOKENS_PER_SECOND);
-      return { ...NO_TOKENS, promptTokens, completionTokens, audioPromptTokens: promptTokens };
+      return { ...NO_USAGE, promptTokens, completionTokens, audioPromptTokens: promptTokens };
     }
     default:
       throw new Error(`unknown task ${JSON.stringify(task satisfies never)}`);

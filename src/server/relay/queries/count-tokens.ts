@@ -1,7 +1,7 @@
 // How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here.
 // Nobody is charged.
 import type { LiveChannel } from "#server/channels/candidates.ts";
-import type { BillingServices } from "#server/relay/billing/account.ts";
+import type { BillingServices } from "#server/relay/billing/pricing.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
 import type { FailoverServices } from "#server/relay/routing/failover.ts";
 import { choose } from "#server/relay/routing/select.ts";

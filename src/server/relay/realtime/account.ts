@@ -4,7 +4,10 @@ import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
 import type { Caller } from "#server/relay/admission/authenticate.ts";
-import { type BillingServices, held } from "#server/relay/billing/account.ts";
+import { held } from "#server/relay/billing/account.ts";
+import type { BillingServices } from "#server/relay/billing/pricing.ts";
+import { NO_USAGE, type Sum } from "#server/relay/billing/pricing.ts";
+import { book, settlementOf } from "#server/relay/billing/settlement.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { newRequestId } from "#server/secrets.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
@@ -24,10 +27,7 @@ interface Entry {
   readonly requestId: string;
   readonly model: string;
   readonly startedMs: number;
-  readonly usage: TokenUsage;
-  readonly amount: bigint;
-  readonly content: string;
-  readonly isEstimated: boolean;
+  readonly sum: Sum;
 }
 
 /** A response that is being made, as far as it has come. */
@@ -51,7 +51,6 @@ const MOST_SOUND = 3_000;
 const MOST_SECONDS = 3_600;
 /** No context of any model is longer. */
 const BOUNDS = { promptTokens: 2_000_000, completionTokens: 1_000_000 };
-const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
 const REMARK_BROKEN = "（会话提前结束，按已收到的内容计）";
 const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
@@ -259,7 +258,7 @@ export class RealtimeBill {
         : ({ unit: "second", seconds: Math.min(seconds, MOST_SECONDS) } as const);
     const read = told && counted === undefined ? readUsage(told, BOUNDS)?.usage : undefined;
     if (read === undefined && counted === undefined) return undefined;
-    const usage = read ?? NOTHING;
+    const usage = read ?? NO_USAGE;
     const amount = counted === undefined ? charge(usage, price) : chargeUnits(counted, price);
     const content =
       counted === undefined ? explain(usage, price, amount) : explainUnits(counted, price, amount);
@@ -267,54 +266,39 @@ export class RealtimeBill {
     const requestId = newRequestId(startedMs);
     const { userId, tokenId } = caller;
     const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: own });
-    await this.#book({ requestId, model: own, startedMs, usage, amount, content, isEstimated: false });
+    const sum = { usage, amount, content, isEstimated: false };
+    await this.#book({ requestId, model: own, startedMs, sum });
     return verdict === "reserved" ? undefined : REFUSED[verdict]();
   }
 
   /** Books a response under what was set aside for it. */
-  #bookResponse(
-    making: Making,
-    sum: Pick<Entry, "usage" | "amount" | "content" | "isEstimated">,
-  ): Promise<void> {
+  #bookResponse(making: Making, sum: Sum): Promise<void> {
     const { cover, startedMs } = making;
     const requestId = cover?.requestId ?? newRequestId(this.#tools.clock.now());
-    return this.#book({ requestId, model: this.#speaker.model, startedMs, ...sum }, making);
+    return this.#book({ requestId, model: this.#speaker.model, startedMs, sum }, making);
   }
 
   async #book(entry: Entry, making?: Making): Promise<void> {
-    const { requestId, model, startedMs, usage, amount, content, isEstimated } = entry;
-    const { userId, tokenId } = this.#speaker.caller;
-    const { ledger, options, clock, events } = this.#tools;
-    const firstMs = making?.firstMs ?? 0;
-    const channelId = this.#channelId;
-    const settlement = {
+    const { requestId, model, startedMs, sum } = entry;
+    const { ledger } = this.#tools;
+    const call = {
       requestId,
-      userId,
-      tokenId,
-      channelId,
-      charge: amount,
-      usage,
-      log: options.get("LogConsumeEnabled")
-        ? {
-            content,
-            model_name: model,
-            elapsed_time: clock.now() - startedMs,
-            first_byte_time: firstMs === 0 ? 0 : Math.max(1, firstMs - startedMs),
-            is_stream: 1,
-            estimated: isEstimated ? 1 : 0,
-            trail: this.trail,
-          }
-        : null,
+      caller: this.#speaker.caller,
+      channelId: this.#channelId,
+      model,
+      isStream: true,
+      startedMs,
+      firstByteMs: making?.firstMs ?? 0,
+      attempts: this.trail,
     };
-    const { charged, shortfall } = await ledger.settle(settlement).catch(async (error: unknown) => {
+    const settlement = settlementOf(this.#tools, call, sum);
+    const { charged } = await book(this.#tools, settlement).catch(async (error: unknown) => {
       await ledger.abandon(requestId).catch(() => undefined);
       throw error;
     });
-    this.total.promptTokens += usage.promptTokens;
-    this.total.completionTokens += usage.completionTokens;
+    this.total.promptTokens += sum.usage.promptTokens;
+    this.total.completionTokens += sum.usage.completionTokens;
     this.total.charged += charged;
-    const quota = Number(shortfall);
-    if (quota > 0) events.fellShort({ requestId, userId, tokenId, channelId, quota });
   }
 
   /** What a response comes to so far: the whole conversation is its prompt. */

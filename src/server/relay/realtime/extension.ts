@@ -1,7 +1,7 @@
 // What is set aside for one response of a realtime conversation, and the questions for more while it is made (reliability M04). Knows no
 // price.
 import type { Seen } from "#server/money/operations.ts";
-import type { BillingServices } from "#server/relay/billing/account.ts";
+import type { BillingServices } from "#server/relay/billing/pricing.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 

@@ -1,0 +1,176 @@
+// What text costs: by the tokens the upstream told, else by those that are counted here.
+import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
+import { type IncomingRequest, WITHOUT_OUTPUT } from "#server/relay/text/incoming.ts";
+import type { StreamReply } from "#server/upstream/call/call.ts";
+import { asObject } from "#server/upstream/json/values.ts";
+import type { Countable } from "#server/upstream/tokens/counter.ts";
+import { promptParts } from "#server/upstream/tokens/prompt.ts";
+import { type ReadUsage, readUsage, type TokenUsage } from "#server/upstream/usage.ts";
+import { estimateOutput, estimatePrompt, leastOutputTokens, leastPromptTokens } from "./estimate.ts";
+import type { BillingServices } from "./pricing.ts";
+import { NO_USAGE, type Pricing, type Reply, type RunningPricing, type Sum } from "./pricing.ts";
+import { boundsOf, widened } from "./usage-bounds.ts";
+
+/** Output set aside for a call that names no limit (contract 10.2 [P]); a stream begins with less and asks for more. */
+const WHOLE_OUTPUT = 4_096;
+const STREAM_OUTPUT = 1_024;
+/** The most a call can reserve for one answer. */
+const MAX_OUTPUT = 131_072;
+/** Anthropic tells a few tokens of output before there is any. */
+const FORETOLD = 10;
+
+export class TextPricing implements Pricing, RunningPricing {
+  readonly firstTokens: number;
+  readonly limit: number;
+  readonly #tools: BillingServices;
+  readonly #incoming: IncomingRequest;
+  readonly #estimatedPrompt: number;
+
+  constructor(tools: BillingServices, incoming: IncomingRequest) {
+    const { maxTokens, choices } = incoming;
+    this.#tools = tools;
+    this.#incoming = incoming;
+    this.#estimatedPrompt = estimatePrompt(incoming);
+    this.firstTokens = firstOutput(incoming);
+    this.limit = maxTokens === undefined || maxTokens === 0 ? Number.POSITIVE_INFINITY : maxTokens * choices;
+  }
+
+  get running(): RunningPricing {
+    return this;
+  }
+
+  firstAmount(price: Price): bigint {
+    const floor = this.#tools.options.get("PreConsumedQuota");
+    return estimate(this.#estimatedPrompt, this.firstTokens, price, floor);
+  }
+
+  fault(): undefined {
+    return undefined;
+  }
+
+  isEmpty(reply: StreamReply): boolean {
+    const told = this.#told(reply)?.usage?.completionTokens ?? 0;
+    return estimateOutput(reply.tap) === 0 && told <= FORETOLD;
+  }
+
+  atMost(reply: StreamReply): number {
+    return estimateOutput(reply.tap);
+  }
+
+  amountOf(tokens: number, price: Price): bigint {
+    return estimate(0, tokens, tierOf(price, this.#estimatedPrompt), 0);
+  }
+
+  least(reply: StreamReply): TokenUsage {
+    const told = this.#told(reply)?.usage ?? NO_USAGE;
+    return {
+      ...told,
+      promptTokens: told.promptTokens || leastPromptTokens(this.#incoming),
+      completionTokens: Math.max(told.completionTokens, leastOutputTokens(reply.tap)),
+    };
+  }
+
+  /** What has come of a stream: as told while it runs, else counted. Unit: LLM tokens. */
+  async count(reply: StreamReply): Promise<number> {
+    const told = this.#told(reply)?.usage?.completionTokens ?? 0;
+    // Some tell a few tokens at the beginning and the rest at the end.
+    if (told > FORETOLD && told >= leastOutputTokens(reply.tap)) return told;
+    const { model } = this.#incoming;
+    const counted = await this.#tools.tokens.count(model, { texts: [reply.text()], fixedTokens: 0 });
+    return Math.max(told, counted);
+  }
+
+  /** What a call comes to: by the usage the upstream told, else counted here, which takes a while. */
+  sum(reply: Reply, isGone: boolean, price: Price): Sum | Promise<Sum> {
+    const read = this.#told(reply);
+    const told = read?.usage;
+    if (told !== undefined && told.promptTokens > 0 && !this.#isDoubtful(told, reply))
+      return this.#summed(told, read, { isGone, price });
+    const counting = told === undefined ? this.#count(reply) : this.#completed(told, reply);
+    return counting.then((usage) => this.#summed(usage, read, { isGone, price }));
+  }
+
+  /** `read` = what the upstream told, which may be this usage. */
+  #summed(
+    usage: TokenUsage,
+    read: ReadUsage | undefined,
+    { isGone, price }: { isGone: boolean; price: Price },
+  ): Sum {
+    const isTold = usage === read?.usage;
+    const amount = charge(usage, price);
+    const content =
+      explain(usage, price, amount) + remarkOf({ isTold, isImpossible: read?.isImpossible, isGone });
+    return { usage, amount, content, isEstimated: !isTold };
+  }
+
+  /** The usage the upstream told, within what the request can have caused. */
+  #told(reply: Reply): ReadUsage | undefined {
+    if (reply?.usage === undefined) return undefined;
+    const incoming = this.#incoming;
+    const { usage, quirks } = reply;
+    const bounds = boundsOf(incoming);
+    const read = readUsage(usage, bounds, quirks);
+    return read?.isImpossible === true ? readUsage(usage, widened(bounds, incoming, reply), quirks) : read;
+  }
+
+  /** What is told before the end, or tells of no output, says little of the text that has come. */
+  #isDoubtful(usage: TokenUsage, reply: Reply): boolean {
+    if (WITHOUT_OUTPUT.has(this.#incoming.endpoint)) return false;
+    return usage.completionTokens === 0 || (reply?.kind === "stream" && !reply.isFinished);
+  }
+
+  /** Some vendors never tell the prompt of a stream; no request has none. Text that usage says little of is counted. */
+  async #completed(usage: TokenUsage, reply: Reply): Promise<TokenUsage> {
+    const incoming = this.#incoming;
+    const { tokens } = this.#tools;
+    const isPromptMissing = usage.promptTokens === 0;
+    const text = this.#isDoubtful(usage, reply) ? (reply?.text() ?? "") : "";
+    const completion =
+      text === "" ? 0 : await tokens.count(incoming.model, { texts: [text], fixedTokens: 0 });
+    if (!isPromptMissing && completion <= usage.completionTokens) return usage;
+    return {
+      ...usage,
+      promptTokens: isPromptMissing
+        ? await tokens.count(incoming.model, promptOf(incoming))
+        : usage.promptTokens,
+      completionTokens: Math.max(completion, usage.completionTokens),
+    };
+  }
+
+  /** Prompt and output received so far, counted here (the published rule of reliability M15). */
+  async #count(reply: Reply): Promise<TokenUsage> {
+    const incoming = this.#incoming;
+    const { tokens } = this.#tools;
+    const output = { texts: reply === undefined ? [] : [reply.text()], fixedTokens: 0 };
+    const [promptTokens, completionTokens] = await Promise.all([
+      tokens.count(incoming.model, promptOf(incoming)),
+      WITHOUT_OUTPUT.has(incoming.endpoint) ? 0 : tokens.count(incoming.model, output),
+    ]);
+    return { promptTokens, completionTokens, cachedTokens: 0 };
+  }
+}
+
+function firstOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest): number {
+  if (WITHOUT_OUTPUT.has(endpoint)) return 0;
+  const limit = isStream ? STREAM_OUTPUT : WHOLE_OUTPUT;
+  const each = isStream ? Math.min(maxTokens ?? limit, limit) : Math.min(maxTokens ?? limit, MAX_OUTPUT);
+  return each * choices;
+}
+
+/** What of the prompt is to be counted; only here is all of the body parsed. */
+function promptOf({ endpoint, body }: IncomingRequest): Countable {
+  const values = asObject(JSON.parse(Buffer.from(body.bytes).toString()));
+  return promptParts(endpoint, values ?? {});
+}
+
+interface Remarkable {
+  readonly isTold: boolean;
+  readonly isImpossible: boolean | undefined;
+  readonly isGone: boolean;
+}
+
+function remarkOf({ isTold, isImpossible, isGone }: Remarkable): string {
+  if (isImpossible === true) return "（上游用量异常，不予采信，按本地计数）";
+  if (isGone) return "（客户端提前断开，按已收到的内容计）";
+  return isTold ? "" : "（上游未返回用量，按本地估算）";
+}
