@@ -3,8 +3,8 @@
 import { cpuUsage } from "node:process";
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";
-import type { Call } from "#server/upstream/call/call.ts";
-import { type Plan, planCall } from "#server/upstream/call/plan.ts";
+import type { Call, Plan } from "#server/upstream/call/call.ts";
+import { planCall } from "#server/upstream/call/plan.ts";
 import { prepare } from "#server/upstream/call/prepare.ts";
 import { Cancellation } from "#server/upstream/cancellation.ts";
 import type { ResponseHandler } from "#server/upstream/handlers/handler.ts";
@@ -152,7 +152,7 @@ async function lineOf(fixture: Fixture, endpoint: GenerationEndpoint): Promise<L
   if (way === undefined || isAnotherFormat(way, endpoint)) return undefined;
   const units = longer(way, unitsOf(fixture.reply, way.plan.dialect.frames));
   if (units === undefined) return undefined;
-  const kind = way.plan.way === "translate" ? "translated" : "passed";
+  const kind = way.plan.way.name === "translate" ? "translated" : "passed";
   const cost = costOf(way, units);
   return {
     case: `${fixture.name.replace("/stream", "")} → ${endpoint}`,
@@ -168,5 +168,5 @@ async function lineOf(fixture: Fixture, endpoint: GenerationEndpoint): Promise<L
 
 /** The row has a path of its own for this format: what is recorded is not what comes back there. */
 function isAnotherFormat({ plan }: Way, endpoint: GenerationEndpoint): boolean {
-  return plan.way === "native" && plan.dialect.native !== endpoint;
+  return plan.way.name === "native" && plan.dialect.native !== endpoint;
 }

@@ -12,7 +12,7 @@ import { listUpstreamModels } from "#server/channels/upstream-models.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
-import type { UpstreamTarget } from "#server/upstream/call/plan.ts";
+import type { UpstreamTarget } from "#server/upstream/call/call.ts";
 import { audit } from "./audit-trail.ts";
 import type { Handlers } from "./call.ts";
 import { checkChannel, checkKeys, keyLines } from "./channel-rules.ts";

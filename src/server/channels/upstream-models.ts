@@ -3,7 +3,8 @@
 
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import type { Tools } from "#server/tools.ts";
-import { planCall, type UpstreamTarget } from "#server/upstream/call/plan.ts";
+import type { UpstreamTarget } from "#server/upstream/call/call.ts";
+import { planCall } from "#server/upstream/call/plan.ts";
 import { isFault } from "#server/upstream/signers/signer.ts";
 
 export type ModelsAnswer =

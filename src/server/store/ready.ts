@@ -1,5 +1,6 @@
 // Whether a database can be written to at this moment (reliability G04). Whoever asks is answered soon, whatever the database does.
-import type { Db } from "./db.ts";
+import type { Kysely } from "kysely";
+import type { Tables } from "./tables.ts";
 
 /** An answer later than this is no. */
 const SOON_MS = 1_000;
@@ -8,7 +9,7 @@ const SOON_MS = 1_000;
 export const PROBE = { key: "", value: "x".repeat(8_192) } as const;
 
 /** Writes to PostgreSQL and takes it back: a full disk, a lock or a read-only standby shows here. Throws: pg's error. */
-export async function writeProbe(db: Db): Promise<void> {
+export async function writeProbe(db: Kysely<Tables>): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await tx.insertInto("options").values(PROBE).execute();
     await tx.deleteFrom("options").where("key", "=", PROBE.key).execute();

@@ -42,7 +42,7 @@ async function cellOf(way: Spoken, format: GenerationEndpoint, kind: Kind): Prom
   if (request === undefined) return "unsayable";
   const plan = planCall(channel, { endpoint: format, model, isStream, apiVersion: "" }, () => "");
   if (plan.kind === "fault") throw new Error(`no plan: ${String(plan.code)} ${plan.detail}`);
-  const answer = answerOf(fixtures, way, { format, way: plan.way, kind });
+  const answer = answerOf(fixtures, way, { format, way: plan.way.name, kind });
   if (answer === undefined) {
     // A wire without tools says so.
     const fallback = fixtures.get(`${way.wire.dialect}/plain`);
@@ -67,7 +67,7 @@ async function cellOf(way: Spoken, format: GenerationEndpoint, kind: Kind): Prom
   const text = bytes.toString();
   expect(text).toMatch(ENVELOPES[format]);
   if (kind.endsWith("tools")) expect(text).toContain("weather");
-  return plan.way === "translate" ? "translated" : "passed";
+  return plan.way.name === "translate" ? "translated" : "passed";
 }
 
 function playCell(

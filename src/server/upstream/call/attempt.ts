@@ -8,8 +8,8 @@ import { isPathAbsent, networkFault, type RelayFault } from "#server/upstream/er
 import { canaryOf } from "#server/upstream/errors/mask.ts";
 import { isFault, type Signed } from "#server/upstream/signers/signer.ts";
 import type { TokenCache } from "#server/upstream/signers/token-cache.ts";
-import type { Call, Prepared, Result } from "./call.ts";
-import { forgetAbsence, noteAbsence, type OptionText, type Plan, planCall } from "./plan.ts";
+import type { Call, Plan, Prepared, Result } from "./call.ts";
+import { forgetAbsence, noteAbsence, type OptionText, planCall } from "./plan.ts";
 import { prepare } from "./prepare.ts";
 import { Receiver } from "./receive.ts";
 import { beyond } from "./responses-switch.ts";
@@ -99,7 +99,7 @@ function unlessEnded<Ready>(ready: Promise<Ready>, { cancellation }: Call): Prom
 const UNSIGNED: Signed = { headers: [] };
 
 function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
-  if (plan.way === "draw") return drawAndWait(tools, call, plan, prepared);
+  if (plan.way.mayBeTask === true) return drawAndWait(tools, call, plan, prepared);
   return ask(tools, call, plan, prepared);
 }
 

@@ -1,13 +1,26 @@
-// One request as it goes to one channel, and what can come of it. Types only.
-import type { EndpointName, Quirks } from "#contract/providers.ts";
+// One request as it goes to one channel, how it goes there, and what can come of it. Types.
+import type { BodyEdits, EndpointName, Provider, Quirks, Wire } from "#contract/provider.ts";
+import type { Egress } from "#server/egress/dispatcher.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
+import type { Dialect, Target } from "#server/upstream/dialects/dialect.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
+import type { Canary } from "#server/upstream/errors/mask.ts";
 import type { Heard, ResponseHandler } from "#server/upstream/handlers/handler.ts";
+import type { Effort } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
+import type { CallSigner } from "#server/upstream/signers/signer.ts";
 import type { ClientBody } from "./body.ts";
 import type { FormBody } from "./form.ts";
-import type { UpstreamTarget } from "./plan.ts";
+
+/** What of a channel concerns the wire. */
+export interface UpstreamTarget {
+  readonly provider: Provider;
+  readonly key: string;
+  /** "" = the default of the type. */
+  readonly baseUrl: string;
+  readonly other: string;
+}
 
 export interface Call {
   readonly target: UpstreamTarget;
@@ -32,6 +45,65 @@ export interface Call {
   readonly cancellation: Cancellation;
   readonly trace: Trace;
 }
+
+/** Everything that is the same for each call of a channel, an endpoint and a model. */
+export interface Plan {
+  readonly kind: "plan";
+  readonly way: Way;
+  /** A format beside the wire's own: resellers and old versions may not have it, and then the wire's own serves. undefined = it is that. */
+  readonly beside: EndpointName | undefined;
+  readonly dialect: Dialect;
+  readonly wire: Wire;
+  readonly target: Target;
+  readonly url: string;
+  readonly origin: string;
+  readonly path: string;
+  /** Names and values in turn; the credential included unless `signer` makes it. */
+  readonly headers: string[];
+  /** Makes the credential of each call; undefined = it is in the headers. */
+  readonly signer: CallSigner | undefined;
+  readonly quirks: Quirks | undefined;
+  readonly edits: BodyEdits | undefined;
+  /** The effort that the model's name asked for. */
+  readonly effort: Effort | undefined;
+  readonly takesStreamOptions: boolean;
+  readonly loopbackPort: number | undefined;
+  /** Strings that no caller may read in an error or header: the credential, its parts, the host; of a call that is signed also those made. */
+  readonly secrets: string[];
+  /** The credential and its parts to be masked in replies. */
+  readonly credentials: readonly Canary[];
+}
+
+/** Where the address of a call is made from. */
+export type Addressed = Pick<Plan, "wire" | "dialect" | "target"> & { readonly endpoint: EndpointName };
+
+/**
+ * How a request reaches the wire, one file in ways/ each: on OpenAI's own (`pass`, `media`), in a foreign format that client and upstream
+ * share (`native`), by way of the hub (`translate`), as texts for vectors (`embeddings`), as a text for pictures (`images`) or for speech
+ * (`speech`), or as texts to be put in order (`rerank`).
+ */
+export interface Way {
+  readonly name: "pass" | "media" | "native" | "translate" | "embeddings" | "images" | "rerank" | "speech";
+  /** The endpoint that the upstream is asked for, where it is not the client's. */
+  readonly asks?: "chat";
+  /** Absent = as the dialect has it. */
+  address?(at: Addressed): string;
+  /** Makes the bytes, and chooses the handler of the answer. Throws: Unmappable, RangeError. */
+  prepare(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome>;
+  /** The answer may be a task of the upstream's that is asked after until it is done. */
+  readonly mayBeTask?: true;
+}
+
+export interface PrepareTools {
+  /** Unit: ms since 1970. */
+  readonly now: () => number;
+  /** Fetches media that stand at an address. */
+  readonly egress: Pick<Egress, "send">;
+}
+
+export type Outcome = Prepared | RelayFault;
+
+export const NOTHING: readonly string[] = [];
 
 /** What goes out, and what becomes of what comes back. */
 export interface Prepared {

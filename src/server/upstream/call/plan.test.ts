@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type EndpointName, type Provider, providers } from "#contract/providers.ts";
-import { planCall, type UpstreamTarget } from "./plan.ts";
+import type { UpstreamTarget } from "./call.ts";
+import { planCall } from "./plan.ts";
 
 function rowOf(slug: string): Provider {
   const row = providers.find((provider) => provider.slug === slug);

@@ -1,10 +1,8 @@
 // Turns a channel, an endpoint and a model into everything that is the same for each of their calls: which wire, whether bytes pass or
 // are translated, address, headers, edits. Remembered per channel object, so that the hot path builds none of it.
 import {
-  type BodyEdits,
   type EndpointName,
   editsFor,
-  type GenerationEndpoint,
   type Provider,
   type Quirks,
   type Wire,
@@ -15,21 +13,22 @@ import { hostOf, isLoopbackHost, portOf } from "#server/egress/policy.ts";
 import type { Dialect, Target } from "#server/upstream/dialects/dialect.ts";
 import { dialects } from "#server/upstream/dialects/index.ts";
 import { channelFault, localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
-import { type Canary, canaryOf } from "#server/upstream/errors/mask.ts";
-import type { Effort } from "#server/upstream/hub/request.ts";
+import { canaryOf } from "#server/upstream/errors/mask.ts";
+import { isTask } from "#server/upstream/handlers/media.ts";
 import { keyFault, signerFor } from "#server/upstream/signers/index.ts";
-import { type CallSigner, type Signer, secretsOf } from "#server/upstream/signers/signer.ts";
+import { type Signer, secretsOf } from "#server/upstream/signers/signer.ts";
+import type { Plan, UpstreamTarget, Way } from "./call.ts";
 import { splitEffort } from "./effort-name.ts";
+import { isGeneration } from "./generation.ts";
 import { responsesWire } from "./responses-switch.ts";
-
-/** What of a channel concerns the wire. */
-export interface UpstreamTarget {
-  readonly provider: Provider;
-  readonly key: string;
-  /** "" = the default of the type. */
-  readonly baseUrl: string;
-  readonly other: string;
-}
+import { embeddingsWay } from "./ways/embeddings.ts";
+import { imagesWay } from "./ways/images.ts";
+import { mediaWay } from "./ways/media.ts";
+import { nativeWay } from "./ways/native.ts";
+import { passWay } from "./ways/pass.ts";
+import { rerankWay } from "./ways/rerank.ts";
+import { speechWay } from "./ways/speech.ts";
+import { translateWay } from "./ways/translate.ts";
 
 export interface PlanKey {
   readonly endpoint: EndpointName;
@@ -42,40 +41,6 @@ export interface PlanKey {
   readonly isBeyondChat?: boolean;
   /** The vendor's own Responses would refuse it, its chat not (`isBeyondResponses`). */
   readonly isBeyondResponses?: boolean;
-}
-
-/**
- * How a request reaches the wire: on OpenAI's own (`pass`), in a foreign format that client and upstream share (`native`), by way of
- * the hub (`translate`), as texts for vectors (`embed`), as a text for pictures (`draw`) or for speech (`speak`), or as texts to be put
- * in order (`rank`).
- */
-export type Way = "pass" | "native" | "translate" | "embed" | "draw" | "rank" | "speak";
-
-export interface Plan {
-  readonly kind: "plan";
-  readonly way: Way;
-  /** A format beside the wire's own: resellers and old versions may not have it, and then the wire's own serves. undefined = it is that. */
-  readonly beside: EndpointName | undefined;
-  readonly dialect: Dialect;
-  readonly wire: Wire;
-  readonly target: Target;
-  readonly url: string;
-  readonly origin: string;
-  readonly path: string;
-  /** Names and values in turn; the credential included unless `signer` makes it. */
-  readonly headers: string[];
-  /** Makes the credential of each call; undefined = it is in the headers. */
-  readonly signer: CallSigner | undefined;
-  readonly quirks: Quirks | undefined;
-  readonly edits: BodyEdits | undefined;
-  /** The effort that the model's name asked for. */
-  readonly effort: Effort | undefined;
-  readonly takesStreamOptions: boolean;
-  readonly loopbackPort: number | undefined;
-  /** Strings that no caller may read in an error or header: the credential, its parts, the host; of a call that is signed also those made. */
-  readonly secrets: string[];
-  /** The credential and its parts to be masked in replies. */
-  readonly credentials: readonly Canary[];
 }
 
 /** The value of an option that a row's header is filled from. */
@@ -133,15 +98,16 @@ function makePlan(
   const wrongKey = keyFault(wire.signer, key);
   if (wrongKey !== undefined) return wrongKey;
   const usual = wayOf(endpoint, wire, dialect);
-  const isForeign = usual === "native" && isGeneration(endpoint) && endpoint !== dialect.native;
-  const way = isForeign && isAbsent ? "translate" : usual;
+  const isForeign = usual === nativeWay && isGeneration(endpoint) && endpoint !== dialect.native;
+  const way = isForeign && isAbsent ? translateWay : usual;
   if (way === undefined) {
     const fault = localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
     return { ...fault, retry: true };
   }
-  const signer = signerFor(wire.signer, way === "translate" ? "chat" : endpoint);
+  const signer = signerFor(wire.signer, way.asks ?? endpoint);
   const target = targetOf(channel, planKey, { wire, model, signer });
-  const address = addressOf({ endpoint, way, wire, dialect, target });
+  const at = { endpoint, wire, dialect, target };
+  const address = way.address?.(at) ?? dialect.address(endpoint, wire, target);
   // Braces that nothing filled: the key or `other` does not tell region, project or account.
   if (!URL.canParse(address) || !/^(https?|wss?):/.test(address) || address.includes("{")) {
     return channelFault(
@@ -155,7 +121,7 @@ function makePlan(
   return {
     kind: "plan",
     way,
-    beside: way === "native" && isForeign ? endpoint : beside,
+    beside: way === nativeWay && isForeign ? endpoint : beside,
     dialect,
     wire,
     target,
@@ -213,82 +179,39 @@ function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect
   return frames === "aws" ? "application/vnd.amazon.eventstream" : "text/event-stream";
 }
 
-const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([
-  "chat",
-  "completions",
-  "messages",
-  "generate",
-  "responses",
-]);
-
-/** Whether an endpoint is one of the formats that reach every wire. */
-export function isGeneration(endpoint: EndpointName): endpoint is GenerationEndpoint {
-  return GENERATIONS.has(endpoint);
-}
-
 /** undefined = this upstream cannot do it. */
 function wayOf(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
   const isOpenAi = dialect.native === "chat";
   if (!isGeneration(endpoint)) return taskWay(endpoint, wire, dialect);
   if (wire.paths.chat === undefined) return undefined;
-  if (endpoint === dialect.native) return isOpenAi ? "pass" : "native";
+  if (endpoint === dialect.native) return isOpenAi ? passWay : nativeWay;
   const hasOwnPath = endpoint !== "chat" && wire.paths[endpoint] !== undefined;
-  if (!hasOwnPath) return "translate";
-  if (endpoint !== "completions") return "native";
-  return isOpenAi ? "pass" : "translate";
+  if (!hasOwnPath) return translateWay;
+  if (endpoint !== "completions") return nativeWay;
+  return isOpenAi ? passWay : translateWay;
 }
 
 /** The way of an endpoint that is no generation: bodies are OpenAI's but for token counts, which belong to their format. */
 function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
   if (wire.paths[endpoint] === undefined) return undefined;
   // A list of models is read as it comes, whatever the wire.
-  if (endpoint === "models") return "pass";
-  if (endpoint === "count-tokens") return "native";
+  if (endpoint === "models") return passWay;
+  if (endpoint === "count-tokens") return nativeWay;
   const own = OWN_WAYS[endpoint];
-  if (own !== undefined && dialect[own.wire] !== undefined) return own.way;
-  if (dialect.native === "chat") return "pass";
-  return undefined;
+  if (own !== undefined && dialect[own.name] !== undefined) return own.way;
+  if (dialect.native !== "chat") return undefined;
+  return isTask(endpoint) ? mediaWay : passWay;
 }
+
+type OwnWire = "embeddings" | "images" | "rerank" | "speech";
 
 /** Endpoints that a dialect may have a wire of its own for. */
-const OWN_WAYS: Readonly<
-  Partial<
-    Record<EndpointName, { readonly wire: "embeddings" | "images" | "rerank" | "speech"; readonly way: Way }>
-  >
-> = {
-  embeddings: { wire: "embeddings", way: "embed" },
-  images: { wire: "images", way: "draw" },
-  rerank: { wire: "rerank", way: "rank" },
-  speech: { wire: "speech", way: "speak" },
+const OWN_WAYS: Readonly<Partial<Record<EndpointName, { readonly name: OwnWire; readonly way: Way }>>> = {
+  embeddings: { name: "embeddings", way: embeddingsWay },
+  images: { name: "images", way: imagesWay },
+  rerank: { name: "rerank", way: rerankWay },
+  speech: { name: "speech", way: speechWay },
 };
-
-interface Whither {
-  readonly endpoint: EndpointName;
-  readonly way: Way;
-  readonly wire: Wire;
-  readonly dialect: Dialect;
-  readonly target: Target;
-}
-
-function addressOf({ endpoint, way, wire, dialect, target }: Whither): string {
-  if (way === "translate") return dialect.address("chat", wire, target);
-  if (way === "native" && endpoint === dialect.native) return dialect.address("chat", wire, target);
-  // Gemini counts at an address with the model in it.
-  if (endpoint === "count-tokens" && dialect.native === "generate")
-    return dialect.address(endpoint, wire, target);
-  const foreign = way === "native" ? wire.paths[endpoint] : undefined;
-  return foreign === undefined ? dialect.address(endpoint, wire, target) : foreignAddress(foreign, target);
-}
-
-/** Another format's address beside the wire's own: under the same host, whatever version the base ends in (providers 17.1.6). */
-function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, other }: Target): string {
-  const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
-  const filled = path
-    .replace("{model}", encodeURIComponent(model))
-    .replace("{action}", action)
-    .replace("{version}", encodeURIComponent(apiVersion || other));
-  return URL.canParse(filled) ? filled : baseUrl.replace(/\/v\d+\w*$/, "") + filled;
-}
 
 /** The header allow-list (providers 1.3, reliability R16): these, and nothing that the client sent. */
 function headersOf(signed: readonly string[], quirks: Quirks | undefined, optionText: OptionText): string[] {

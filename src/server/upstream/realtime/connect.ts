@@ -3,7 +3,8 @@
 import type { WebSocket } from "ws";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { SocketResult } from "#server/egress/socket.ts";
-import { type OptionText, type Plan, planCall, type UpstreamTarget } from "#server/upstream/call/plan.ts";
+import type { Plan, UpstreamTarget } from "#server/upstream/call/call.ts";
+import { type OptionText, planCall } from "#server/upstream/call/plan.ts";
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { networkFault, type RelayFault, retryAfterOf, statusFault } from "#server/upstream/errors/fault.ts";
 import { type Canary, canaryOf } from "#server/upstream/errors/mask.ts";

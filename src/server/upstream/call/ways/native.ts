@@ -1,0 +1,102 @@
+// A foreign format that client and upstream share: the bytes pass, but for the model's name and what the upstream would refuse.
+
+import { valuesOf } from "#server/upstream/call/body.ts";
+import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
+import {
+  type Addressed,
+  type Call,
+  NOTHING,
+  type Plan,
+  type Prepared,
+  type PrepareTools,
+  type Way,
+} from "#server/upstream/call/call.ts";
+import { isGeneration } from "#server/upstream/call/generation.ts";
+import type { NativeFormat } from "#server/upstream/clients/client.ts";
+import { generateCount } from "#server/upstream/clients/generate-native.ts";
+import { natives } from "#server/upstream/clients/index.ts";
+import { messagesCount } from "#server/upstream/clients/messages-native.ts";
+import { isUnreadable } from "#server/upstream/clients/responses-native.ts";
+import type { Target } from "#server/upstream/dialects/dialect.ts";
+import { dialects } from "#server/upstream/dialects/index.ts";
+import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
+import { NativeCourse } from "#server/upstream/handlers/native.ts";
+import { editObject, type ObjectEdits } from "#server/upstream/json/edit.ts";
+import { asObject } from "#server/upstream/json/values.ts";
+import { handlerOf, parsed } from "./translate.ts";
+
+export const nativeWay: Way = { name: "native", address: addressOf, prepare: nativelyPassed };
+
+function addressOf({ endpoint, wire, dialect, target }: Addressed): string {
+  if (endpoint === dialect.native) return dialect.address("chat", wire, target);
+  // Gemini counts at an address with the model in it.
+  const isCount = endpoint === "count-tokens" && dialect.native === "generate";
+  const foreign = isCount ? undefined : wire.paths[endpoint];
+  return foreign === undefined ? dialect.address(endpoint, wire, target) : foreignAddress(foreign, target);
+}
+
+/** Another format's address beside the wire's own: under the same host, whatever version the base ends in (providers 17.1.6). */
+function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, other }: Target): string {
+  const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
+  const filled = path
+    .replace("{model}", encodeURIComponent(model))
+    .replace("{action}", action)
+    .replace("{version}", encodeURIComponent(apiVersion || other));
+  return URL.canParse(filled) ? filled : baseUrl.replace(/\/v\d+\w*$/, "") + filled;
+}
+
+/** Source: providers 6. */
+const ANTHROPIC_VERSION = "2023-06-01";
+
+function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared | RelayFault {
+  const { endpoint, body, passHeaders } = call;
+  const format =
+    endpoint === "count-tokens" ? countFormat(plan) : isGeneration(endpoint) && natives[endpoint];
+  const dialect = Object.values(dialects).find(({ native }) => native === endpoint) ?? plan.dialect;
+  if (!format) return localFault(400, "unsupported_relay_mode", "该渠道不支持此接口");
+  const edits = nativeEdits(call, plan, format);
+  const bytes = edits === undefined ? body.bytes : editObject(body.bytes, body.object, edits);
+  const isMessages = endpoint === "messages" || format === messagesCount;
+  const hasVersion = !isMessages || passHeaders.includes("anthropic-version");
+  return {
+    kind: "prepared",
+    bytes,
+    headers: hasVersion ? passHeaders : [...passHeaders, "anthropic-version", ANTHROPIC_VERSION],
+    dropped: NOTHING,
+    course: new NativeCourse({
+      format,
+      quirks: plan.quirks,
+      secrets: plan.secrets,
+      isArray: call.isArray,
+      readError: dialect.readError?.bind(dialect),
+      translated: () =>
+        handlerOf(tools, call, { ...plan, dialect }, { request: parsed(call), toolNames: undefined }),
+    }),
+  };
+}
+
+/** undefined = the bytes pass as they are. */
+function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat): ObjectEdits | undefined {
+  const { endpoint, body, model } = call;
+  const set = new Map<string, string>();
+  // Gemini names its model in the path.
+  if (endpoint !== "generate" && format !== generateCount && body.model !== model)
+    set.set("model", JSON.stringify(model));
+  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
+  if (endpoint === "responses") {
+    set.set("store", "false");
+    const input = inputWithoutThoughts(body, isUnreadable);
+    if (input !== undefined) set.set("input", input);
+    const reasoning = effort && { ...asObject(valuesOf(body)["reasoning"]), effort };
+    if (reasoning) set.set("reasoning", JSON.stringify(reasoning));
+  }
+  const more = endpoint === dialect.native ? dialect.nativeEdits?.(model, () => parsed(call)) : undefined;
+  for (const [name, value] of Object.entries(more?.set ?? {})) set.set(name, JSON.stringify(value));
+  if (more !== undefined) return { set, drop: new Set(more.drop) };
+  return set.size === 0 ? undefined : { set };
+}
+
+/** Token counts belong to their format. */
+function countFormat({ dialect }: Plan): NativeFormat {
+  return dialect.native === "generate" ? generateCount : messagesCount;
+}
