@@ -74,7 +74,7 @@ function environment(dataDir: string, port: number): Record<string, string> {
     MAX_CONNECTIONS: "1000000",
     NODE_ENV: "production",
     LOG_LEVEL: process.env["LOG_LEVEL"] ?? "info",
-    // As scripts/bootstrap.js, and with it `npm start`, starts the server.
+    // As scripts/start.sh, which is `npm start`, starts the server.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(ROOT, ".cache/compile"),
     MALLOC_ARENA_MAX: process.env["MALLOC_ARENA_MAX"] ?? "2",
   };

@@ -1,6 +1,7 @@
 // Prepares a checkout: installs the packages and builds what is asked for (`console`, `server`), each only when it has to
-// be done; then starts the program named after `--`. Plain JavaScript without dependencies, since it runs on whatever Node
-// (>= 20) starts npm the first time. No npm pre-scripts do this, because `ignore-scripts=true` (.npmrc) turns those off too.
+// be done; then starts the program named after `--`, or prints with which Node to start one (`runtime`). Plain JavaScript
+// without dependencies, since it runs on whatever Node (>= 20) starts npm the first time. No npm pre-scripts do this, because
+// `ignore-scripts=true` (.npmrc) turns those off too.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -330,6 +331,7 @@ function main() {
   const parts = Object.keys(PARTS).filter((part) => options.includes(part));
   prepare({ parts, mayInstall: !options.includes("no-install") });
   if (separator >= 0) run(process.argv.slice(separator + 1));
+  else if (options.includes("runtime")) process.stdout.write(runtime());
   else runtime();
 }
 

@@ -24,6 +24,8 @@ export interface Config {
   /** `postgres://…`; undefined = SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly workers: number;
+  /** npm started this program (`npm start`) and waits beside it. */
+  readonly isUnderNpm: boolean;
   readonly masterKey: string | undefined;
   /** Only for exchanging a master key that comes from the environment. */
   readonly newMasterKey: string | undefined;
@@ -244,6 +246,8 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     dataDir: env.DATA_DIR,
     databaseUrl: database,
     workers: env.WORKERS,
+    isUnderNpm:
+      environment["npm_package_name"] === "tollgate" && environment["npm_lifecycle_event"] === "start",
     masterKey: env.MASTER_KEY,
     newMasterKey: env.NEW_MASTER_KEY,
     initialRootPassword: env.INITIAL_ROOT_PASSWORD,

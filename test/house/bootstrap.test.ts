@@ -1,5 +1,6 @@
 // The bootstrap in a checkout of its own: what it must never do, and what a build leaves for servers that run.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -37,19 +38,62 @@ test.each([true, false])("never installs through a linked node_modules (its targ
   remove();
 });
 
-describe("a build of the server", () => {
-  const INSTALLED = ["scripts/bootstrap.js", "rolldown.config.ts", "package.json", "package-lock.json"];
+const INSTALLED = [
+  "scripts/bootstrap.js",
+  "scripts/start.sh",
+  "rolldown.config.ts",
+  "package.json",
+  "package-lock.json",
+];
 
-  /** A small server in a checkout of its own. */
-  function makeCheckout(): string {
-    const checkout = join(testDirectory(), "checkout");
-    for (const file of INSTALLED) cpSync(join(ROOT, file), join(checkout, file));
-    symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
-    mkdirSync(join(checkout, "src/server"), { recursive: true });
-    const program = 'console.log("started", new URL("./thread.ts", import.meta.url).pathname);\n';
-    writeFileSync(join(checkout, "src/server/main.ts"), program);
-    return checkout;
-  }
+/** A small server in a checkout of its own. */
+function makeCheckout(program: string): string {
+  const checkout = join(testDirectory(), "checkout");
+  for (const file of INSTALLED) cpSync(join(ROOT, file), join(checkout, file));
+  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  mkdirSync(join(checkout, "src/server"), { recursive: true });
+  writeFileSync(join(checkout, "src/server/main.ts"), program);
+  return checkout;
+}
+
+describe("`npm start`", () => {
+  /** Says who it is; a signal it answers in its own time, with an exit code of its own. */
+  const PROGRAM = `
+    import process from "node:process";
+    const { pid, ppid, argv, env } = process;
+    console.log(JSON.stringify({ pid, ppid, args: argv.slice(2), arenas: env.MALLOC_ARENA_MAX }));
+    setInterval(() => undefined, 1000);
+    process.on("SIGTERM", () => setTimeout(() => { console.log("drained"); process.exit(3); }, 300));
+  `;
+
+  test("leaves the server alone beside npm, which has its signals and its exit code", async () => {
+    const checkout = makeCheckout(PROGRAM);
+    // The smallest console.
+    writeFileSync(join(checkout, "index.html"), "<p>console</p>");
+    const options = { cwd: checkout, env: { PATH: process.env["PATH"] } };
+    const npm = spawn("npm", ["start", "--silent", "--", "--a flag", "last"], options);
+    const output: string[] = [];
+    for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (data) => output.push(String(data)));
+    const exited = once(npm, "exit");
+    const says = () => /^\{"pid".*\}$/m.exec(output.join(""))?.[0];
+    await expect.poll(says, { timeout: 60_000 }).toBeDefined();
+    const said: unknown = JSON.parse(says() ?? "");
+    expect(said).toMatchObject({ ppid: npm.pid, args: ["--a flag", "last"], arenas: "2" });
+    npm.kill("SIGTERM");
+    expect(await exited).toEqual([3, null]);
+    expect(output.join("")).toContain("drained");
+  });
+
+  test("ends with the code of a preparation that failed", () => {
+    const checkout = makeCheckout(PROGRAM);
+    writeFileSync(join(checkout, ".cache"), "");
+    const { status, stdout } = spawnSync("sh", ["scripts/start.sh"], { cwd: checkout, encoding: "utf8" });
+    expect([status, stdout]).toEqual([1, ""]);
+  });
+});
+
+describe("a build of the server", () => {
+  const PROGRAM = 'console.log("started", new URL("./thread.ts", import.meta.url).pathname);\n';
 
   /** Builds the version whose thread says `text`, and starts it. */
   function start(checkout: string, text: string): string {
@@ -83,11 +127,11 @@ describe("a build of the server", () => {
   }
 
   test("says nothing on stdout, which is the started program's", () => {
-    expect(start(makeCheckout(), "one")).toMatch(/^started \S+\/dist\/server\/thread-\S+\.js\n$/);
+    expect(start(makeCheckout(PROGRAM), "one")).toMatch(/^started \S+\/dist\/server\/thread-\S+\.js\n$/);
   });
 
   test("is refused with what to do where nothing can be written", () => {
-    const checkout = makeCheckout();
+    const checkout = makeCheckout(PROGRAM);
     // In the place of the folder, since permissions do not stop root.
     writeFileSync(join(checkout, ".cache"), "");
     expect(() => start(checkout, "one")).toThrow(
@@ -96,7 +140,7 @@ describe("a build of the server", () => {
   });
 
   test("leaves what servers of the four builds before need, and no more", () => {
-    const checkout = makeCheckout();
+    const checkout = makeCheckout(PROGRAM);
     const threads: string[] = [];
     for (const text of ["one", "two", "three", "four", "five", "six"]) {
       threads.push(start(checkout, text).replace("started ", "").trim());

@@ -1,13 +1,25 @@
 // The real process: starting, refusing to start, draining, several workers.
 
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer, get, type Server } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { buildServer, SERVER } from "#test/worlds/build.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
-import { manage, rootKey, type ServerProcess, startServer } from "#test/worlds/process.ts";
+import {
+  freePort,
+  manage,
+  rootKey,
+  type ServerProcess,
+  serverEnvironment,
+  startServer,
+} from "#test/worlds/process.ts";
+
+/** What npm adds to the environment of `npm start`. */
+const UNDER_NPM = { npm_package_name: "tollgate", npm_lifecycle_event: "start" };
 
 async function start(env: Record<string, string> = {}, dir = testDirectory()): Promise<ServerProcess> {
   const server = await startServer(dir, env);
@@ -173,6 +185,15 @@ describe("draining", () => {
     expect((await answer).status).toBe(503);
   });
 
+  test("under npm a Ctrl-C, which comes from the terminal and from npm, is one signal", async () => {
+    const { server, answer } = await withSlowChannel(3_000, UNDER_NPM);
+    const gone = server.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    process.kill(server.pid, "SIGINT");
+    expect(await (await answer).text()).toContain("late but here");
+    await gone;
+  });
+
   test("the time for draining is bounded", async () => {
     const { server, answer } = await withSlowChannel(10_000, { DRAIN_TIMEOUT: "0" });
     answer.catch(() => undefined);
@@ -180,6 +201,30 @@ describe("draining", () => {
     await server.kill("SIGTERM");
     expect(performance.now() - startMs).toBeLessThan(9_000);
   });
+});
+
+test("a server that npm started ends in order when npm is killed", async () => {
+  buildServer();
+  const port = await freePort();
+  const asNpm = `require("node:child_process").spawn(process.execPath, [process.argv[1]], { stdio: "inherit" })`;
+  const npm = spawn(process.execPath, ["-e", asNpm, SERVER], {
+    cwd: testDirectory(),
+    env: { ...serverEnvironment(testDirectory(), port), ...UNDER_NPM },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  onTestFinished(() => {
+    // All of the group, or nobody is left of it.
+    spawnSync("kill", ["-KILL", "--", `-${npm.pid}`]);
+  });
+  const output: string[] = [];
+  for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (data) => output.push(String(data)));
+  // Its own copies of the pipes end with the server, not before.
+  const gone = Promise.all([once(npm.stdout, "end"), once(npm.stderr, "end")]);
+  await expect.poll(() => output.join(""), { timeout: 60_000 }).toContain("listening on");
+  npm.kill("SIGKILL");
+  await gone;
+  expect(output.join("")).toContain('"signal":"SIGTERM"');
 });
 
 test("several workers share a port, replace each other and end together", async () => {

@@ -17,8 +17,13 @@ const LAST_MOMENT_MS = 5_000;
 /** What calls that are cut off get for being settled, longer than the relay counts for it, and their clients for reading the last event. */
 const SETTLING_MS = 4_000;
 const LAST_WORDS_MS = 100;
-/** A supervisor may signal every process (systemd does), and the first one hands it to its workers: for them that is one signal. */
+/**
+ * A supervisor may signal every process (systemd does), and the first one hands it to its workers; a terminal's Ctrl-C reaches the
+ * server and npm, which hands it to the server: for the receiver that is one signal.
+ */
 const SAME_SIGNAL_MS = 2_000;
+/** How often it is looked whether npm still lives. */
+const NPM_CHECK_MS = 1_000;
 
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
@@ -59,10 +64,11 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
     // What is written last must get out before the connections go.
     setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS);
   };
+  const mayComeTwice = isWorker() || ctx.config.isUnderNpm;
   const onSignal = (signal: string) => {
     const nowMs = performance.now();
     if (drainingSinceMs !== undefined) {
-      if (!isWorker() || nowMs - drainingSinceMs > SAME_SIGNAL_MS) void cut();
+      if (!mayComeTwice || nowMs - drainingSinceMs > SAME_SIGNAL_MS) void cut();
       return;
     }
     drainingSinceMs = nowMs;
@@ -113,8 +119,19 @@ export async function serve(): Promise<void> {
   }
 }
 
+/** Stops this process in order when npm is killed: npm cannot pass that on, and the port would stay taken by nobody's child. */
+function endWithNpm(): void {
+  const npm = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(watch);
+    process.kill(process.pid, "SIGTERM");
+  }, NPM_CHECK_MS).unref();
+}
+
 async function start(): Promise<void> {
   const config = readConfig();
+  if (config.isUnderNpm && !isWorker()) endWithNpm();
   if (config.workers > 1 && !isWorker()) {
     keepWorkers({ count: config.workers, say });
     return;
