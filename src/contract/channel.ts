@@ -182,7 +182,7 @@ export const channelApi = {
     path: "/api/channel/models",
     level: "admin",
     summary: "所有内置模型，OpenAI 列表格式",
-    data: z.array(ModelObject),
+    data: rowsOf(ModelObject),
     beside: z.object({ object: z.literal("list") }),
   }),
   unpriced: endpoint({

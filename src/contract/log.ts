@@ -1,7 +1,7 @@
 // The usage log (使用日志): what customers see of calls and of changes to their balance.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { ListBeside, ListQuery, Quota, query, rowsOf } from "./wire.ts";
+import { ListBeside, ListQuery, lenient, Quota, query, rowsOf } from "./wire.ts";
 
 /** 1 to 5 are the family's; 6 is ours: a call that failed for its caller and cost nothing (docs/decisions/033). */
 export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5, error: 6 } as const;
@@ -64,10 +64,10 @@ export type LogFilter = z.output<typeof LogFilter>;
 /** Sums over consumption entries whatever `type` says (contract 3.9). */
 export const LogStat = z.object({
   quota: Quota,
-  /** Prompt + completion tokens (D4). */
-  token: z.int().default(0),
+  /** Prompt + completion tokens (D4). Other servers of the family do not count them. */
+  token: lenient(z.int().optional(), undefined),
   /** Calls. Our addition. */
-  request: z.int().default(0),
+  request: lenient(z.int().optional(), undefined),
 });
 export type LogStat = z.output<typeof LogStat>;
 

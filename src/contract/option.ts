@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
-import { Nothing, repeatedName, withoutEndSlashes } from "./wire.ts";
+import { Nothing, repeatedName, rowsOf, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
 
@@ -344,7 +344,7 @@ export const optionApi = {
     path: "/api/option/",
     level: "admin",
     summary: "所有选项（不含敏感信息）",
-    data: z.array(Option),
+    data: rowsOf(Option),
   }),
   update: endpoint({
     method: "PUT",

@@ -1,6 +1,7 @@
 // What everybody may know about this installation, and the model lists.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { lenient, rowsOf } from "./wire.ts";
 
 export const Status = z.object({
   version: z.string(),
@@ -33,7 +34,7 @@ export const Status = z.object({
 });
 export type Status = z.output<typeof Status>;
 
-const text = { data: z.string() };
+const text = { data: lenient(z.string(), "") };
 
 export const statusApi = {
   status: endpoint({
@@ -57,20 +58,20 @@ export const statusApi = {
     path: "/api/models",
     level: "user",
     summary: "渠道类型 → 默认模型名",
-    data: z.record(z.string(), z.array(z.string())),
+    data: lenient(z.record(z.string(), z.array(z.string())), {}),
   }),
   availableModels: endpoint({
     method: "GET",
     path: "/api/user/available_models",
     level: "user",
     summary: "我的分组可用的模型",
-    data: z.array(z.string()),
+    data: rowsOf(z.string()),
   }),
   groups: endpoint({
     method: "GET",
     path: "/api/group/",
     level: "admin",
     summary: "分组名称",
-    data: z.array(z.string()),
+    data: rowsOf(z.string()),
   }),
 };

@@ -24,6 +24,14 @@ function row(text: string | RegExp) {
   return page.locator("tbody tr.ant-table-row", { hasText: text });
 }
 
+/** What a card of the log shows. */
+async function figure(name = ""): Promise<string | null> {
+  return page
+    .locator(".tg-figure", { has: page.getByText(name, { exact: true }) })
+    .locator("strong")
+    .textContent();
+}
+
 async function submit(): Promise<void> {
   await page.getByRole("button", { name: "提交", exact: true }).click();
 }
@@ -211,6 +219,13 @@ describe("against plain One API", () => {
     await row("gpt-3.5-turbo").first().waitFor();
     expect(await row("gpt-3.5-turbo").count()).toBe(10);
     await page.getByText("18,000 点").waitFor();
+    // The server gives no other sum: that is no 0.
+    for (const [name, value] of [
+      ["总消耗额度", "$0.036"],
+      ["Tokens", "—"],
+      ["调用次数", "—"],
+    ])
+      expect(await figure(name)).toBe(value);
     await context.clearCookies();
     await page.evaluate(() => localStorage.clear());
     await signIn("lihua");

@@ -112,7 +112,10 @@ const publicRoutes = [
   route(0, "GET /api/notice", ({ state }) => ({ data: state.options.get("Notice") })),
   route(0, "GET /api/about", ({ state }) => ({ data: state.options.get("About") })),
   route(0, "GET /api/home_page_content", ({ state }) => ({ data: state.options.get("HomePageContent") })),
-  route(1, "GET /api/models", () => ({ data: { "1": ["gpt-3.5-turbo", "gpt-4"], "14": ["claude-2.1"] } })),
+  route(1, "GET /api/models", () => ({
+    // A type without an adaptor of its own has no list.
+    data: { "1": ["gpt-3.5-turbo", "gpt-4"], "14": ["claude-2.1"], "24": null },
+  })),
   route(10, "GET /api/group/", () => ({ data: ["vip", "default", "svip"] })),
 ];
 

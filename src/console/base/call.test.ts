@@ -2,6 +2,8 @@ import { QueryClient } from "@tanstack/react-query";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { channelApi } from "#contract/channel.ts";
 import { logApi } from "#contract/log.ts";
+import { optionApi } from "#contract/option.ts";
+import { statusApi } from "#contract/status.ts";
 import { tokenApi } from "#contract/token.ts";
 import { addressOf, call, invalidate, query } from "./call.ts";
 import { ApiFault } from "./faults.ts";
@@ -92,6 +94,27 @@ describe("call", () => {
   it("takes a missing data for null, as older servers of the family answer", async () => {
     answer({ success: true, message: "" });
     expect(await call(tokenApi.remove, { params: { id: 1 } })).toBeNull();
+  });
+
+  it("takes a null within an answer for a field that was left out, as it stands for a list or text that is none", async () => {
+    answer(ok({ "1": ["gpt-4"], "24": null }));
+    expect(await call(statusApi.models, {})).toEqual({ "1": ["gpt-4"] });
+    answer(ok([{ ...token, models: null, subnet: null }]));
+    expect((await call(tokenApi.list, {})).data).toMatchObject([{ id: 5, models: "", subnet: "" }]);
+  });
+
+  it.each([
+    statusApi.models,
+    statusApi.availableModels,
+    statusApi.groups,
+    optionApi.list,
+    channelApi.models,
+    logApi.list,
+  ])("takes null for an empty $path", async (endpoint) => {
+    // `object` stands beside the list of models.
+    answer(ok(null, { object: "list" }));
+    const got = await call<typeof endpoint>(endpoint, {});
+    expect("data" in got ? got.data : got).toEqual(endpoint === statusApi.models ? {} : []);
   });
 
   it("refuses input the contract refuses, without sending anything", async () => {

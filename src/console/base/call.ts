@@ -94,9 +94,20 @@ const LooseEnvelope = z.looseObject({
   data: z.unknown().optional(),
 });
 
+/**
+ * A value without the fields that are null. In an answer of the family null stands for what is not there: a list of no rows, a text
+ * that was never written; the contract has a fallback for fields that may be absent, or says that the field must be there.
+ */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const present = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(present.map(([name, inner]) => [name, withoutNulls(inner)]));
+}
+
 async function readEnvelope(response: Response): Promise<z.output<typeof LooseEnvelope> | undefined> {
   try {
-    return LooseEnvelope.safeParse(await response.json()).data;
+    return LooseEnvelope.safeParse(withoutNulls(await response.json())).data;
   } catch {
     // Not JSON: the status or the missing envelope tells the story.
     return undefined;

@@ -18,19 +18,27 @@ interface Figure {
   readonly exact: string;
 }
 
-/** What the sums say; dashes when they could not be had. */
-function figuresOf(stat: LogStat | undefined, display: QuotaDisplay): readonly Figure[] {
-  const none = { value: "—", exact: "暂无数据" };
-  if (stat === undefined) {
-    return ["总消耗额度", "Tokens", "调用次数"].map((label) => ({ label, ...none }));
-  }
+const NONE = { value: "—", exact: "暂无数据" };
+
+/** What a call cost on average. */
+function averageOf(quota: number, requests: number, display: QuotaDisplay): string {
+  return requests === 0 ? "暂无调用" : `平均每次 ${formatCharge(quota / requests, display)}`;
+}
+
+/** What the sums say; a dash for each that could not be had, since other servers of the family give the first only. */
+function figuresOf(stat: Partial<LogStat>, display: QuotaDisplay): readonly Figure[] {
   const { quota, token, request } = stat;
-  const spent = formatCharge(quota, display);
-  const perCall = request === 0 ? "暂无调用" : `平均每次 ${formatCharge(quota / request, display)}`;
+  const spent =
+    quota === undefined ? NONE : { value: formatCharge(quota, display), exact: `${formatCount(quota)} 点` };
+  const tokens = token === undefined ? NONE : { value: shortCount(token), exact: `${formatCount(token)} 个` };
+  const calls =
+    quota === undefined || request === undefined
+      ? NONE
+      : { value: shortCount(request), exact: averageOf(quota, request, display) };
   return [
-    { label: "总消耗额度", value: spent, exact: `${formatCount(quota)} 点` },
-    { label: "Tokens", value: shortCount(token), exact: `${formatCount(token)} 个` },
-    { label: "调用次数", value: shortCount(request), exact: perCall },
+    { label: "总消耗额度", ...spent },
+    { label: "Tokens", ...tokens },
+    { label: "调用次数", ...calls },
   ];
 }
 
@@ -43,7 +51,7 @@ export function LogStats({ filter, isAdmin }: StatsProps) {
   });
   return (
     <dl className="tg-figures" aria-label="统计" aria-busy={stat.isFetching}>
-      {figuresOf(stat.data, display).map(({ label, value, exact }) => (
+      {figuresOf(stat.data ?? {}, display).map(({ label, value, exact }) => (
         <div key={label} className="tg-card tg-figure">
           <dt>{label}</dt>
           <dd>{stat.isPending ? <span className="tg-bone" /> : <strong>{value}</strong>}</dd>
