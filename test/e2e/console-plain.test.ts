@@ -221,7 +221,7 @@ describe("against plain One API", () => {
     await page.getByText("18,000 点").waitFor();
     // The server gives no other sum: that is no 0.
     for (const [name, value] of [
-      ["总消耗额度", "$0.036"],
+      ["总消耗额度", "$0.04"],
       ["Tokens", "—"],
       ["调用次数", "—"],
     ])

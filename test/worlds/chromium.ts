@@ -34,7 +34,7 @@ export function findChromium(): Chromium {
 /** Unpacks the browser of the npm package, and its libraries where the machine lacks them. */
 function unpack(cache: string): { path: string; libraries: Record<string, string> } {
   const bin = join(packageDir("@sparticuz/chromium"), "bin");
-  const { version } = JSON.parse(readFileSync(join(bin, "../../package.json"), "utf8"));
+  const { version } = JSON.parse(readFileSync(join(bin, "../package.json"), "utf8"));
   const dir = join(cache, `chromium-${version}`);
   const path = join(dir, "chromium");
   once(dir, (draft) => {
