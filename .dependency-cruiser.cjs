@@ -4,10 +4,11 @@
 
 /** The rooms of the server from top to bottom. A room imports rooms above it, never below, never on its own line. */
 const SERVER_LADDER = [
-  ["clock", "log", "events", "errors", "config", "secrets"],
+  ["clock", "log", "events", "errors", "config", "secrets", "address"],
   ["egress"],
   ["store"],
   ["coord"],
+  ["limits"],
   ["options", "upstream"],
   ["money"],
   ["tools"],

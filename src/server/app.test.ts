@@ -156,6 +156,27 @@ it("counts pages of an address, not the hashed files that they are made of", asy
   }
 });
 
+it("tells a person whose page is refused, and nobody else, why, and that it tries again", async () => {
+  const strict = await createTestApp({ env: { GLOBAL_WEB_RATE_LIMIT: "1" } });
+  const url = await strict.listen();
+  try {
+    await fetch(url);
+    const page = await fetch(`${url}/log`, { headers: { accept: "text/html,*/*;q=0.8" } });
+    expect([page.status, page.headers.get("cache-control")]).toEqual([429, "no-store"]);
+    const waitSec = Number(page.headers.get("retry-after"));
+    expect(waitSec).toBeGreaterThan(0);
+    const text = await page.text();
+    expect(text).toContain("访问过于频繁");
+    expect(text).toContain(`<meta http-equiv="refresh" content="${Math.min(waitSec, 60)}">`);
+    const program = await fetch(`${url}/log`, { headers: { accept: "*/*" } });
+    expect([program.status, await program.text()]).toEqual([429, ""]);
+    const frame = { accept: "text/html", "sec-fetch-dest": "image" };
+    expect(await (await fetch(`${url}/log`, { headers: frame })).text()).toBe("");
+  } finally {
+    await strict.close();
+  }
+});
+
 it("compresses long lists for whom they are many seconds long, and nothing that holds a secret (contract 1.1)", async () => {
   const ask = async (path: string, coding: string) => {
     const headers = { ...asRoot, "accept-encoding": coding };

@@ -9,21 +9,22 @@ import {
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono";
+import { Hono, type HonoRequest } from "hono";
 import { compress } from "hono/compress";
-import { identifyCaller } from "#server/accounts/address.ts";
 import type { Approach } from "#server/accounts/proxy-signs.ts";
-import { limitRate } from "#server/api/guard.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { continueInTurn, EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
 import { clearOnly, isAmbiguous } from "#server/app/framing.ts";
 import { createPressure } from "#server/app/pressure.ts";
+import { asksForPage, waitPage } from "#server/app/wait-page.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { limitAddress } from "#server/limits/by-address.ts";
 import { createOps } from "#server/ops.ts";
 import { createRelay } from "#server/relay/relay.ts";
 import { newRequestId } from "#server/secrets.ts";
+import { identifyCaller } from "./address.ts";
 import { InFlight } from "./relay/http/in-flight.ts";
 import { localErrors } from "./relay/http/local-errors.ts";
 import { isRelayed } from "./relay/http/routes.ts";
@@ -201,10 +202,9 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
     if (isHttps) headers.set("Strict-Transport-Security", STRICT_TRANSPORT);
     try {
       // A page is a hundred files, which lie in memory and are cached for ever: counted, four browsers behind one address were too many.
-      if (!isAsset(http.req.path)) await limitRate(ctx, "web", ctx.config.rateLimits.web, address);
+      if (!isAsset(http.req.path)) await limitAddress(ctx, "web", address);
     } catch (thrown) {
-      headers.set("Retry-After", String(asAppError(thrown).retryAfterSec ?? 1));
-      return new Response(null, { status: 429, headers });
+      return refusePage(asAppError(thrown).retryAfterSec ?? 1, http.req, headers);
     }
     const file = await consoleFiles.answer(http.req.path, {
       acceptEncoding: http.req.header("accept-encoding") ?? "",
@@ -223,6 +223,15 @@ function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
     return http.json(unknownPathError(method, path), 404, { ...BASE_HEADERS });
   });
   return site;
+}
+
+/** The family's empty 429; a browser that asks for a page gets one that says so and tries again. */
+function refusePage(waitSec: number, req: HonoRequest, headers: Headers): Response {
+  headers.set("Retry-After", String(waitSec));
+  headers.set("Cache-Control", "no-store");
+  if (!asksForPage((name) => req.header(name))) return new Response(null, { status: 429, headers });
+  headers.set("Content-Type", "text/html; charset=utf-8");
+  return new Response(waitPage(waitSec), { status: 429, headers });
 }
 
 const NOT_BUILT = "The console has not been built yet: run `npm start`, which builds it.\n";

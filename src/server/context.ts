@@ -5,7 +5,6 @@ import { readFileSync } from "node:fs";
 import { type Actors, createActors } from "./accounts/actors.ts";
 import { createDefaultPassword, type DefaultPassword } from "./accounts/default-password.ts";
 import { ensureRoot, type FirstStart } from "./accounts/first-start.ts";
-import { createGuesses, type Guesses } from "./accounts/guesses.ts";
 import { createLogins, type Logins } from "./accounts/login.ts";
 import { createMailer, type Mailer } from "./accounts/mailer.ts";
 import { type MasterKey, openDataKey, readMasterKey, unlockSecrets } from "./accounts/master-key.ts";
@@ -24,6 +23,7 @@ import { ExpiringKeys } from "./coord/expiring-keys.ts";
 import { openCoord } from "./coord/open.ts";
 import { createEgress } from "./egress/dispatcher.ts";
 import { createEvents } from "./events.ts";
+import { createLimits } from "./limits/limits.ts";
 import { hideSecret } from "./log/texts.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createLedger } from "./money/ledger.ts";
@@ -44,7 +44,6 @@ export interface Context extends Tools {
   readonly actors: Actors;
   readonly logins: Logins;
   /** Who has tried too many redemption codes. */
-  readonly guesses: Guesses;
   /** Who opens how many sealed keys, and that it is written down. */
   readonly reveals: Reveals;
   readonly defaultPassword: DefaultPassword;
@@ -133,6 +132,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   const syncMs = config.syncFrequencyMs;
   const coord = cleanup.keep(await openCoord({ store, clock, node, syncMs, onError }), (it) => it.close());
 
+  const limits = createLimits({ coord, events });
   const options = cleanup.keep(await createOptions({ db, secrets, coord, events }), (it) => it.close());
   const prices = livePrices({ options, clock, events });
   const ledger = cleanup.keep(createLedger({ store, clock, node, onError }), (it) => it.close());
@@ -163,6 +163,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     store,
     db,
     coord,
+    limits,
     options,
     prices,
     ledger,
@@ -172,12 +173,11 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
     traffic,
     sessions,
     actors,
-    logins: createLogins({ db, secrets, coord, events }),
-    guesses: createGuesses({ coord, events }),
-    reveals: createReveals({ db, clock, coord, events }),
+    logins: createLogins({ db, secrets, limits, events }),
+    reveals: createReveals({ db, clock, limits, events }),
     defaultPassword,
     proxySigns: createProxySigns({ db, coord, events }),
-    ...createPost({ config, db, clock, secrets, coord, options, events, egress }, cleanup),
+    ...createPost({ config, db, clock, secrets, coord, limits, options, events, egress }, cleanup),
     startedAt: clock.seconds(),
     node,
     version: readVersion(),

@@ -3,11 +3,11 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Hono } from "hono";
 import { Role, UserStatus } from "#contract/user.ts";
 import { accessTokenOf } from "#server/accounts/actors.ts";
-import { isLocal } from "#server/accounts/address.ts";
 import { BASE_HEADERS } from "#server/api/mount.ts";
 import type { Context } from "#server/context.ts";
 import { renderSamples, type Sample } from "#server/events/counters.ts";
 import { families } from "#server/events/families.ts";
+import { isLocal } from "./address.ts";
 
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };

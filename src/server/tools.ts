@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import type { Coord } from "./coord/coord.ts";
 import type { Egress } from "./egress/dispatcher.ts";
 import type { Events } from "./events.ts";
+import type { Limits } from "./limits/limits.ts";
 import type { Logger } from "./log.ts";
 import type { Ledger } from "./money/ledger.ts";
 import type { PriceBook } from "./money/price-book.ts";
@@ -31,6 +32,7 @@ export interface Tools {
   readonly store: Store;
   readonly db: Db;
   readonly coord: Coord;
+  readonly limits: Limits;
   readonly options: Options;
   /** The prices of this moment; rebuilt when an option changes. */
   prices(): PriceBook;

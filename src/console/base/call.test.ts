@@ -6,7 +6,7 @@ import { optionApi } from "#contract/option.ts";
 import { statusApi } from "#contract/status.ts";
 import { tokenApi } from "#contract/token.ts";
 import { addressOf, call, invalidate, query } from "./call.ts";
-import { ApiFault } from "./faults.ts";
+import { ApiFault, messages } from "./faults.ts";
 
 interface Sent {
   readonly address: string;
@@ -130,7 +130,8 @@ describe("call", () => {
   it.each([
     [{ success: false, message: "令牌不存在", data: null }, 200, { kind: "refused", message: "令牌不存在" }],
     [{ success: false, message: "请登录" }, 401, { kind: "signed-out", status: 401, message: "请登录" }],
-    ["", 429, { kind: "http", status: 429 }],
+    ["", 429, { kind: "http", status: 429, message: messages.tooMany }],
+    [{ success: false, message: "请 16 分钟后再试" }, 429, { kind: "http", message: "请 16 分钟后再试" }],
     ["<html>", 502, { kind: "http", status: 502, message: "HTTP 502" }],
     ["<html>", 200, { kind: "unreadable" }],
     [ok([{ id: "x" }]), 200, { kind: "unreadable" }],

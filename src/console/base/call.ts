@@ -114,12 +114,17 @@ async function readEnvelope(response: Response): Promise<z.output<typeof LooseEn
   }
 }
 
+/** What answers without words say: other servers of the family do not know our additions, and a limit of calls says nothing. */
+const FALLBACKS: ReadonlyMap<number, string> = new Map([
+  [404, messages.unknown],
+  [429, messages.tooMany],
+]);
+
 function judgeStatus(response: Response, message: string | undefined): void {
   if (response.ok) return;
   const { status } = response;
   if (status === 401) throw new ApiFault("signed-out", message || messages.expired, { status });
-  // Other servers of the family do not know our additions.
-  const fallback = status === 404 ? messages.unknown : `HTTP ${status}`;
+  const fallback = FALLBACKS.get(status) ?? `HTTP ${status}`;
   throw new ApiFault("http", message || fallback, { status });
 }
 

@@ -10,7 +10,7 @@ function told(error: unknown) {
 
 describe("the error catalogue", () => {
   it.each([
-    [new ApiFault("http", "x", { status: 429 }), "error", messages.tooMany],
+    [new ApiFault("http", "请 16 分钟后再试", { status: 429 }), "error", "请 16 分钟后再试"],
     [new ApiFault("http", "x", { status: 500 }), "error", messages.internal],
     [new ApiFault("http", "x", { status: 405 }), "info", messages.demo],
     [new ApiFault("http", "HTTP 502", { status: 502 }), "error", "错误：HTTP 502"],

@@ -52,7 +52,7 @@ export function bindSignedOut(handler: SignedOutHandler): void {
 /** The sentence of a failure, for toasts and error states. */
 export function faultText(error: unknown): string {
   if (!(error instanceof ApiFault)) return error instanceof Error ? error.message : messages.failed;
-  if (error.status === 429) return messages.tooMany;
+  if (error.status === 429) return error.message;
   if (error.status === 500) return messages.internal;
   if (error.status === 405) return messages.demo;
   if (error.kind === "http") return `错误：${error.message}`;

@@ -1,18 +1,12 @@
 // Password login: one answer for every failure, slowed down per account and per address (reliability A11, L03).
 import { UserStatus } from "#contract/user.ts";
-import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
+import type { Limits } from "#server/limits/limits.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import { hashPassword, isOutdatedHash, type Secrets, verifyPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findPasswordByUserId, findUserByLogin, replacePassword, type UserRow } from "#server/store/users.ts";
-import { limitKey } from "./address.ts";
 import { createEvenWork } from "./even-work.ts";
-import { type Budget, createTurns } from "./turns.ts";
-
-// 5 at once and one every 4 minutes: at most 8 wrong passwords in any 15 minutes per account; 40 and one every 96 seconds, at most
-// 49, per address, which many people may share who come in at once (reliability L03: 10 and 50).
-const PER_ACCOUNT = { limit: 5, windowMs: 20 * 60_000 };
-const PER_ADDRESS = { limit: 40, windowMs: 64 * 60_000 };
 
 export interface Logins {
   /**
@@ -37,18 +31,22 @@ export type Verified =
     };
 
 /** Builds the verifier. */
-export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; events: Events }): Logins {
+export function createLogins(deps: {
+  db: Db;
+  secrets: Secrets;
+  limits: Pick<Limits, "guess">;
+  events: Events;
+}): Logins {
   const { db, secrets, events } = deps;
-  const turns = createTurns(deps.coord);
   const evenOut = createEvenWork(db);
 
-  /** The budgets of an account and of an address, and what is told when one is used up. */
-  function limits(account: string, address: string) {
-    const budgets: Budget[] = [
-      { key: `login:account:${account}`, ...PER_ACCOUNT },
-      { key: `login:address:${limitKey(address)}`, ...PER_ADDRESS },
+  /** The limits of an account and of an address, and what is told when one has no room. */
+  function limitsOf(account: string, address: string) {
+    const limits = [
+      { limit: LIMITS.loginAccount, subject: account },
+      { limit: LIMITS.loginAddress, subject: address },
     ];
-    return { budgets, onRefused: () => events.loginFailed({ reason: "limited", address }) };
+    return { limits, onRefused: () => events.loginFailed({ reason: "limited", address }) };
   }
 
   /** An account has one budget, whichever of its names is typed. A hash keeps what is no name, perhaps a password, out of tables. */
@@ -81,8 +79,8 @@ export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; eve
   return {
     async verify({ username, password, address }) {
       const user = await findUserByLogin(db, username);
-      const verified = await turns.guess({
-        ...limits(accountOf(user, username), address),
+      const verified = await deps.limits.guess({
+        ...limitsOf(accountOf(user, username), address),
         evaluate: () => judge(user, password),
         isWrong: ({ isIn }) => !isIn,
       });
@@ -90,8 +88,8 @@ export function createLogins(deps: { db: Db; secrets: Secrets; coord: Coord; eve
       return verified;
     },
     confirm: ({ userId, password, stored, address }) =>
-      turns.guess({
-        ...limits(String(userId), address),
+      deps.limits.guess({
+        ...limitsOf(String(userId), address),
         evaluate: () => verifyPassword(password, stored),
         isWrong: (isRight) => !isRight,
       }),

@@ -1,10 +1,11 @@
 // Signs that the server is reached through something else on its machine, kept for as long as the password that ships is in use: what
 // comes through a proxy looks like this machine, and one that adds nothing to a request cannot be told from it by that request.
+
+import { FORWARDING_HEADERS, isLocalHost, isLoopback } from "#server/address.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import type { Events } from "#server/events.ts";
 import type { Db } from "#server/store/db.ts";
 import { findOption, insertOptionOnce } from "#server/store/options.ts";
-import { FORWARDING_HEADERS, isLocalHost, isLoopback } from "./address.ts";
 
 /** What was seen first; absent = nothing yet. Not an option that people can see. */
 export const PROXY_SEEN = "ProxySeen";

@@ -14,7 +14,7 @@ import { siteUrl } from "./site.ts";
 
 export type ResetTools = Pick<
   Tools,
-  "db" | "clock" | "secrets" | "options" | "coord" | "events" | "config"
+  "db" | "clock" | "secrets" | "options" | "coord" | "limits" | "events" | "config"
 > & { readonly mailer: Mailer };
 
 export interface Resets {

@@ -1,10 +1,10 @@
 // Opening sealed keys and codes for people: few calls a minute, and each opening in the trail (reliability K09). Knows who
 // asks, not what the keys are.
 import type { Clock } from "#server/clock.ts";
-import type { Coord } from "#server/coord/coord.ts";
 import { ExpiringKeys } from "#server/coord/expiring-keys.ts";
-import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
+import type { Limits } from "#server/limits/limits.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import { appendAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 import { isPassing } from "#server/store/fault.ts";
@@ -26,22 +26,15 @@ export interface RevealCall {
   readonly requestId: string;
 }
 
-/** Calls of one account; a page of a list is one. */
-const PER_MINUTE = 60;
-const MINUTE_MS = 60_000;
 const KNOWN_MS = 3_600_000;
 
-export function createReveals(deps: { db: Db; clock: Clock; coord: Coord; events: Events }): Reveals {
-  const { db, clock, coord, events } = deps;
+export function createReveals(deps: { db: Db; clock: Clock; limits: Limits; events: Events }): Reveals {
+  const { db, clock, limits, events } = deps;
   // Of this process: another one may write down the same once more.
   const known = new ExpiringKeys();
   return {
     async open({ actor, address, requestId }, kind, ids) {
-      const counted = await coord.count(`reveal:${actor.id}`, MINUTE_MS, PER_MINUTE);
-      if (!counted.allowed) {
-        events.rateLimited({ limit: "reveal", address });
-        throw faults.tooMany(counted.retryAfterMs);
-      }
+      await limits.count([{ limit: LIMITS.reveal, subject: String(actor.id) }], address);
       const nowMs = clock.now();
       const keyOf = (id: number) => `${actor.id} ${address} ${kind} ${id}`;
       const fresh = ids.filter((id) => known.get(keyOf(id), { nowMs, longestMs: KNOWN_MS }) === undefined);

@@ -12,7 +12,10 @@ import { codeLetter } from "./letters.ts";
 import { limitMail } from "./mail-limits.ts";
 import type { Mailer } from "./mailer.ts";
 
-export type VerificationTools = Pick<Tools, "db" | "clock" | "secrets" | "options" | "coord" | "events"> & {
+export type VerificationTools = Pick<
+  Tools,
+  "db" | "clock" | "secrets" | "options" | "coord" | "limits" | "events"
+> & {
   readonly mailer: Mailer;
 };
 

@@ -3,27 +3,21 @@
 
 import { readWeChatPerson } from "#server/egress/wechat.ts";
 import { faults } from "#server/errors.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import type { Tools } from "#server/tools.ts";
 import type { Person } from "./external.ts";
-import { createTurns } from "./turns.ts";
 
 export interface WeChat {
   /** Who a code belongs to. Throws: localErrors; 429 when too many were wrong. */
   identify(code: string, address: string): Promise<Person>;
 }
 
-export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "events">;
+export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "events" | "limits">;
 
-/** At most so many wrong codes a minute, whoever types them. */
-const WRONG_CODES = 30;
-const WINDOW_MS = 60_000;
 /** A code lives three minutes at the WeChat server (spec §5). */
 const CODE_LIFE_MS = 180_000;
 
 export function createWeChat(tools: WeChatTools): WeChat {
-  const turns = createTurns(tools.coord);
-  const budgets = [{ key: "wechat:wrong", limit: WRONG_CODES, windowMs: WINDOW_MS }];
-
   /** The WeChat id of a code; undefined = wrong, or used before. Throws: a refusal when the WeChat server cannot be asked. */
   async function ask(code: string): Promise<string | undefined> {
     const { options, secrets } = tools;
@@ -46,8 +40,8 @@ export function createWeChat(tools: WeChatTools): WeChat {
     async identify(code, address) {
       if (!tools.options.get("WeChatAuthEnabled")) throw faults.refused("管理员未启用该登录方式");
       if (code === "") throw faults.refused("请输入验证码");
-      const id = await turns.guess({
-        budgets,
+      const id = await tools.limits.guess({
+        limits: [{ limit: LIMITS.wechat, subject: "" }],
         evaluate: () => ask(code),
         isWrong: (found) => found === undefined,
         onRefused: () => tools.events.rateLimited({ limit: "wechat", address }),

@@ -1,8 +1,6 @@
 // The checks before a call is understood: where it comes from, how often, how large. No resource knowledge.
 import { authApi } from "#contract/auth.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
-import { limitKey } from "#server/accounts/address.ts";
-import type { RateLimit } from "#server/config.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 
@@ -63,20 +61,6 @@ export function refuseClosed({ options }: Pick<Context, "options">, endpoint: En
   if (endpoint !== authApi.register) return;
   if (!options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
   if (!options.get("PasswordRegisterEnabled")) throw faults.refused("当前仅支持第三方账号注册");
-}
-
-/** Counts a call of an address against one of the budgets of contract 5. Throws: 429. */
-export async function limitRate(
-  ctx: Context,
-  name: string,
-  limit: RateLimit,
-  address: string,
-): Promise<void> {
-  if (limit.limit === 0) return;
-  const counted = await ctx.coord.count(`rate:${name}:${limitKey(address)}`, limit.windowMs, limit.limit);
-  if (counted.allowed) return;
-  ctx.events.rateLimited({ limit: name, address });
-  throw faults.tooMany(counted.retryAfterMs);
 }
 
 /**

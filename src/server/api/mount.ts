@@ -7,17 +7,18 @@ import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
 import { UserStatus } from "#contract/user.ts";
 import { type Actor, accessTokenOf, LEVEL_ROLE } from "#server/accounts/actors.ts";
-import { type Caller, identifyCaller } from "#server/accounts/address.ts";
 import { confirmHuman, type Visit } from "#server/accounts/human.ts";
 import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
+import { type Caller, identifyCaller } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
+import { limitAddress } from "#server/limits/by-address.ts";
 import { newRequestId, randomId } from "#server/secrets.ts";
 import { audit } from "./audit-trail.ts";
 import type { SessionHandle } from "./call.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
 import { failureOf } from "./failure.ts";
-import { limitRate, readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
+import { readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
 import { type EndpointTable, type Route, routes } from "./routes.ts";
 
 /** Set on every answer of the server, API or not (contract 1.4, reliability H09). */
@@ -60,7 +61,7 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
   app.notFound(async (http) => {
     const { caller } = http.var;
     try {
-      await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
+      await limitAddress(ctx, "api", caller.address);
     } catch (error) {
       return renderFailure(http, failureOf(error));
     }
@@ -72,7 +73,7 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
 /** The API reference: the same for everybody, so it may be kept a while. */
 async function serveDocs(ctx: Context, http: Http, path: string): Promise<Response> {
   try {
-    await limitRate(ctx, "api", ctx.config.rateLimits.api, http.var.caller.address);
+    await limitAddress(ctx, "api", http.var.caller.address);
   } catch (error) {
     return renderFailure(http, failureOf(error));
   }
@@ -135,11 +136,10 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
 /** The door: budgets, cross-site protection, sign-in and level, switches, human check, in this order. */
 async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   const { caller } = http.var;
-  await limitRate(ctx, "api", ctx.config.rateLimits.api, caller.address);
+  await limitAddress(ctx, "api", caller.address);
   const hasSession = sessionHandle(http).id !== undefined;
   refuseCrossSite(endpoint, http.req.raw.headers, { host: caller.host, hasSession });
-  if (endpoint.limit)
-    await limitRate(ctx, endpoint.limit, ctx.config.rateLimits[endpoint.limit], caller.address);
+  if (endpoint.limit) await limitAddress(ctx, endpoint.limit, caller.address);
   const actor = await admit(ctx, http, endpoint);
   refuseClosed(ctx, endpoint);
   http.set("onCredit", endpoint.turnstile === true && (await confirmHuman(ctx, visitOf(http, endpoint))));
@@ -290,15 +290,18 @@ function sessionHandle(http: Http): SessionHandle {
   };
 }
 
-function send(http: Http, body: object, status: 200 | 400 | 401 | 403 | 413 | 500 | 503 = 200): Response {
+function send(
+  http: Http,
+  body: object,
+  status: 200 | 400 | 401 | 403 | 413 | 429 | 500 | 503 = 200,
+): Response {
   return http.body(JSON.stringify(body), status, { "Content-Type": "application/json; charset=utf-8" });
 }
 
 function renderFailure(http: Http, error: AppError): Response {
-  if (error.status === 429) {
-    return http.body(null, 429, { "Retry-After": String(error.retryAfterSec ?? 1) });
-  }
   if (error.retryAfterSec !== undefined) http.header("Retry-After", String(error.retryAfterSec));
+  // The family's limits answer nothing.
+  if (error.status === 429 && error.publicMessage === "") return http.body(null, 429);
   // Every constructor in errors.ts uses one of these.
-  return send(http, renderEnvelope(error), error.status as 200 | 400 | 401 | 403 | 413 | 500 | 503);
+  return send(http, renderEnvelope(error), error.status as 200 | 400 | 401 | 403 | 413 | 429 | 500 | 503);
 }

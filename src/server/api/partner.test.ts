@@ -134,8 +134,10 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
       body: JSON.stringify({ key }),
     });
     expect(locked.status).toBe(429);
-    expect(await locked.text()).toBe("");
-    expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0);
+    const waitSec = Number(locked.headers.get("retry-after"));
+    expect(waitSec).toBeGreaterThan(60);
+    const message = `连续输错的码过多，为防止有人猜码，暂停兑换，请 ${Math.ceil(waitSec / 60)} 分钟后再试`;
+    expect(await locked.json()).toEqual({ success: false, message, data: null });
     expect((await topUp(honest.who, { key })).data).toBe(100);
     clock.advance(2 * HOUR_MS);
     expect(await guess()).toBe(200);

@@ -1,9 +1,11 @@
 // Handlers: topping up and the partner plan (contract 3.8, 17). All that moves is moved by the bank.
+
 import { LogType } from "#contract/log.ts";
 import type { partnerApi } from "#contract/partner.ts";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { ensureAffCode } from "#server/accounts/aff-code.ts";
 import { type AppError, faults } from "#server/errors.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import type { Redeemed } from "#server/money/partner-operations.ts";
 import { redeem } from "#server/money/redeem.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
@@ -23,11 +25,15 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
       display: quotaDisplay(ctx.options),
       operationId: idempotencyKey && `redeem-${idempotencyKey}`,
     };
-    const redeemed = await ctx.guesses.limit(
-      { userId: actor.id, address },
-      () => redeem(ctx, order),
-      ({ outcome }) => outcome !== "done" && REFUSALS[outcome].isGuess,
-    );
+    const redeemed = await ctx.limits.guess({
+      limits: [
+        { limit: LIMITS.redeemAccount, subject: String(actor.id) },
+        { limit: LIMITS.redeemAddress, subject: address },
+      ],
+      evaluate: () => redeem(ctx, order),
+      isWrong: ({ outcome }) => outcome !== "done" && REFUSALS[outcome].isGuess,
+      onRefused: () => ctx.events.rateLimited({ limit: LIMITS.redeemAccount.name, address }),
+    });
     if (redeemed.outcome !== "done") throw REFUSALS[redeemed.outcome].fault();
     return { data: Number(redeemed.quota + redeemed.bonus), bonus: Number(redeemed.bonus) };
   },

@@ -7,7 +7,7 @@ import {
   type tokenApi,
 } from "#contract/token.ts";
 import type { Actor } from "#server/accounts/actors.ts";
-import { isCidr } from "#server/accounts/address.ts";
+import { isCidr } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { newTokenKey, openKey } from "#server/secrets.ts";

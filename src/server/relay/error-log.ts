@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LogType } from "#contract/log.ts";
 import type { Context } from "#server/context.ts";
-import { ExpiringKeys, takeTurn } from "#server/coord/expiring-keys.ts";
+import { createLocalLimit } from "#server/limits/limits.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import { printTrail } from "#server/store/log-trail.ts";
 import { insertLogs, type NewLog } from "#server/store/logs.ts";
 import { NO_CALL } from "#server/store/no-call.ts";
@@ -28,8 +29,6 @@ export interface FailedCalls {
   idle(): Promise<void>;
 }
 
-/** Entries of a user, in a burst and then evenly. */
-const PER_MINUTE = { windowMs: 60_000, limit: 60 };
 /** Some kilobytes each at most. */
 const MOST_WAITING = 1_000;
 /** Calls settle between two transactions. */
@@ -54,7 +53,7 @@ export function createErrorLog({
   clock,
   events,
 }: Pick<Context, "db" | "options" | "clock" | "events">): FailedCalls {
-  const noted = new ExpiringKeys();
+  const noted = createLocalLimit(LIMITS.failedCalls, clock);
   let waiting: NewLog[] = [];
   let writing: Promise<void> | undefined;
 
@@ -80,7 +79,7 @@ export function createErrorLog({
       if (!options.get("LogConsumeEnabled")) return;
       const nowMs = clock.now();
       const isFull = waiting.length >= MOST_WAITING;
-      if (isFull || takeTurn(noted, String(caller.userId), { ...PER_MINUTE, nowMs }) > 0) {
+      if (isFull || !noted.take(String(caller.userId))) {
         events.failedCallsUnlogged({ calls: 1 });
         return;
       }

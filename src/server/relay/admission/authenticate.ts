@@ -1,9 +1,10 @@
 // Who may come in: key → caller, in the family's order of checks (contract 8.3). Keys are remembered until somebody says that a token or
 // user changed; balances are never judged here, the bank does that for every call.
-import { isInRanges, limitKey } from "#server/accounts/address.ts";
+import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
-import { ExpiringKeys, takeTurn } from "#server/coord/expiring-keys.ts";
+import { createLocalLimit } from "#server/limits/limits.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -51,9 +52,6 @@ const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
 const MAX_ENTRIES = 50_000;
 /** Behind a key anything can stand; what is longer than keys with a channel is not remembered. */
 const MAX_OFFER = 200;
-/** Keys of one address that are none, in a burst; the one that finds the budget empty is evaluated too. */
-const GUESSES = 60;
-const GUESS_WINDOW_MS = 60_000;
 
 /** What a header offers: the key, and the channel behind it (contract 8.2). */
 export interface Credential {
@@ -92,17 +90,17 @@ export function createAuthenticator({ db, secrets, coord, clock }: Authenticator
     ),
   ];
 
-  const guesses = createGuessLimit(clock);
+  const unknownKeys = createLocalLimit(LIMITS.unknownKey, clock);
 
   async function look(offer: string, address: string): Promise<Entry | RelayFault> {
     const { key, pin } = parseCredential(offer);
     if (key === "") return localErrors.keyMissing();
-    const waitMs = guesses.waitMs(address);
+    const waitMs = unknownKeys.waitMs(address);
     if (waitMs > 0) return localErrors.tooMany(waitMs);
     const seenChanges = changes;
     const row = await findTokenByKey(db, secrets.hash(key));
     if (row === undefined || isHidden(row)) {
-      guesses.count(address);
+      unknownKeys.take(address);
       return localErrors.keyInvalid();
     }
     const fault = judge(row, clock.seconds());
@@ -167,27 +165,6 @@ function judgeEntry(
 /** Disabled: not to be told from a key that does not exist. */
 function isHidden({ status }: KeyOwner): boolean {
   return status !== STATUS.enabled && status !== STATUS.exhausted && status !== STATUS.expired;
-}
-
-/** Whoever shows keys that are none has to wait before another one of his is looked up (reliability L06). */
-function createGuessLimit(clock: Clock) {
-  const shown = new ExpiringKeys();
-  const waiting = new ExpiringKeys();
-  return {
-    /** Unit: ms; 0 = not at all. */
-    waitMs(address: string): number {
-      const nowMs = clock.now();
-      return (
-        (waiting.get(limitKey(address), { nowMs, longestMs: GUESS_WINDOW_MS / GUESSES }) ?? nowMs) - nowMs
-      );
-    },
-    count(address: string): void {
-      const nowMs = clock.now();
-      const key = limitKey(address);
-      const waitMs = takeTurn(shown, key, { windowMs: GUESS_WINDOW_MS, limit: GUESSES, nowMs });
-      if (waitMs > 0) waiting.set(key, nowMs + waitMs, nowMs);
-    },
-  };
 }
 
 /** The checks on the rows themselves, in order; undefined = usable. */

@@ -1,7 +1,8 @@
 // How many calls tokens and users may begin in a minute and have running at once (reliability L06, R25): counted over all nodes,
 // which costs a question to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
-import type { Coord } from "#server/coord/coord.ts";
-import type { Events } from "#server/events.ts";
+import type { Counting } from "#server/limits/counting.ts";
+import type { Limits } from "#server/limits/limits.ts";
+import { LIMITS, type Limit } from "#server/limits/table.ts";
 import type { Options } from "#server/options.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Caller } from "./authenticate.ts";
@@ -13,13 +14,13 @@ export interface RelayLimits {
 
 type Leave = () => void;
 
-/** Whom a limit is for, and what it is; 0 = none. */
-interface Limit {
-  readonly name: string;
-  readonly most: number;
-}
-
-const MINUTE_MS = 60_000;
+const LIMIT_OPTIONS = [
+  "TokenConcurrency",
+  "UserConcurrency",
+  "TokenRequestsPerMinute",
+  "UserRequestsPerMinute",
+] as const;
+type LimitOption = (typeof LIMIT_OPTIONS)[number];
 
 function nothing(): void {
   // No limit of running calls is set: there is nothing to give back.
@@ -27,38 +28,38 @@ function nothing(): void {
 
 export function createRelayLimits(parts: {
   readonly options: Pick<Options, "get">;
-  readonly coord: Pick<Coord, "count" | "hold">;
-  readonly events: Pick<Events, "rateLimited">;
+  readonly limits: Pick<Limits, "check" | "hold">;
 }): RelayLimits {
-  const { options, coord, events } = parts;
+  const { options, limits } = parts;
 
-  /** Throws: when a name has begun too many calls in the last minute. */
-  async function count({ name, most }: Limit, address: string): Promise<void> {
-    if (most === 0) return;
-    const { allowed, retryAfterMs } = await coord.count(`relay ${name}`, MINUTE_MS, most);
-    if (allowed) return;
-    events.rateLimited({ limit: "relay_rate", address });
-    throw new LocalError(localErrors.tooMany(retryAfterMs));
+  /** Throws: when too many calls were begun in the last minute. */
+  async function count(counting: Counting, address: string): Promise<void> {
+    if (counting.limit.burst === 0) return;
+    const { allowed, retryAfterMs } = await limits.check(counting, address);
+    if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
   }
 
-  /** Throws: when too many calls of a name are running. */
-  async function hold({ name, most }: Limit, address: string): Promise<Leave> {
-    if (most === 0) return nothing;
-    const leave = await coord.hold(`relay ${name}`, most);
-    if (leave !== undefined) return leave;
-    events.rateLimited({ limit: "relay_running", address });
-    throw new LocalError(localErrors.tooManyAtOnce());
+  /** Throws: when too many calls are running. */
+  async function hold(counting: Counting, address: string): Promise<Leave> {
+    if (counting.limit.burst === 0) return nothing;
+    const leave = await limits.hold(counting, address);
+    if (leave === undefined) throw new LocalError(localErrors.tooManyAtOnce());
+    return leave;
   }
 
-  async function enter(running: readonly Limit[], begun: readonly Limit[], address: string): Promise<Leave> {
-    const places = await Promise.allSettled(running.map((limit) => hold(limit, address)));
+  async function enter(
+    running: readonly Counting[],
+    begun: readonly Counting[],
+    address: string,
+  ): Promise<Leave> {
+    const places = await Promise.allSettled(running.map((counting) => hold(counting, address)));
     const leave = () => {
       for (const place of places) if (place.status === "fulfilled") place.value();
     };
     try {
-      // Who is full does not use up what he may begin.
+      // A call that may not run does not use up what may begin.
       for (const place of places) if (place.status === "rejected") throw place.reason;
-      for (const limit of begun) await count(limit, address);
+      for (const counting of begun) await count(counting, address);
       return leave;
     } catch (error) {
       leave();
@@ -68,28 +69,27 @@ export function createRelayLimits(parts: {
 
   /** Nearly nobody sets one. */
   function isUnlimited(): boolean {
-    return (
-      options.get("TokenConcurrency") === 0 &&
-      options.get("UserConcurrency") === 0 &&
-      options.get("TokenRequestsPerMinute") === 0 &&
-      options.get("UserRequestsPerMinute") === 0
-    );
+    return LIMIT_OPTIONS.every((option) => options.get(option) === 0);
   }
 
   return {
     begin(caller, address) {
       if (isUnlimited()) return nothing;
-      const { tokenId, userId } = caller;
-      const atOnce = { token: options.get("TokenConcurrency"), user: options.get("UserConcurrency") };
-      const perMinute = {
-        token: options.get("TokenRequestsPerMinute"),
-        user: options.get("UserRequestsPerMinute"),
-      };
-      const both = (most: typeof atOnce) => [
-        { name: `token ${tokenId}`, most: most.token },
-        { name: `user ${userId}`, most: most.user },
+      const token = String(caller.tokenId);
+      const user = String(caller.userId);
+      const set = (limit: Limit, option: LimitOption, subject: string) => ({
+        limit: { ...limit, burst: options.get(option) },
+        subject,
+      });
+      const running = [
+        set(LIMITS.tokenRunning, "TokenConcurrency", token),
+        set(LIMITS.userRunning, "UserConcurrency", user),
       ];
-      return enter(both(atOnce), both(perMinute), address);
+      const begun = [
+        set(LIMITS.tokenCalls, "TokenRequestsPerMinute", token),
+        set(LIMITS.userCalls, "UserRequestsPerMinute", user),
+      ];
+      return enter(running, begun, address);
     },
   };
 }

@@ -1,7 +1,7 @@
 // The relay's door, inwards: paths → what is asked (contract 8.1), and what a request's headers say. Talks to no database.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
-import { identifyCaller } from "#server/accounts/address.ts";
+import { identifyCaller } from "#server/address.ts";
 import type { TaskEndpoint } from "#server/upstream/handlers/media.ts";
 
 /** The endpoints that carry text and are billed by tokens. */

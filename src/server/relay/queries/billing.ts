@@ -1,15 +1,15 @@
 // The old billing API of OpenAI for clients that still ask for it (contract 8.6, providers 20.9): a token's or its user's quota in
 // dollars or in units. Reads only.
 
-import { limitKey } from "#server/accounts/address.ts";
 import type { Context } from "#server/context.ts";
+import { LIMITS } from "#server/limits/table.ts";
 import type { Caller } from "#server/relay/admission/authenticate.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { BillingPart } from "#server/relay/http/routes.ts";
 import { findToken } from "#server/store/tokens.ts";
 import { getUser } from "#server/store/users.ts";
 
-export type BillingParts = Pick<Context, "db" | "options" | "coord" | "config">;
+export type BillingParts = Pick<Context, "db" | "options" | "limits" | "config">;
 
 /** What an unlimited token has, as the family says it. */
 const UNLIMITED = 100_000_000;
@@ -57,10 +57,13 @@ async function ofUser({ db }: BillingParts, caller: Caller): Promise<Account> {
   return { granted: user.quota + user.used_quota, used: user.used_quota, isUnlimited: false, accessUntil: 0 };
 }
 
-/** These paths share the budget of the management API (contract 5). */
-async function limit({ coord, config }: BillingParts, address: string): Promise<void> {
-  const { limit: most, windowMs } = config.rateLimits.api;
-  if (most === 0) return;
-  const counted = await coord.count(`rate:api:${limitKey(address)}`, windowMs, most);
-  if (!counted.allowed) throw new LocalError(localErrors.tooMany(counted.retryAfterMs));
+/** These paths share the limit of the management API. */
+async function limit({ limits, config }: BillingParts, address: string): Promise<void> {
+  const { limit: burst, windowMs } = config.rateLimits.api;
+  if (burst === 0) return;
+  const { allowed, retryAfterMs } = await limits.check(
+    { limit: { ...LIMITS.api, burst, windowMs }, subject: address },
+    address,
+  );
+  if (!allowed) throw new LocalError(localErrors.tooMany(retryAfterMs));
 }

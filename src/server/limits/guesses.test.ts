@@ -5,22 +5,25 @@ import type { Coord } from "#server/coord/coord.ts";
 import { openCoord } from "#server/coord/open.ts";
 import type { Store } from "#server/store/db.ts";
 import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
-import { createTurns, type Turns } from "./turns.ts";
+import { createGuesses, type Guesses } from "./guesses.ts";
 
 // SQLite has one process: both nodes share its coord then.
-describe.each(engines)("turns on %s", (engine) => {
+describe.each(engines)("guesses on %s", (engine) => {
   let database: TestDatabase;
   let store: Store;
   let coords: Coord[];
-  let here: Turns;
-  let there: Turns;
+  let here: Guesses;
+  let there: Guesses;
 
   beforeAll(async () => {
     database = await createTestDatabase(engine);
     store = await database.open();
     const open = (node: string) => openCoord({ store, clock: systemClock, node });
     coords = engine === "sqlite" ? [await open("one")] : [await open("one"), await open("two")];
-    [here, there] = [0, coords.length - 1].map((at) => createTurns(coords[at] as Coord)) as [Turns, Turns];
+    [here, there] = [0, coords.length - 1].map((at) => createGuesses(coords[at] as Coord)) as [
+      Guesses,
+      Guesses,
+    ];
   });
   afterAll(async () => {
     for (const coord of coords) await coord.close();
@@ -28,10 +31,13 @@ describe.each(engines)("turns on %s", (engine) => {
     await database.drop();
   });
 
-  const budgetOf = (key: string, limit: number) => ({ key, limit, windowMs: 3_600_000 });
-  let localErrors = 0;
+  const countingOf = (key: string, burst: number) => ({
+    limit: { name: "test", key, burst, windowMs: 3_600_000, scope: "account", reason: "太多" } as const,
+    subject: "",
+  });
+  let refusals = 0;
   const onRefused = () => {
-    localErrors += 1;
+    refusals += 1;
   };
 
   /** Guesses at once, on both nodes in turn; tells how many were looked at. */
@@ -40,7 +46,7 @@ describe.each(engines)("turns on %s", (engine) => {
     const settled = await Promise.allSettled(
       Array.from({ length: count }, (_, index) =>
         (index % 2 ? here : there).guess({
-          budgets: keys.map((key) => budgetOf(key, 5)),
+          limits: keys.map((key) => countingOf(key, 5)),
           async evaluate() {
             seen += 1;
             await later();
@@ -54,17 +60,17 @@ describe.each(engines)("turns on %s", (engine) => {
     return { seen, refused: settled.filter(({ status }) => status === "rejected") };
   }
 
-  test("a burst of wrong guesses over all nodes gets as many turns as there are", async () => {
-    localErrors = 0;
+  test("a burst of wrong guesses over all nodes finds as much room as there is", async () => {
+    refusals = 0;
     const { seen, refused } = await burst(100, ["wrong"], () => false);
-    expect([seen, refused.length, localErrors]).toEqual([5, 95, 95]);
-    expect(refused[0]).toMatchObject({ reason: { status: 429 } });
+    expect([seen, refused.length, refusals]).toEqual([5, 95, 95]);
+    expect(refused[0]).toMatchObject({ reason: { status: 429, publicMessage: "太多，请 12 分钟后再试" } });
   });
 
   test("right guesses wait for each other and cost nothing", async () => {
     const guess = () =>
       here.guess({
-        budgets: [budgetOf("right", 5)],
+        limits: [countingOf("right", 5)],
         evaluate: async () => later(true),
         isWrong: () => false,
         onRefused,
@@ -73,11 +79,11 @@ describe.each(engines)("turns on %s", (engine) => {
     expect((await burst(20, ["right"], () => false)).seen).toBe(5);
   });
 
-  test("a budget that is used up costs the others nothing, and so does a guess that could not be looked at", async () => {
+  test("a limit without room costs the others nothing, and so does a guess that could not be looked at", async () => {
     await burst(10, ["address"], () => false);
     expect((await burst(10, ["account", "address"], () => false)).seen).toBe(0);
     const broken = here.guess({
-      budgets: [budgetOf("account", 5)],
+      limits: [countingOf("account", 5)],
       evaluate: () => Promise.reject(new Error("no answer")),
       isWrong: () => true,
       onRefused,

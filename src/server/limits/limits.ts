@@ -1,0 +1,81 @@
+// The one mechanism of all limits (table.ts): events are counted through coord, over all processes, or by one process alone.
+import type { Clock } from "#server/clock.ts";
+import type { Coord, Counted } from "#server/coord/coord.ts";
+import { ExpiringKeys, takeTurn } from "#server/coord/expiring-keys.ts";
+import { faults } from "#server/errors.ts";
+import type { Events } from "#server/events.ts";
+import { type Counting, keyOf } from "./counting.ts";
+import { createGuesses, type Guess } from "./guesses.ts";
+import { type Limit, waitText } from "./table.ts";
+
+export interface Limits {
+  /** Counts one event, and reports one that is refused. Refused events do not count. `address` = the client's. */
+  check(counting: Counting, address: string): Promise<Counted>;
+  /** Counts one event of each in turn. Throws: 429 with its wait. */
+  count(countings: readonly Counting[], address: string): Promise<void>;
+  /** Looks at a guess while each of its limits has room for a wrong one. Throws: 429 with its wait; what `evaluate` throws. */
+  guess<T>(guess: Guess<T>): Promise<T>;
+  /** Takes one of the places of a limit, which are as many as its burst; the result gives it back. undefined = all are taken. */
+  hold(counting: Counting, address: string): Promise<(() => void) | undefined>;
+}
+
+export function createLimits({
+  coord,
+  events,
+}: {
+  coord: Coord;
+  events: Pick<Events, "rateLimited">;
+}): Limits {
+  const guesses = createGuesses(coord);
+  async function check(counting: Counting, address: string): Promise<Counted> {
+    const { windowMs, burst, name } = counting.limit;
+    const counted = await coord.count(keyOf(counting), windowMs, burst);
+    if (!counted.allowed) events.rateLimited({ limit: name, address });
+    return counted;
+  }
+  return {
+    check,
+    async count(countings, address) {
+      for (const counting of countings) {
+        const { allowed, retryAfterMs } = await check(counting, address);
+        if (!allowed) throw faults.tooMany(retryAfterMs, waitText(counting.limit, retryAfterMs));
+      }
+    },
+    guess: (guess) => guesses.guess(guess),
+    async hold(counting, address) {
+      const { burst, name } = counting.limit;
+      const leave = await coord.hold(keyOf(counting), burst);
+      if (leave === undefined) events.rateLimited({ limit: name, address });
+      return leave;
+    },
+  };
+}
+
+/** A limit that this process counts by itself, where a question to the database would cost more than what is limited. */
+export interface LocalLimit {
+  /** How long the subject has to wait for its next event; 0 = not at all. Counts nothing. Unit: ms. */
+  waitMs(subject: string): number;
+  /** Counts one event; false = there was no room for it. */
+  take(subject: string): boolean;
+}
+
+export function createLocalLimit(limit: Limit, clock: Pick<Clock, "now">): LocalLimit {
+  const { burst, windowMs } = limit;
+  const counted = new ExpiringKeys();
+  const waiting = new ExpiringKeys();
+  return {
+    waitMs(subject) {
+      const nowMs = clock.now();
+      return (
+        (waiting.get(keyOf({ limit, subject }), { nowMs, longestMs: windowMs / burst }) ?? nowMs) - nowMs
+      );
+    },
+    take(subject) {
+      const nowMs = clock.now();
+      const key = keyOf({ limit, subject });
+      const waitMs = takeTurn(counted, key, { windowMs, limit: burst, nowMs });
+      if (waitMs > 0) waiting.set(key, nowMs + waitMs, nowMs);
+      return waitMs === 0;
+    },
+  };
+}

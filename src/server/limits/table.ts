@@ -1,0 +1,144 @@
+// Every limit of how often something may happen: its name (as the counter `tollgate_rate_limited_total` tells it), its key, its burst and
+// window, what it is counted for, and what a person is told. All are counted by limits.ts.
+
+/** What is counted: an address (of IPv6 its /64), an account, a mailbox, a key of a client, or all of the server together. */
+export type Scope = "address" | "account" | "mailbox" | "token" | "server";
+
+export interface Limit {
+  readonly name: string;
+  /** Before what is counted. */
+  readonly key: string;
+  /** Events that may come at once; refilled evenly over the window. 0 = no limit. */
+  readonly burst: number;
+  readonly windowMs: number;
+  readonly scope: Scope;
+  /** Why there is a wait, for a person; absent = the family's empty 429. */
+  readonly reason?: string;
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Set by the operator. */
+const BY_OPERATOR = { burst: 0, windowMs: MINUTE_MS } as const;
+
+const LOGIN = "密码错误次数过多";
+const CODES = "连续输错的码过多，为防止有人猜码，暂停兑换";
+const MAIL = "邮件发送过于频繁";
+
+export const LIMITS = {
+  /** The family's three, by the environment (docs/operations.md). */
+  web: { name: "web", key: "rate:web:", ...BY_OPERATOR, scope: "address" },
+  api: { name: "api", key: "rate:api:", ...BY_OPERATOR, scope: "address" },
+  critical: { name: "critical", key: "rate:critical:", ...BY_OPERATOR, scope: "address" },
+
+  /** Calls that tokens and users begin, and have running at once; by options. */
+  tokenCalls: { name: "relay_rate", key: "relay token ", ...BY_OPERATOR, scope: "token" },
+  userCalls: { name: "relay_rate", key: "relay user ", ...BY_OPERATOR, scope: "account" },
+  tokenRunning: { name: "relay_running", key: "relay token ", ...BY_OPERATOR, scope: "token" },
+  userRunning: { name: "relay_running", key: "relay user ", ...BY_OPERATOR, scope: "account" },
+
+  /** Keys that are none; counted by each process. The one that finds the budget empty is looked up too. */
+  unknownKey: { name: "unknown_key", key: "", burst: 60, windowMs: MINUTE_MS, scope: "address" },
+  /** Rows of the log about calls that failed; counted by each process. */
+  failedCalls: { name: "failed_calls", key: "", burst: 60, windowMs: MINUTE_MS, scope: "account" },
+
+  /** Wrong passwords: at most 8 in any 15 minutes for an account, at most 49 from an address, which many people may share. */
+  loginAccount: {
+    name: "login",
+    key: "login:account:",
+    burst: 5,
+    windowMs: 20 * MINUTE_MS,
+    scope: "account",
+    reason: LOGIN,
+  },
+  loginAddress: {
+    name: "login",
+    key: "login:address:",
+    burst: 40,
+    windowMs: 64 * MINUTE_MS,
+    scope: "address",
+    reason: LOGIN,
+  },
+
+  /** Wrong redemption and gift codes, which are money: at most 8 in any hour for an account, at most 70 from an address. */
+  redeemAccount: {
+    name: "redeem",
+    key: "redeem:user:",
+    burst: 5,
+    windowMs: 80 * MINUTE_MS,
+    scope: "account",
+    reason: CODES,
+  },
+  redeemAddress: {
+    name: "redeem",
+    key: "redeem:address:",
+    burst: 40,
+    windowMs: 80 * MINUTE_MS,
+    scope: "address",
+    reason: CODES,
+  },
+
+  /** Wrong codes of WeChat, from all clients together: they are asked of the operator's WeChat server. */
+  wechat: {
+    name: "wechat",
+    key: "wechat:wrong",
+    burst: 30,
+    windowMs: MINUTE_MS,
+    scope: "server",
+    reason: "微信验证码错误次数过多",
+  },
+
+  /** Mail that clients who are not known can cause: at most 10 letters in any hour from a network, 12 to a mailbox, 1,000 in all. */
+  mailNetwork: {
+    name: "mail",
+    key: "mail:network:",
+    burst: 7,
+    windowMs: 140 * MINUTE_MS,
+    scope: "address",
+    reason: MAIL,
+  },
+  /** The console's own countdown. */
+  mailAgain: {
+    name: "mail",
+    key: "mail:again:",
+    burst: 1,
+    windowMs: 30 * SECOND_MS,
+    scope: "mailbox",
+    reason: MAIL,
+  },
+  mailMailbox: {
+    name: "mail",
+    key: "mail:address:",
+    burst: 2,
+    windowMs: 11 * MINUTE_MS,
+    scope: "mailbox",
+    reason: MAIL,
+  },
+  mailServer: {
+    name: "mail",
+    key: "mail:server",
+    burst: 500,
+    windowMs: HOUR_MS,
+    scope: "server",
+    reason: MAIL,
+  },
+
+  /** Calls that open sealed keys and codes; a page of a list is one. */
+  reveal: {
+    name: "reveal",
+    key: "reveal:",
+    burst: 60,
+    windowMs: MINUTE_MS,
+    scope: "account",
+    reason: "查看密钥过于频繁",
+  },
+} as const satisfies Record<string, Limit>;
+
+/** What a person is told who has to wait; "" = nothing (the family's answer). Unit: ms. */
+export function waitText({ reason }: Limit, waitMs: number): string {
+  if (reason === undefined) return "";
+  const wait =
+    waitMs < MINUTE_MS ? `${Math.ceil(waitMs / SECOND_MS)} 秒` : `${Math.ceil(waitMs / MINUTE_MS)} 分钟`;
+  return `${reason}，请 ${wait}后再试`;
+}
