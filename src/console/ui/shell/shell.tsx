@@ -68,7 +68,7 @@ function DefaultPasswordBanner() {
   if (status.default_password !== true) return null;
   return (
     <div className="tg-danger-banner" role="alert">
-      <span>超级管理员仍在使用默认密码，任何人都可能登录此系统。</span>
+      <span>超级管理员仍在使用默认密码，目前只能从服务器本机登录，请尽快修改。</span>
       <Link to="/user/edit">立即修改密码</Link>
     </div>
   );
