@@ -1,4 +1,6 @@
 // What a channel must look like before it is stored, whoever sends it (spec §5). Pure but for the egress policy it asks.
+
+import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, wireOf } from "#contract/provider.ts";
 import { jsonObjectOf } from "#contract/provider-key.ts";
 import { providerOf } from "#contract/providers.ts";
@@ -17,7 +19,7 @@ export interface ChannelCheck {
 
 function rowOf(type: number): Provider {
   const row = providerOf(type);
-  if (!row) throw faults.refused("未知的渠道类型");
+  if (!row) throw faults.refused(`不支持渠道类型“${typeName(type)}”，请选择其他类型`);
   return row;
 }
 

@@ -103,7 +103,7 @@ describe.each(databases)("channels on $name", (database) => {
     [{ model_mapping: '{"a":1}' }, "模型映射必须是合法的 JSON 格式"],
     [{ model_mapping: '{"a":"b","c":"a","\\u0061" : "d"}' }, "模型映射里“a”出现了不止一次"],
     [{ config: "{not json" }, "配置必须是合法的 JSON 格式"],
-    [{ type: 999 }, "未知的渠道类型"],
+    [{ type: 999 }, "不支持渠道类型“未知类型 999”，请选择其他类型"],
     [{ type: 3 }, "请填写 Base URL"],
     [{ base_url: "ftp://example.com" }, "Base URL 须以 http:// 或 https:// 开头"],
     [{ base_url: "http://169.254.169.254/latest" }, "不允许访问该地址"],

@@ -1,5 +1,6 @@
 // What becomes of a foreign channel type. One API's numbers are ours; New API's differ from 26 on (contract 15.1, providers 2), and
 // vendors we have no row for become custom channels with their address when they speak OpenAI's wire. Data only.
+import { newApiType } from "#contract/foreign-types.ts";
 import { providerOf } from "#contract/providers.ts";
 import { withoutEndSlashes } from "#contract/wire.ts";
 import type { Family } from "./family.ts";
@@ -62,7 +63,10 @@ export function kindOf(family: Family, type: number, storedUrl: string): Channel
   const baseUrl = withoutEndSlashes(storedUrl);
   const moved = family.isNewApi ? (NEW_API[type] ?? { type }) : { type };
   const row = moved === "none" ? undefined : providerOf(moved.type);
-  if (moved === "none" || row === undefined) return { type, baseUrl, isUnknown: true, isMoved: false };
+  if (moved === "none" || row === undefined) {
+    const kept = family.isNewApi ? newApiType(type) : type;
+    return { type: kept, baseUrl, isUnknown: true, isMoved: false };
+  }
   const address = baseUrl || (moved.baseUrl ?? "");
   const isMoved = moved.type === CUSTOM && type !== CUSTOM;
   return { type: moved.type, baseUrl: address, isUnknown: isMoved && address === "", isMoved };

@@ -1,12 +1,14 @@
 // Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (contract 7.5 #5, 15.1).
+
 import { ChannelStatus } from "#contract/channel.ts";
+import { typeName } from "#contract/foreign-types.ts";
 import { isMapping } from "#contract/wire.ts";
 import { batches } from "./batches.ts";
 import { kindOf } from "./channel-types.ts";
 import type { Family } from "./family.ts";
 import { intOf, listOf, objectOf, realOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { type IncomingRequest, type Target, writeRows } from "./target.ts";
+import { type ImportedRow, type Target, writeRows } from "./target.ts";
 
 /** What a channel that can be used here serves. */
 export interface Serving {
@@ -51,7 +53,7 @@ const LEFT_OUT = [
   "system_prompt",
 ];
 
-function channelOf(row: SourceRow, target: Target, family: Family): IncomingRequest<"channels"> {
+function channelOf(row: SourceRow, target: Target, family: Family): ImportedRow<"channels"> {
   const { secrets, tally, nowSec } = target;
   const id = intOf(row, "id");
   const name = textOf(row, "name");
@@ -59,7 +61,11 @@ function channelOf(row: SourceRow, target: Target, family: Family): IncomingRequ
   tally.of("channels").found += 1;
   tally.add("channel used_quota", usedQuota);
   const kind = channelKind(row, family);
-  if (kind.isUnknown) tally.remark("channels of a type that is not served here were disabled", name);
+  if (kind.isUnknown)
+    tally.remark(
+      "channels of a type that is not served here were disabled",
+      `${name} (${typeName(kind.type)})`,
+    );
   if (kind.isMoved) tally.remark("channels of later types became custom channels", name);
   const key = keyOf(row, name, target);
   tally.tellLeftOut("settings of channels that have no place here were left out", row, name, LEFT_OUT);
@@ -71,7 +77,7 @@ function channelOf(row: SourceRow, target: Target, family: Family): IncomingRequ
       key_hash: secrets.hash(key),
       key_sealed: secrets.seal(key, "channels.key"),
       status,
-      status_reason: kind.isUnknown ? "导入时停用：不支持该渠道类型" : "",
+      status_reason: kind.isUnknown ? `导入时停用：不支持该渠道类型（${typeName(kind.type)}）` : "",
       status_time: kind.isUnknown ? nowSec : 0,
       name,
       weight: Math.max(0, intOf(row, "weight")),

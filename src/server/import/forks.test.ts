@@ -112,10 +112,11 @@ test("New API: rewards are credited, types renumbered, deleted rows stay deleted
   expect(channels.filter(({ id }) => [1, 2, 6].includes(id))).toEqual([
     { id: 1, type: 36, status: 1, base_url: "" },
     { id: 2, type: 30, status: 1, base_url: "http://localhost:11434" },
-    // New API's 36 is a music service, where One API has DeepSeek.
-    { id: 6, type: 36, status: 2, base_url: "" },
+    // New API's 36 is Suno, where One API has DeepSeek.
+    { id: 6, type: 10_036, status: 2, base_url: "" },
   ]);
   expect(report).toContain("channels with several keys keep one: ark");
+  expect(report).toMatch(/channels of a type that is not served here were disabled: .*\(Suno\)/);
   const log = await store.db.selectFrom("logs").selectAll().where("id", "=", 1).executeTakeFirst();
   expect(log).toMatchObject({ elapsed_time: 3000, first_byte_time: 120, cached_tokens: 4, trail: "" });
   expect(await store.db.selectFrom("logs").select("type").distinct().orderBy("type").execute()).toEqual([
@@ -156,6 +157,7 @@ test("New API on PostgreSQL: columns of JSON are read as their text", async () =
     { config: readConfig({ DATA_DIR: testDirectory() }), say: () => undefined, progress: () => undefined },
   );
   expect(report).toContain("channels with several keys keep one: ark");
+  expect(report).toMatch(/channels of a type that is not served here were disabled: .*\(Suno\)/);
 });
 
 test("New API: a list of models that is on and empty allows none, and what has no place here is told", async () => {

@@ -2,7 +2,7 @@
 import { batches } from "./batches.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { type IncomingRequest, type Target, writeRows } from "./target.ts";
+import { type ImportedRow, type Target, writeRows } from "./target.ts";
 
 const STATUS = { unused: 1, disabled: 2, used: 3 } as const;
 
@@ -26,7 +26,7 @@ export async function importRedemptions(source: Source, target: Target): Promise
     await writeRows(target, "redemptions", incoming);
 }
 
-function codeOf(row: SourceRow, target: Target): IncomingRequest<"redemptions"> | undefined {
+function codeOf(row: SourceRow, target: Target): ImportedRow<"redemptions"> | undefined {
   const { secrets, tally, nowSec } = target;
   const key = textOf(row, "key");
   const quota = intOf(row, "quota", 100);

@@ -25,7 +25,7 @@ export interface Opening {
 }
 
 /** One row on its way, with what belongs to it. */
-export interface IncomingRequest<Table extends ImportedTable> {
+export interface ImportedRow<Table extends ImportedTable> {
   readonly row: Insertable<Tables[Table]> & { readonly id: number };
   readonly openings?: readonly Opening[];
 }
@@ -49,7 +49,7 @@ export function* slices<Item>(items: readonly Item[], size: number): Generator<I
 export async function writeRows<Table extends ImportedTable>(
   target: Target,
   table: Table,
-  incoming: readonly IncomingRequest<Table>[],
+  incoming: readonly ImportedRow<Table>[],
 ): Promise<void> {
   const count = target.tally.of(table);
   if (target.store === undefined) {

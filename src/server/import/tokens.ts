@@ -3,7 +3,7 @@ import { TokenStatus } from "#contract/token.ts";
 import { batches } from "./batches.ts";
 import { flagOf, intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
-import { type IncomingRequest, type Target, writeRows } from "./target.ts";
+import { type ImportedRow, type Target, writeRows } from "./target.ts";
 import { importMissingUsers, type People } from "./users.ts";
 
 /** Copies the tokens in batches; an owner whom the source lost becomes a deleted account. What was written before stays. */
@@ -35,7 +35,7 @@ export async function importTokens(source: Source, target: Target, people: Peopl
     await writeRows(target, "tokens", incoming);
 }
 
-function tokenOf(row: SourceRow, target: Target, people: People): IncomingRequest<"tokens"> | undefined {
+function tokenOf(row: SourceRow, target: Target, people: People): ImportedRow<"tokens"> | undefined {
   const { secrets, nowSec } = target;
   const id = intOf(row, "id");
   const userId = intOf(row, "user_id");

@@ -6,7 +6,7 @@ import { importedGithubId } from "#server/store/users.ts";
 import { batches } from "./batches.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import { ImportError, type Source } from "./source.ts";
-import { type IncomingRequest, type Opening, type Target, writeRows } from "./target.ts";
+import { type ImportedRow, type Opening, type Target, writeRows } from "./target.ts";
 
 /** User id → what others need to know of the account. */
 export type People = Map<number, { readonly isDeleted: boolean; readonly isRoot: boolean }>;
@@ -93,7 +93,7 @@ function roleOf(row: SourceRow): number {
 /** Of later releases and New API: accounts that know no password get one by a letter, or from an administrator. */
 const OTHER_LOGINS = ["lark_id", "oidc_id", "discord_id", "telegram_id", "linux_do_id"];
 
-function userOf(row: SourceRow, target: Target, taken: Taken): IncomingRequest<"users"> {
+function userOf(row: SourceRow, target: Target, taken: Taken): ImportedRow<"users"> {
   const { tally, nowSec } = target;
   const id = intOf(row, "id");
   const quota = intOf(row, "quota");
@@ -272,7 +272,7 @@ export async function importMissingUsers(
   );
 }
 
-function deletedUser(id: number, nowSec: number): IncomingRequest<"users">["row"] {
+function deletedUser(id: number, nowSec: number): ImportedRow<"users">["row"] {
   return {
     id,
     username: `deleted_${id}`,

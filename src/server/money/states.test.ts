@@ -23,7 +23,7 @@ function loadedBy(file: string, known: Set<string> = new Set()): Set<string> {
 }
 
 test("the thread that writes to SQLite loads no package: schemas took 5 MB there", () => {
-  const loaded = [...loadedBy(join(import.meta.dirname, "sqlite-group.ts"))];
+  const loaded = [...loadedBy(join(import.meta.dirname, "sqlite/writer.ts"))];
   expect(loaded.length).toBeGreaterThan(10);
   expect(loaded.filter((name) => !name.startsWith(ROOT) && !name.startsWith("node:"))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { Form, Input, Select } from "antd";
 import { query } from "#console/base/call.ts";
 import { clearable } from "#console/ui/clearable.tsx";
 import { required, rule } from "#console/ui/fields.ts";
+import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, providers } from "#contract/providers.ts";
 import { statusApi } from "#contract/status.ts";
 import { TypeTag } from "./type-tag.tsx";
@@ -40,6 +41,7 @@ export function IdentityFields({ onType }: IdentityFieldsProps) {
             showSearch={{ optionFilterProp: "label" }}
             options={typeOptions}
             listHeight={360}
+            labelRender={({ value }) => typeName(Number(value))}
             optionRender={({ value }) => <TypeTag type={Number(value)} />}
           />
         </Form.Item>
