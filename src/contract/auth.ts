@@ -1,7 +1,8 @@
 // Coming in and going out: password login, registration, e-mail codes and the password reset.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
-import { Password, User, Username } from "./user.ts";
+import { Username } from "./name.ts";
+import { Password, User } from "./user.ts";
 import { Nothing } from "./wire.ts";
 
 /** Login payload (spec §3). `username` may also be an e-mail address (contract 3.3). */

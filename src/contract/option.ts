@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
+import { isOneLine } from "./name.ts";
 import { Nothing, repeatedName, rowsOf, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
@@ -32,7 +33,8 @@ const port = number(
   (value) => Number.isInteger(value) && value >= 1 && value <= 65_535,
 );
 
-const text = z.string().trim().max(2_000, "最多 2,000 个字符");
+/** One line: it may stand in a mail's head, a title or an address. */
+const text = z.string().trim().max(2_000, "最多 2,000 个字符").refine(isOneLine, "不能含有换行或控制字符");
 /** Markdown, HTML or an address; HTML is cut down to an allowlist, also what an import brought (reliability H01). */
 const html = z.string().max(200_000, "内容过长，最多 200,000 个字符").overwrite(sanitizeHtml);
 

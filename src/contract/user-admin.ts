@@ -1,11 +1,11 @@
 // Administration of users (contract 3.5): only the fields named here can be changed, and only those that are sent.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
+import { DisplayName, Username } from "./name.ts";
 import { Yuan } from "./partner.ts";
-import { Password, SelfUpdate, User, Username } from "./user.ts";
+import { EditedName, Password, User } from "./user.ts";
 import { IdParams, ListBeside, ListQuery, Nothing, Quota, rowsOf, SearchQuery } from "./wire.ts";
 
-const DisplayName = SelfUpdate.shape.display_name;
 const Amount = Quota.min(0, "额度不能小于 0").max(Number.MAX_SAFE_INTEGER);
 
 /** A new user starts with the quota for new users; all other fields have their defaults. */
@@ -13,7 +13,7 @@ export const UserDraft = z.object({
   username: Username,
   password: Password,
   /** Absent or empty = the user name. */
-  display_name: DisplayName,
+  display_name: DisplayName.optional(),
   /** Must be below the caller's own; default 1. */
   role: z.int().optional(),
 });
@@ -33,9 +33,8 @@ export type UserAction = z.output<typeof UserAction>;
  */
 export const UserUpdate = z.object({
   id: z.int().min(1),
-  /** Rules of length apply to what changes only: imported names may be longer. */
-  username: z.string().trim().max(128).optional(),
-  display_name: z.string().trim().max(128).optional(),
+  username: EditedName.optional(),
+  display_name: EditedName.optional(),
   /** "" = unchanged. */
   password: z.union([z.literal(""), Password]).optional(),
   /** One of the groups that have a ratio; "" = default. */

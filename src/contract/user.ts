@@ -33,13 +33,14 @@ export type User = z.output<typeof User>;
 
 /** Password rule of the server: 8–128 characters (design 1.3 #11; the console's placeholder says 8–20). */
 export const Password = z.string().min(8, "密码长度不得小于 8 位").max(128, "密码长度不得大于 128 位");
-const NameText = z.string().trim().max(12, "用户名最多 12 个字符");
-export const Username = NameText.min(1, "请输入用户名");
+
+/** A name as it comes with an edit: the rules of `name.ts` apply to what changes only, imported ones may be longer or odd. */
+export const EditedName = z.string().trim().max(128);
 
 /** Own profile: absent and empty fields stay as they are; a new password needs the current one (reliability A09). */
 export const SelfUpdate = z.object({
-  username: NameText.optional(),
-  display_name: z.string().trim().max(20, "显示名称最多 20 个字符").optional(),
+  username: EditedName.optional(),
+  display_name: EditedName.optional(),
   password: z.union([z.literal(""), Password]).optional(),
   original_password: z.string().max(512).optional(),
 });

@@ -13,7 +13,8 @@ import { type HumanCheck, HumanCheckBox, useHumanCheck } from "#console/ui/human
 import { PlainButton } from "#console/ui/plain-button.tsx";
 import { PlainField, PlainForm } from "#console/ui/plain-form.tsx";
 import { authApi, RequiredEmail } from "#contract/auth.ts";
-import { Password, Username } from "#contract/user.ts";
+import { Username } from "#contract/name.ts";
+import { Password } from "#contract/user.ts";
 
 const EMPTY = { username: "", password: "", password2: "", email: "", verification_code: "" };
 type Values = typeof EMPTY;

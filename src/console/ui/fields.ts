@@ -19,5 +19,15 @@ function wordsOf(issue: z.core.$ZodIssue | undefined, value: unknown): string {
   return issue.message;
 }
 
+/** Lets what is there already pass: imported names may be longer or odd, debts are below zero. */
+export function unlessKept(kept: unknown, changed: FormRule): FormRule {
+  if (typeof changed !== "object" || changed.validator === undefined) return changed;
+  const { validator } = changed;
+  return {
+    validator: (field, value, callback) =>
+      value === kept ? Promise.resolve() : validator(field, value, callback),
+  };
+}
+
 /** Marks the label as required without a second message: the schema's rule says what is missing. */
 export const required = { required: true, validator: () => Promise.resolve() } satisfies FormRule;

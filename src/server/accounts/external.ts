@@ -1,5 +1,6 @@
 // Coming in with an identity that somebody else vouches for, and giving it to an account. One identity belongs to one account:
 // the unique index decides, whoever else looked at the same time (reliability A19).
+import { withoutUnseen } from "#contract/name.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { randomNameTail } from "#server/secrets.ts";
@@ -121,7 +122,7 @@ async function trySignUp(
   try {
     const account = {
       username: head + randomNameTail(TAIL),
-      displayName: [...person.displayName.trim()].slice(0, MAX_DISPLAY).join("").trim() || display,
+      displayName: displayNameOf(person) || display,
       password: "",
       email: person.email,
       githubId: person.identity === "github_id" ? person.id : "",
@@ -137,6 +138,13 @@ async function trySignUp(
     // The same person, in two windows at once.
     return findUserByIdentity(tools.db, person.identity, person.id);
   }
+}
+
+/** What a profile calls a person, cut to what a display name may be. */
+function displayNameOf({ displayName }: Person): string {
+  const characters = [...withoutUnseen(displayName).trim()];
+  // A picture of several that was cut in two has a joint at its end.
+  return withoutUnseen(characters.slice(0, MAX_DISPLAY).join("")).trim();
 }
 
 /**

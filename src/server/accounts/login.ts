@@ -1,4 +1,5 @@
 // Password login: one answer for every failure, slowed down per account and per address (reliability A11, L03).
+import { plainName } from "#contract/name.ts";
 import { UserStatus } from "#contract/user.ts";
 import type { Events } from "#server/events.ts";
 import type { Limits } from "#server/limits/limits.ts";
@@ -53,7 +54,7 @@ export function createLogins(deps: {
   function accountOf(user: UserRow | undefined, typed: string): string {
     if (user) return String(user.id);
     // As names are looked up, so that nothing is learnt from who shares a budget.
-    return secrets.hash(typed.includes("@") ? typed.toLowerCase() : typed);
+    return secrets.hash(typed.includes("@") ? typed.toLowerCase() : plainName(typed));
   }
 
   async function judge(user: UserRow | undefined, password: string): Promise<Verified> {

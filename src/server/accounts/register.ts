@@ -4,7 +4,7 @@ import { Email, type Registration } from "#contract/auth.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword } from "#server/secrets.ts";
 import { isTaken } from "#server/store/fault.ts";
-import { findUserByName } from "#server/store/users.ts";
+import { findNameHolder } from "#server/store/names.ts";
 import type { Tools } from "#server/tools.ts";
 import { redeemCode, tryCode } from "./codes.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
@@ -46,7 +46,7 @@ export async function register(
   };
   const userId = await createAccount(tools, account, after, takeProofs).catch(async (error) => {
     if (!isTaken(error)) throw error;
-    const isNameTaken = (await findUserByName(tools.db, username)) !== undefined;
+    const isNameTaken = (await findNameHolder(tools.db, username)) !== undefined;
     throw faults.refused(isNameTaken ? "用户名已被使用" : "该邮箱已被其他账户绑定");
   });
   if (userId === undefined) throw codeWrong();

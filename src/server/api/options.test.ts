@@ -67,6 +67,11 @@ describe.each(databases)("options on $name", (database) => {
     expect(app.ctx.options.get("MessagePusherToken")).toBe("");
   });
 
+  test.each(["SystemName", "SMTPFrom", "SMTPAccount", "GitHubClientId"])("%s is one line", async (key) => {
+    for (const value of ["a\r\nBcc: all@gate.example", "a\nb", "a\rb", "a\u2028b", "a\u001bb"])
+      expect(await put(key, value)).toMatchObject({ success: false, message: "不能含有换行或控制字符" });
+  });
+
   test.each([
     ["NoSuchOption", "1", "没有这个选项"],
     ["MasterKeyCheck", "1", "没有这个选项"],

@@ -1,5 +1,7 @@
 // Which fields of a user an edit changes, and whether the actor may (contract 3.5). Reads only; amounts are not fields.
-import { Role, SelfUpdate, Username, UserStatus } from "#contract/user.ts";
+import type { z } from "zod";
+import { DisplayName, Username } from "#contract/name.ts";
+import { Role, UserStatus } from "#contract/user.ts";
 import type { UserUpdate } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import { isTooCommon } from "#server/accounts/password.ts";
@@ -23,16 +25,22 @@ export function profileChange(ctx: Context, actor: Actor, target: UserRow, body:
   };
 }
 
-function nameChange(target: UserRow, { username, display_name }: UserUpdate): UserChange {
+/** The names that differ from the row's; those from before a rule may stay. Throws: a rule's sentence. */
+export function nameChange(
+  target: Pick<UserRow, "username" | "display_name">,
+  { username, display_name }: Pick<UserUpdate, "username" | "display_name">,
+): UserChange {
   const change: UserChange = {};
-  if (username !== undefined && username !== target.username) change.username = checked(Username, username);
-  if (display_name !== undefined && display_name !== target.display_name)
-    change.display_name = checked(SelfUpdate.shape.display_name.unwrap(), display_name);
+  // Trimmed as what comes in is.
+  if (username !== undefined && username !== target.username.trim())
+    change.username = checked(Username, username);
+  if (display_name !== undefined && display_name !== target.display_name.trim())
+    change.display_name = checked(DisplayName, display_name);
   return change;
 }
 
 /** Throws: the schema's sentence. */
-function checked(schema: typeof Username, value: string): string {
+function checked(schema: z.ZodType<string>, value: string): string {
   const read = schema.safeParse(value);
   if (!read.success) throw faults.invalid(read.error.issues[0]?.message);
   return read.data;

@@ -18,6 +18,7 @@ import {
 } from "#server/store/users.ts";
 import { audit } from "./audit-trail.ts";
 import type { Call, Handlers } from "./call.ts";
+import { nameChange } from "./user-change.ts";
 
 /** A user object with the zero value in every field (contract 3.3, login). */
 export const blankUser: User = {
@@ -57,8 +58,10 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
     const renewal = password === undefined ? undefined : await newPassword(ctx, call, password);
     const change: UserChange = {
       // Empty names are skipped, not cleared (contract 3.3).
-      ...(body.username ? { username: body.username } : {}),
-      ...(body.display_name ? { display_name: body.display_name } : {}),
+      ...nameChange(await getUser(ctx.db, actor.id), {
+        username: body.username || undefined,
+        display_name: body.display_name || undefined,
+      }),
       ...(renewal ? { password: renewal.after } : {}),
     };
     const keepSession = session.id === undefined ? undefined : ctx.secrets.hash(session.id);

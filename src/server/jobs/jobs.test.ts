@@ -76,7 +76,7 @@ describe.each(databases)("jobs on $name", (database) => {
   test("the table of jobs follows the configuration", () => {
     const on = (change: Partial<Context["config"]>) =>
       jobs.filter((job) => job.periodMs({ ...app.ctx.config, ...change }) > 0).map((job) => job.name);
-    const always = ["reconcile", "full-audit", "signups"];
+    const always = ["reconcile", "full-audit", "signups", "names"];
     const off = { logRetentionSec: 0, channelTestFrequencyMs: 0 };
     expect(on({ ...off, databaseUrl: "postgres://" })).toEqual(always);
     expect(on({ ...off, databaseUrl: undefined })).toEqual([...always, "optimize"]);

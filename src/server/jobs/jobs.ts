@@ -5,12 +5,21 @@ import type { Context } from "#server/context.ts";
 import { channelTests } from "./channel-tests.ts";
 import type { Job } from "./job.ts";
 import { logRetention } from "./log-retention.ts";
+import { names } from "./names.ts";
 import { optimize } from "./optimize.ts";
 import { fullAudit, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
 
 /** Every job there is. To add one: a file and a row here. */
-export const jobs: readonly Job[] = [reconcile, fullAudit, channelTests, logRetention, signups, optimize];
+export const jobs: readonly Job[] = [
+  reconcile,
+  fullAudit,
+  channelTests,
+  logRetention,
+  signups,
+  names,
+  optimize,
+];
 
 const TICK_MS = 1_000;
 

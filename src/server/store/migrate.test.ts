@@ -376,5 +376,6 @@ const COLUMNS: ColumnsOf = {
   },
   openings: { scope: true, id: true, used_quota: true, request_count: true },
   welcomed: { identity_hash: true },
+  user_names: { name_key: true, user_id: true },
   signups: { user_id: true, inviter_id: true, for_new_user: true, for_invitee: true, for_inviter: true },
 };

@@ -341,6 +341,13 @@ export interface WelcomedTable {
   identity_hash: string;
 }
 
+/** Who holds a user name; see names.ts. */
+export interface UserNamesTable {
+  /** The name without regard to case and form. */
+  name_key: string;
+  user_id: number;
+}
+
 export interface Tables {
   users: UsersTable;
   sessions: SessionsTable;
@@ -365,4 +372,5 @@ export interface Tables {
   openings: OpeningsTable;
   signups: SignupsTable;
   welcomed: WelcomedTable;
+  user_names: UserNamesTable;
 }

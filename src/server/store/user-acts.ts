@@ -3,6 +3,7 @@
 import { sql } from "kysely";
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Db } from "./db.ts";
+import { holdName } from "./names.ts";
 import { deleteSessionsOfUser } from "./sessions.ts";
 import { removeTokensOfUser } from "./tokens.ts";
 import { type UserChange, withMailbox } from "./users.ts";
@@ -14,7 +15,7 @@ export interface Seen {
   readonly status: number;
 }
 
-/** Changes a user who still has the role and status that were seen. Returns whether it had. */
+/** Changes a user who still has the role and status that were seen; a name inside a transaction. Returns whether it had. */
 export async function changeSeenUser(db: Db, seen: Seen, change: UserChange): Promise<boolean> {
   const result = await db
     .updateTable("users")
@@ -23,7 +24,9 @@ export async function changeSeenUser(db: Db, seen: Seen, change: UserChange): Pr
     .where("role", "=", seen.role)
     .where("status", "=", seen.status)
     .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  const isAsSeen = result.numUpdatedRows === 1n;
+  if (isAsSeen && change.username !== undefined) await holdName(db, seen.id, change.username);
+  return isAsSeen;
 }
 
 /** Key of the advisory lock below; any constant nobody else uses. */

@@ -1,8 +1,10 @@
 // Users. Balances are read here and written by `money` only; the password and the access token leave by named queries.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { plainName } from "#contract/name.ts";
 import { isNoChange } from "./change.ts";
 import { type Db, isPostgres } from "./db.ts";
 import { mailboxOf } from "./mailbox.ts";
+import { holdName } from "./names.ts";
 import { bounds, idOf, keywordOf, newestFirst, type SortedPage, sortColumn, startsWith } from "./page.ts";
 import type { UsersTable } from "./tables.ts";
 
@@ -58,13 +60,18 @@ export function findUserByName(db: Db, username: string): Promise<UserRow | unde
   return db.selectFrom("users").select(COLUMNS).where("username", "=", username).executeTakeFirst();
 }
 
-/** The one whose e-mail address it is, else the one whose name: nobody can take the place of an address by a name like it. */
+/**
+ * The one whose e-mail address it is, else the one whose name: nobody can take the place of an address by a name like it. A name is
+ * found as it is written, since old ones may differ in case or form only, else in the form that new names are kept in.
+ */
 export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<UserRow | undefined> {
   if (nameOrEmail === "") return undefined;
   const owner = nameOrEmail.includes("@")
     ? await findUserByIdentity(db, "email", nameOrEmail.toLowerCase())
     : undefined;
-  return owner ?? findUserByName(db, nameOrEmail);
+  return (
+    owner ?? (await findUserByName(db, nameOrEmail)) ?? (await findUserByName(db, plainName(nameOrEmail)))
+  );
 }
 
 /** What proves who somebody is besides a password; each belongs to one account (reliability A19). */
@@ -226,17 +233,18 @@ export async function findRootPassword(db: Db, rootRole: number): Promise<string
   return row?.password;
 }
 
-/** Returns the id. Throws: an error that `isTaken` recognises when a name, address or code is taken. */
-export async function insertUser(db: Db, user: NewUser): Promise<number> {
-  const row = await db
+/** Returns the id; inside a transaction. Throws: an error that `isTaken` recognises when a name, address or code is taken. */
+export async function insertUser(tx: Db, user: NewUser): Promise<number> {
+  const row = await tx
     .insertInto("users")
     .values(withMailbox(user))
     .returning("id")
     .executeTakeFirstOrThrow();
+  await holdName(tx, row.id, user.username);
   return row.id;
 }
 
-/** Changes anything but balances. Returns whether the user exists. */
+/** Changes anything but balances; a name inside a transaction. Returns whether the user exists. */
 export async function updateUserProfile(db: Db, id: number, change: UserChange): Promise<boolean> {
   if (isNoChange(change)) return (await findUserById(db, id)) !== undefined;
   const result = await db
@@ -244,7 +252,9 @@ export async function updateUserProfile(db: Db, id: number, change: UserChange):
     .set(withMailbox(change))
     .where("id", "=", id)
     .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  const isThere = result.numUpdatedRows === 1n;
+  if (isThere && change.username !== undefined) await holdName(db, id, change.username);
+  return isThere;
 }
 
 /** Moves a user to another status, if it still has the expected one. Returns whether it had. */

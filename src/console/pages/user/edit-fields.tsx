@@ -1,8 +1,8 @@
 // The fields of a user as administrators edit it: account, rights and money, bindings.
 import { useQuery } from "@tanstack/react-query";
-import { Checkbox, Form, type FormRule, Input, Select } from "antd";
+import { Checkbox, Form, Input, Select } from "antd";
 import { query } from "#console/base/call.ts";
-import { rule } from "#console/ui/fields.ts";
+import { rule, unlessKept } from "#console/ui/fields.ts";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { statusApi } from "#contract/status.ts";
 import { Role, type User } from "#contract/user.ts";
@@ -14,16 +14,6 @@ import {
   QuotaRule,
   UsernameRule,
 } from "./values.ts";
-
-/** Lets what is there already pass: imported names may be longer, debts are below zero. */
-function unlessKept(kept: unknown, changed: FormRule): FormRule {
-  if (typeof changed !== "object" || changed.validator === undefined) return changed;
-  const { validator } = changed;
-  return {
-    validator: (field, value, callback) =>
-      value === kept ? Promise.resolve() : validator(field, value, callback),
-  };
-}
 
 export function AccountFields({ user, isSelf }: { readonly user: User; readonly isSelf: boolean }) {
   return (

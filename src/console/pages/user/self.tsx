@@ -8,13 +8,14 @@ import { isRoot, roleLabel, selfQuery } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { toast } from "#console/base/toast.ts";
 import { Callout } from "#console/ui/callout.tsx";
-import { rule } from "#console/ui/fields.ts";
+import { rule, unlessKept } from "#console/ui/fields.ts";
 import { GroupTags } from "#console/ui/group-tags.tsx";
 import { Page } from "#console/ui/page.tsx";
 import { PasswordForm } from "#console/ui/password-form.tsx";
 import { QuotaText } from "#console/ui/quota-text.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
-import { SelfUpdate, type User, Username, userApi } from "#contract/user.ts";
+import { DisplayName, Username } from "#contract/name.ts";
+import { type User, userApi } from "#contract/user.ts";
 
 interface Names {
   readonly username: string;
@@ -65,16 +66,21 @@ function NamesForm({ user }: { readonly user: User }) {
       >
         {() => (
           <div className="tg-form-row">
-            <Form.Item name="username" label="用户名" extra="最多 12 个字符" rules={[rule(Username)]}>
-              <Input autoComplete="username" maxLength={12} />
+            <Form.Item
+              name="username"
+              label="用户名"
+              extra="最多 12 个字符"
+              rules={[unlessKept(user.username, rule(Username))]}
+            >
+              <Input autoComplete="username" maxLength={Math.max(12, user.username.length)} />
             </Form.Item>
             <Form.Item
               name="display_name"
               label="显示名称"
               extra="最多 20 个字符"
-              rules={[rule(SelfUpdate.shape.display_name)]}
+              rules={[unlessKept(user.display_name, rule(DisplayName))]}
             >
-              <Input autoComplete="nickname" maxLength={20} />
+              <Input autoComplete="nickname" maxLength={Math.max(20, user.display_name.length)} />
             </Form.Item>
           </div>
         )}

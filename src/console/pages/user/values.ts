@@ -1,7 +1,8 @@
 // Form values of a user as administrators edit it ⇄ what the contract wants. Pure.
 import { changesOf } from "#console/base/changes.ts";
+import { DisplayName, Username } from "#contract/name.ts";
 import { Withdrawal } from "#contract/partner.ts";
-import { Password, Role, SelfUpdate, type User, Username } from "#contract/user.ts";
+import { Password, Role, type User } from "#contract/user.ts";
 import { UserDraft, UserUpdate } from "#contract/user-admin.ts";
 import { microOf, partnerRates } from "#contract/yuan.ts";
 
@@ -124,7 +125,7 @@ export function withdrawableRule(balance: string) {
 }
 
 export const UsernameRule = Username;
-export const DisplayNameRule = SelfUpdate.shape.display_name.unwrap();
+export const DisplayNameRule = DisplayName;
 export const PasswordRule = Password;
 export const NewPasswordRule = UserDraft.shape.password;
 export const QuotaRule = UserUpdate.shape.quota.unwrap();

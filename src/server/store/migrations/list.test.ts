@@ -66,6 +66,11 @@ test("the released migrations are the ones that were released", () => {
         "c89f4cce408b979db1cd1799d2757deefd09a0513da933cb9d6d65132897ac07",
         "f390a7974b483c0b560f8d623b3c3377c0ff061594519472c7c95438cbe0cd25",
       ],
+      [
+        "0012-names",
+        "69b9ffbb27789ccc7a3a3a003e607d34439514f0230adb799aa3b02257d02030",
+        "09296407f58a5e4f2b0d579f29b67a4e3e608779fc2cad4f79e50e86bfcc963f",
+      ],
     ]
   `);
 });

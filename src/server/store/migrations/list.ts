@@ -10,6 +10,7 @@ import { traffic } from "./0008-traffic.ts";
 import { logTrail } from "./0009-log-trail.ts";
 import { journal } from "./0010-journal.ts";
 import { mailboxes } from "./0011-mailboxes.ts";
+import { names } from "./0012-names.ts";
 import type { Migration } from "./migration.ts";
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   logTrail,
   journal,
   mailboxes,
+  names,
 ];
