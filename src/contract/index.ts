@@ -3,6 +3,7 @@ import { accountApi } from "./account.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
 import { channelApi } from "./channel.ts";
+import { keySearchApi } from "./key-search.ts";
 import { logApi } from "./log.ts";
 import { oauthApi } from "./oauth.ts";
 import { optionApi } from "./option.ts";
@@ -22,6 +23,7 @@ export const api = {
   account: accountApi,
   userAdmin: userAdminApi,
   token: tokenApi,
+  keySearch: keySearchApi,
   redemption: redemptionApi,
   partner: partnerApi,
   channel: channelApi,

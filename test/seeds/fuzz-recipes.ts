@@ -210,6 +210,10 @@ const recipes: Readonly<Record<string, Recipe>> = {
   "POST /api/token/": () => ({
     body: { name: "fresh", remain_quota: 5_000, expired_time: -1, unlimited_quota: false },
   }),
+  "POST /api/token/find": async ({ app }, { alice }) => ({
+    body: { key: `sk-${(await seedToken(app.ctx, alice.id)).key}` },
+  }),
+  "POST /api/token/disable": async (world, people) => ({ body: { id: await freshToken(world, people) } }),
   "PUT /api/token/": async (world, people) => ({
     body: { id: await freshToken(world, people), name: "renamed", remain_quota: 7, expired_time: -1 },
   }),

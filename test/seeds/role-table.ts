@@ -52,6 +52,8 @@ const ROUTES: Readonly<Record<Level, string>> = {
     DELETE /api/user/:id
     POST /api/user/withdrawal
     POST /api/topup
+    POST /api/token/find
+    POST /api/token/disable
     GET /api/group
     GET /api/option
     PUT /api/option

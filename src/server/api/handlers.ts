@@ -5,6 +5,7 @@ import { audit } from "./audit.ts";
 import { auth } from "./auth.ts";
 import type { Handlers } from "./call.ts";
 import { channel } from "./channels.ts";
+import { keySearch } from "./key-search.ts";
 import { log } from "./logs.ts";
 import { oauth } from "./oauth.ts";
 import { option } from "./options.ts";
@@ -26,6 +27,7 @@ export const handlers = {
   redemption,
   partner,
   token,
+  keySearch,
   channel,
   log,
   usage,

@@ -6,6 +6,7 @@ import { type KeyboardEvent, useDeferredValue, useState } from "react";
 import { useNavigate } from "react-router";
 import { query } from "#console/base/call.ts";
 import { isAdmin, mayOpen, useUser } from "#console/base/session.ts";
+import { isKey, KeyOwner } from "#console/ui/key-owner.tsx";
 import { channelApi } from "#contract/channel.ts";
 import { tokenApi } from "#contract/token.ts";
 import { userAdminApi } from "#contract/user-admin.ts";
@@ -69,7 +70,14 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   // Pages follow every letter, so that Enter means what was typed; the server is asked a moment later.
-  const targets = [...usePageTargets(text.trim()), ...useFoundTargets(useDeferredValue(text.trim()))];
+  const isLeak = isKey(text);
+  // A key is no name: it goes into no search, whose words stand in an address.
+  const words = isLeak ? "" : text.trim();
+  const pages = usePageTargets(words);
+  const found = useFoundTargets(useDeferredValue(words));
+  const targets = isLeak ? [] : [...pages, ...found];
+  const mayFindKeys = isAdmin(useUser());
+  const isOwnerShown = isLeak && mayFindKeys;
   const active = Math.min(at, targets.length - 1);
   const go = (target: Target | undefined) => {
     if (target === undefined) return;
@@ -103,7 +111,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         prefix={<SearchOutlined aria-hidden="true" />}
         size="large"
         value={text}
-        placeholder="输入页面、令牌、渠道或用户的名称"
+        placeholder={
+          mayFindKeys
+            ? "页面、令牌、渠道或用户的名称，或完整的 sk-… 密钥"
+            : "输入页面、令牌、渠道或用户的名称"
+        }
         aria-label="跳转或搜索"
         role="combobox"
         aria-expanded
@@ -133,8 +145,9 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </div>
+      {isOwnerShown ? <KeyOwner key={text.trim()} text={text.trim()} onLeave={onClose} /> : null}
       <p role="status" className="tg-muted tg-palette-none">
-        {targets.length === 0 ? "没有找到相关内容" : null}
+        {targets.length === 0 && !isOwnerShown ? "没有找到相关内容" : null}
       </p>
     </Modal>
   );

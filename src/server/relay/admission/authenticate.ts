@@ -1,5 +1,6 @@
 // Who may come in: key → caller, in the family's order of checks (contract 8.3). Keys are remembered until somebody says that a token or
 // user changed; balances are never judged here, the bank does that for every call.
+import { parseCredential } from "#server/accounts/credential.ts";
 import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
@@ -52,23 +53,6 @@ const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
 const MAX_ENTRIES = 50_000;
 /** Behind a key anything can stand; what is longer than keys with a channel is not remembered. */
 const MAX_OFFER = 200;
-
-/** What a header offers: the key, and the channel behind it (contract 8.2). */
-export interface Credential {
-  readonly key: string;
-  readonly pin: string | undefined;
-}
-
-/** Takes a header's text apart: `Bearer `, `sk-`, key, `-channel`. */
-export function parseCredential(text: string): Credential {
-  const bare = text
-    .trim()
-    .replace(/^Bearer\s+/i, "")
-    .trim()
-    .replace(/^sk-/, "");
-  const dash = bare.indexOf("-");
-  return dash < 0 ? { key: bare, pin: undefined } : { key: bare.slice(0, dash), pin: bare.slice(dash + 1) };
-}
 
 export function createAuthenticator({ db, secrets, coord, clock }: AuthenticatorServices): Authenticator {
   const entries = new Map<string, Entry>();

@@ -2,7 +2,8 @@
 // speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Caller, parseCredential } from "#server/relay/admission/authenticate.ts";
+import { parseCredential } from "#server/accounts/credential.ts";
+import type { Caller } from "#server/relay/admission/authenticate.ts";
 import { priceOf } from "#server/relay/billing/account.ts";
 import { faultOf } from "#server/relay/finish.ts";
 import { errorFormats, realtimeError } from "#server/relay/http/error-format.ts";
