@@ -254,6 +254,14 @@ export const channelApi = {
     body: ChannelDraft,
     data: lenient(z.int(), 1),
   }),
+  copy: endpoint({
+    method: "POST",
+    path: "/api/channel/copy/:id",
+    level: "admin",
+    summary: "复制渠道，密钥一并复制；副本为禁用状态",
+    params: IdParams,
+    data: z.object({ id: z.int() }),
+  }),
   update: endpoint({
     method: "PUT",
     path: "/api/channel/",

@@ -23,6 +23,7 @@ const TAGS: Readonly<Record<string, string>> = {
   account: "我的账户",
   userAdmin: "用户管理",
   token: "令牌",
+  keySearch: "密钥查找",
   redemption: "兑换码",
   partner: "推广计划",
   channel: "渠道",

@@ -59,6 +59,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     PUT /api/option
     GET /api/channel
     GET /api/channel/search
+    POST /api/channel/copy/:id
     GET /api/channel/models
     GET /api/channel/unpriced
     GET /api/channel/:id

@@ -8,7 +8,7 @@ import { verifyAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
-import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
+import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 import { newLog } from "#test/worlds/stores.ts";
 
@@ -100,6 +100,7 @@ describe.each(databases)("the trail on $name", (database) => {
   test("there is no administrative write without its row", async () => {
     const user = await seedUser(app.ctx, "subject");
     const gone = await seedUser(app.ctx, "gone");
+    const leaked = await seedToken(app.ctx, user.id);
     await sql`UPDATE users SET invite_commission_micro = 200000000 WHERE id = ${user.id}`.execute(db);
     const codes = await app.call(admin.who, "POST", "/api/redemption/", {
       name: "codes",
@@ -125,6 +126,9 @@ describe.each(databases)("the trail on $name", (database) => {
       "GET /api/channel/update_balance/:id": undefined,
       "GET /api/channel/update_balance": undefined,
       "POST /api/channel/": CHANNEL,
+      "POST /api/channel/copy/:id": undefined,
+      "POST /api/token/find": { key: leaked.key },
+      "POST /api/token/disable": { id: leaked.id },
       "PUT /api/channel/": { id: channel.id, weight: 9 },
       "DELETE /api/channel/disabled": undefined,
       "DELETE /api/channel/:id": undefined,

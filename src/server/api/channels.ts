@@ -17,6 +17,7 @@ import {
   type ChannelRow,
   countChannels,
   findChannel,
+  findSealedChannel,
   insertChannels,
   listChannels,
   removeChannel,
@@ -96,6 +97,33 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     });
     await announce(ctx, "");
     return ids.length;
+  },
+
+  async copy(ctx, call) {
+    const source = await findSealedChannel(ctx.db, call.params.id);
+    if (source === undefined) throw faults.notFound("找不到该渠道");
+    const { id: _id, used_quota: _used, ...kept } = source;
+    const name = copyName(source.name);
+    const row = {
+      ...kept,
+      name,
+      // It takes no calls before somebody has looked at it.
+      status: ChannelStatus.disabled,
+      status_reason: "",
+      status_time: 0,
+      created_time: ctx.clock.seconds(),
+      test_time: 0,
+      response_time: 0,
+      balance: 0,
+      balance_updated_time: 0,
+    };
+    const id = await ctx.db.transaction().execute(async (tx) => {
+      const [made = 0] = await insertChannels(tx, [row]);
+      await audit(ctx, tx, call, { action: "channel.copy", target: made, detail: { from: source.id, name } });
+      return made;
+    });
+    await announce(ctx, String(id));
+    return { id };
   },
 
   async update(ctx, call) {
@@ -210,4 +238,11 @@ function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void
 async function announce(ctx: Context, payload: string): Promise<void> {
   await ctx.coord.publish("channels", payload);
   await ctx.candidates.pending;
+}
+
+const COPY = " 副本";
+const MOST_OF_A_NAME = 100;
+
+function copyName(name: string): string {
+  return [...name].slice(0, MOST_OF_A_NAME - COPY.length).join("") + COPY;
 }

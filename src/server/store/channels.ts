@@ -1,5 +1,5 @@
-// Channels: configured upstream accounts. `used_quota` is written by `money` only. Keys leave by `listLiveChannels` and
-// `findChannelKey` alone. Deleted ones stay as rows.
+// Channels: configured upstream accounts. `used_quota` is written by `money` only. Keys leave by `listLiveChannels`,
+// `findChannelKey` and `findSealedChannel` alone. Deleted ones stay as rows.
 import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
 import { isNoChange } from "./change.ts";
 import type { Db } from "./db.ts";
@@ -55,6 +55,16 @@ export async function insertChannels(db: Db, channels: readonly NewChannel[]): P
     ids.push(...inserted.map((row) => row.id));
   }
   return ids;
+}
+
+/** A channel with its sealed key, for a copy of it. */
+export function findSealedChannel(db: Db, id: number): Promise<SealedChannel | undefined> {
+  return db
+    .selectFrom("channels")
+    .select([...COLUMNS, "key_hash", "key_sealed"])
+    .where("id", "=", id)
+    .where("deleted_at", "=", 0)
+    .executeTakeFirst();
 }
 
 export function findChannel(db: Db, id: number): Promise<ChannelRow | undefined> {

@@ -1,5 +1,11 @@
 // All channels: test, enable and disable, priority and weight in place, edit, delete.
-import { DeleteOutlined, EditOutlined, PlusOutlined, PoweroffOutlined } from "@ant-design/icons";
+import {
+  CopyOutlined,
+  DeleteOutlined,
+  EditOutlined,
+  PlusOutlined,
+  PoweroffOutlined,
+} from "@ant-design/icons";
 import { query, useCall } from "#console/base/call.ts";
 import { hideRow, patchRow } from "#console/base/rows.ts";
 import { toast } from "#console/base/toast.ts";
@@ -36,6 +42,13 @@ function useChannelUpdate() {
 function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
   const toForm = useToForm();
   const test = useChannelTest(LISTS);
+  const copy = useCall(channelApi.copy, {
+    invalidates: LISTS,
+    onSuccess: ({ id }) => {
+      toast.success("已复制，副本为禁用状态");
+      toForm(`/channel/edit/${id}`);
+    },
+  });
   const remove = useCall(channelApi.remove, {
     invalidates: LISTS,
     onSuccess: () => toast.success(),
@@ -56,6 +69,12 @@ function useChannelActions(change: ReturnType<typeof useChannelUpdate>) {
         label: "编辑",
         icon: <EditOutlined aria-hidden="true" />,
         onClick: () => toForm(`/channel/edit/${channel.id}`),
+      },
+      {
+        key: "copy",
+        label: "复制",
+        icon: <CopyOutlined aria-hidden="true" />,
+        onClick: () => copy.mutate({ params: { id: channel.id } }),
       },
       {
         key: "delete",
@@ -102,7 +121,7 @@ export function ChannelListPage() {
         }
         columns={channelColumns(change)}
         actions={actions}
-        actionsWidth={232}
+        actionsWidth={290}
         lead={(channel) => <TestButton channel={channel} test={test} />}
         cardTitle={(channel) => (
           <>

@@ -1,0 +1,76 @@
+// A copy of a channel: all of it, the key too, which no browser sees; it serves nobody before somebody has looked at it.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openKey } from "#server/secrets.ts";
+import { insertChannels } from "#server/store/channels.ts";
+import { channelRow } from "#test/seeds/channel-row.ts";
+import { seedUser } from "#test/seeds/seed.ts";
+import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
+
+const KEY = "sk-canary-copied-key-0123456789";
+
+describe.each(databases)("copies of channels on $name", (database) => {
+  let app: TestApp;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const made = await database.create();
+    drop = made.drop;
+    app = await createTestApp({ databaseUrl: made.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await drop();
+  });
+
+  test("a copy has everything but what was used, tested and said of the first", async () => {
+    const { ctx } = app;
+    const admin = await seedUser(ctx, "copier", { role: 10 });
+    const kept = {
+      name: "名".repeat(100),
+      type: 3,
+      base_url: "https://upstream.example",
+      other: "2024-06-01",
+      models: "gpt-4o,gpt-4o-mini",
+      group: "default,vip",
+      model_mapping: '{"a":"b"}',
+      priority: 7,
+      weight: 3,
+      config: "{}",
+    };
+    const told = {
+      status: 3,
+      status_reason: "上游返回 401",
+      status_time: 5,
+      test_time: 6,
+      response_time: 7,
+      balance: 8,
+    };
+    const [id = 0] = await insertChannels(ctx.db, [channelRow(ctx.secrets, { key: KEY, ...kept, ...told })]);
+    await ctx.db.updateTable("channels").set({ used_quota: 99 }).where("id", "=", id).execute();
+    const answer = await app.call(admin.who, "POST", `/api/channel/copy/${id}`);
+    expect(answer).toMatchObject({ success: true, data: { id: expect.any(Number) } });
+    expect(JSON.stringify(answer)).not.toContain("canary");
+    const rows = await ctx.db.selectFrom("channels").selectAll().where("id", "!=", id).execute();
+    const [copy] = rows;
+    expect(rows).toHaveLength(1);
+    expect(copy).toMatchObject({ ...kept, name: `${"名".repeat(97)} 副本` });
+    const fresh = {
+      status: 2,
+      status_reason: "",
+      status_time: 0,
+      test_time: 0,
+      response_time: 0,
+      balance: 0,
+    };
+    expect(copy).toMatchObject({ ...fresh, used_quota: 0 });
+    expect(copy && openKey(ctx.secrets, copy, "channels.key")).toBe(KEY);
+    const acts = ctx.db.selectFrom("audit").selectAll().where("action", "=", "channel.copy");
+    expect(await acts.execute()).toMatchObject([{ actor_id: admin.id, target: String(copy?.id) }]);
+  });
+
+  test("a channel that is not there has no copy", async () => {
+    const admin = await seedUser(app.ctx, "late", { role: 10 });
+    const answer = await app.call(admin.who, "POST", "/api/channel/copy/9999");
+    expect(answer).toMatchObject({ success: false, message: "找不到该渠道" });
+  });
+});
