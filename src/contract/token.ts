@@ -48,6 +48,15 @@ export const TokenDraft = z.object({
 });
 export type TokenDraft = z.output<typeof TokenDraft>;
 
+/** Several tokens of the same settings, named `name-1` and so on. */
+export const TokenBatch = TokenDraft.extend({
+  count: z.int().min(1, "数量须为 1 到 100").max(100, "数量须为 1 到 100"),
+}).refine(({ name, count }) => `${name}-${count}`.length <= 30, {
+  error: "名称加上编号后最多 30 个字符",
+  path: ["name"],
+});
+export type TokenBatch = z.output<typeof TokenBatch>;
+
 /** A full update carries the draft's fields that change; with `status_only` just `status` counts (spec §7). */
 export const TokenUpdate = z.object({
   id: z.int().min(1),
@@ -98,6 +107,14 @@ export const tokenApi = {
     body: TokenDraft,
     /** null of servers of the family before 2024-03-24. */
     data: Token.nullable(),
+  }),
+  createMany: endpoint({
+    method: "POST",
+    path: "/api/token/batch",
+    level: "user",
+    summary: "一次创建多个设置相同的令牌，返回含完整密钥的令牌",
+    body: TokenBatch,
+    data: rowsOf(Token),
   }),
   update: endpoint({
     method: "PUT",

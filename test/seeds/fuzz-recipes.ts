@@ -207,6 +207,9 @@ const recipes: Readonly<Record<string, Recipe>> = {
     });
     return { body: { user_id: id, amount: "150.5", remark: "paid" } };
   },
+  "POST /api/token/batch": () => ({
+    body: { name: "many", count: 2, remain_quota: 5, expired_time: -1, unlimited_quota: false },
+  }),
   "POST /api/token/": () => ({
     body: { name: "fresh", remain_quota: 5_000, expired_time: -1, unlimited_quota: false },
   }),

@@ -36,6 +36,7 @@ const ROUTES: Readonly<Record<Level, string>> = {
     GET /api/token/search
     GET /api/token/:id
     POST /api/token
+    POST /api/token/batch
     PUT /api/token
     DELETE /api/token/:id
     GET /api/log/self

@@ -52,6 +52,28 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
     return present(ctx, await getOwn(ctx, id, actor), new Set([id]));
   },
 
+  async createMany(ctx, call) {
+    const { actor, body } = call;
+    refuseSubnet(body.subnet);
+    const names = Array.from({ length: body.count }, (_, index) => `${body.name}-${index + 1}`);
+    const ids = await ctx.db.transaction().execute(async (tx) => {
+      const made: number[] = [];
+      for (const name of names)
+        made.push(await insertToken(tx, newRow(ctx, actor, { ...body, name }, newTokenKey())));
+      const { name, count, remain_quota, unlimited_quota, expired_time } = body;
+      const detail = { name, count, remain_quota, unlimited_quota, expired_time };
+      await audit(ctx, tx, call, { action: "token.create", target: made.join(","), detail });
+      return made;
+    });
+    const shown = new Set(ids);
+    const tokens: Token[] = [];
+    for (const id of ids) {
+      await setQuota(ctx, actor, id, body.remain_quota);
+      tokens.push(present(ctx, await getOwn(ctx, id, actor), shown));
+    }
+    return tokens;
+  },
+
   async update(ctx, call) {
     const { actor, query, body } = call;
     const current = await getOwn(ctx, body.id, actor);

@@ -68,7 +68,9 @@ describe("the models of an upstream", () => {
     expect((await ask(typed())).message).toBe("上游没有返回模型列表");
     expect((await ask({ ...typed(), base_url: "http://169.254.169.254/" })).success).toBe(false);
     expect((await ask({ type: 8, base_url: upstream.url })).message).toBe("请填写渠道名称和渠道密钥");
-    expect((await ask({ ...typed(), type: 9999 })).message).toBe("未知的渠道类型");
+    expect((await ask({ ...typed(), type: 9999 })).message).toBe(
+      "不支持渠道类型“未知类型 9999”，请选择其他类型",
+    );
     expect(upstream.journal).toHaveLength(2);
   });
 });

@@ -218,6 +218,9 @@ async function relay(
 
 type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
 
+/** After a channel that was silent for all of the time another one may still answer at once. Looked at every 250 ms: with that less than a second. */
+const LAST_CHANCE_MS = 500;
+
 /** From now on the call has the time that calls have which are no streams: all its attempts together (RELAY_TIMEOUT). */
 function limitTime(
   { ctx, upstream }: Services,
@@ -226,7 +229,7 @@ function limitTime(
 ): void {
   const { totalMs } = upstream.limits;
   const isLimited = !isStream || isTimed === true;
-  if (isLimited && totalMs > 0) response.deadlineMs = ctx.clock.now() + totalMs;
+  if (isLimited && totalMs > 0) response.deadlineMs = ctx.clock.now() + totalMs + LAST_CHANCE_MS;
 }
 
 /** What is different for a client that streams, before there is a stream. */

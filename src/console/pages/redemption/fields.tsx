@@ -9,8 +9,8 @@ import { useFirstFocus, useToList } from "#console/ui/form-way.ts";
 import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { type Batch, downloadSecrets, SecretsDialog } from "#console/ui/secrets-dialog.tsx";
 import { type Redemption, redemptionApi } from "#contract/redemption.ts";
-import { type Batch, CodesDialog, downloadCodes } from "./codes-dialog.tsx";
 import {
   CountRule,
   draftOf,
@@ -90,9 +90,9 @@ export function NewRedemptionForm() {
   const create = useCall(redemptionApi.create, {
     invalidates: INVALIDATES,
     onSuccess: (codes, { body }) => {
-      const made = { name: body.name, codes };
+      const made = { name: body.name, secrets: codes };
       setBatch(made);
-      downloadCodes(made);
+      downloadSecrets(made, "兑换码");
       toast.success("兑换码创建成功！");
     },
   });
@@ -109,7 +109,14 @@ export function NewRedemptionForm() {
       >
         {() => <Fields isNew />}
       </ResourceForm>
-      {batch === undefined ? null : <CodesDialog batch={batch} onClose={toList} />}
+      {batch === undefined ? null : (
+        <SecretsDialog
+          batch={batch}
+          kind="兑换码"
+          hint={`“${batch.name}”的兑换码已下载为文本文件，每行一个。也可以之后在列表中复制。`}
+          onClose={toList}
+        />
+      )}
     </>
   );
 }

@@ -10,12 +10,15 @@ import { toast } from "#console/base/toast.ts";
 import { clearable } from "#console/ui/clearable.tsx";
 import { required, rule } from "#console/ui/fields.ts";
 import { useFirstFocus, useToList } from "#console/ui/form-way.ts";
+import { NumberInput } from "#console/ui/number-input.tsx";
 import { QuotaField } from "#console/ui/quota-field.tsx";
 import { ResourceForm } from "#console/ui/resource-form.tsx";
+import { type Batch, SecretsDialog } from "#console/ui/secrets-dialog.tsx";
 import { statusApi } from "#contract/status.ts";
 import { type Token, tokenApi } from "#contract/token.ts";
 import { EXPIRY_PRESETS, NEVER } from "./expiry.ts";
 import {
+  CountRule,
   draftOf,
   isExpiry,
   NameRule,
@@ -128,46 +131,75 @@ export function TokenForm({ token: found }: { readonly token?: Token }) {
     onSuccess: () => toast.success("令牌创建成功，请在列表中点击复制获取令牌！"),
   });
   const update = useCall(tokenApi.update, { invalidates, onSuccess: () => toast.success("令牌更新成功！") });
-  const submit = (values: TokenValues) =>
-    token === undefined
-      ? create.mutateAsync({ body: draftOf(values) })
-      : update.mutateAsync({ body: updateOf(token, values) });
+  const [batch, setBatch] = useState<Batch>();
+  const createMany = useCall(tokenApi.createMany, {
+    invalidates,
+    onSuccess: (made, { body }) => setBatch({ name: body.name, secrets: made.map(({ key }) => `sk-${key}`) }),
+  });
+  const submit = (values: TokenValues) => {
+    if (token !== undefined) return update.mutateAsync({ body: updateOf(token, values) });
+    const body = draftOf(values);
+    return values.count > 1
+      ? createMany.mutateAsync({ body: { ...body, count: values.count } })
+      : create.mutateAsync({ body });
+  };
   const hasLimits = token !== undefined && (token.models !== "" || token.subnet !== "");
   return (
-    <ResourceForm<TokenValues>
-      initial={valuesOf(token)}
-      kept={["name", "remain_quota", "unlimited_quota", "expires", "models", "subnet"]}
-      onSubmit={submit}
-      onDone={toList}
-      onCancel={toList}
-    >
-      {() => (
-        <>
-          <section className="tg-card tg-section">
-            <Form.Item name="name" label="名称" rules={[required, rule(NameRule)]}>
-              <Input
-                autoFocus={isFocused}
-                maxLength={30}
-                showCount
-                autoComplete="off"
-                placeholder="例如：生产环境、我的笔记本"
-              />
-            </Form.Item>
-            <Quota />
-            <Form.Item name="expires" label="过期时间" extra="留空表示永不过期。" rules={[expiryRule]}>
-              <ExpiryInput />
-            </Form.Item>
-          </section>
-          <Collapse
-            className="tg-card tg-advanced"
-            ghost
-            defaultActiveKey={hasLimits ? ["limits"] : []}
-            items={[
-              { key: "limits", label: "高级：限定模型与来源 IP", children: <Limits />, forceRender: true },
-            ]}
-          />
-        </>
+    <>
+      <ResourceForm<TokenValues>
+        initial={valuesOf(token)}
+        kept={["name", "remain_quota", "unlimited_quota", "expires", "models", "subnet", "count"]}
+        onSubmit={submit}
+        // Several keys are shown first.
+        {...(batch === undefined && { onDone: toList })}
+        onCancel={toList}
+      >
+        {() => (
+          <>
+            <section className="tg-card tg-section">
+              <Form.Item name="name" label="名称" rules={[required, rule(NameRule)]}>
+                <Input
+                  autoFocus={isFocused}
+                  maxLength={30}
+                  showCount
+                  autoComplete="off"
+                  placeholder="例如：生产环境、我的笔记本"
+                />
+              </Form.Item>
+              <Quota />
+              <Form.Item name="expires" label="过期时间" extra="留空表示永不过期。" rules={[expiryRule]}>
+                <ExpiryInput />
+              </Form.Item>
+              {token === undefined ? (
+                <Form.Item
+                  name="count"
+                  label="数量"
+                  extra="大于 1 时一次创建多个设置相同的令牌，名称后加编号；一次最多 100 个。"
+                  rules={[required, rule(CountRule)]}
+                >
+                  <NumberInput precision={0} className="tg-count-field" />
+                </Form.Item>
+              ) : null}
+            </section>
+            <Collapse
+              className="tg-card tg-advanced"
+              ghost
+              defaultActiveKey={hasLimits ? ["limits"] : []}
+              items={[
+                { key: "limits", label: "高级：限定模型与来源 IP", children: <Limits />, forceRender: true },
+              ]}
+            />
+          </>
+        )}
+      </ResourceForm>
+      {batch === undefined ? null : (
+        <SecretsDialog
+          batch={batch}
+          kind="令牌"
+          hint="每行一个密钥。也可以之后在列表中复制。"
+          onClose={toList}
+        />
       )}
-    </ResourceForm>
+    </>
   );
 }

@@ -1,6 +1,6 @@
 // Form values of a token ⇄ what the contract wants. Pure.
 import dayjs, { type Dayjs } from "dayjs";
-import { type Token, TokenDraft, type TokenUpdate } from "#contract/token.ts";
+import { type Token, TokenBatch, TokenDraft, type TokenUpdate } from "#contract/token.ts";
 import { NEVER } from "./expiry.ts";
 
 export interface TokenValues {
@@ -11,6 +11,8 @@ export interface TokenValues {
   readonly expires: Dayjs | null;
   readonly models: readonly string[];
   readonly subnet: string;
+  /** Of new tokens with these settings. */
+  readonly count: number;
 }
 
 const DEFAULT_QUOTA = 500_000;
@@ -24,6 +26,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
       expires: null,
       models: [],
       subnet: "",
+      count: 1,
     };
   }
   return {
@@ -33,6 +36,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
     expires: token.expired_time === NEVER ? null : dayjs.unix(token.expired_time),
     models: token.models.split(",").filter((model) => model !== ""),
     subnet: token.subnet,
+    count: 1,
   };
 }
 
@@ -66,3 +70,4 @@ export function isExpiry(value: unknown): boolean {
 
 export const NameRule = TokenDraft.shape.name;
 export const QuotaRule = TokenDraft.shape.remain_quota;
+export const CountRule = TokenBatch.shape.count;

@@ -1,4 +1,4 @@
-// Shows codes that were just made: to copy, to download, to select by hand. Closing it is the only way on.
+// Shows codes or keys that were just made: to copy, to download, to select by hand. Closing it is the only way on.
 import { DownloadOutlined } from "@ant-design/icons";
 import { Button, Input, Modal } from "antd";
 import { copyText } from "#console/base/clipboard.ts";
@@ -6,25 +6,36 @@ import { cleanFileName, downloadText } from "#console/base/download.ts";
 
 export interface Batch {
   readonly name: string;
-  readonly codes: readonly string[];
+  readonly secrets: readonly string[];
 }
 
-/** Saves the codes as a text file named after the batch, one per line (spec §7). */
-export function downloadCodes({ name, codes }: Batch): void {
+/** What they are called. */
+type Kind = "兑换码" | "令牌";
+
+/** Saves them as a text file named after the batch, one per line (spec §7). */
+export function downloadSecrets({ name, secrets }: Batch, kind: Kind): void {
   downloadText({
-    name: `${cleanFileName(name, "兑换码")}.txt`,
-    text: `${codes.join("\n")}\n`,
+    name: `${cleanFileName(name, kind)}.txt`,
+    text: `${secrets.join("\n")}\n`,
     type: "text/plain",
   });
 }
 
-export function CodesDialog({ batch, onClose }: { readonly batch: Batch; readonly onClose: () => void }) {
-  const text = batch.codes.join("\n");
-  const count = batch.codes.length;
+export interface SecretsDialogProps {
+  readonly batch: Batch;
+  readonly kind: Kind;
+  /** What became of them so far, and where they are found later. */
+  readonly hint: string;
+  readonly onClose: () => void;
+}
+
+export function SecretsDialog({ batch, kind, hint, onClose }: SecretsDialogProps) {
+  const text = batch.secrets.join("\n");
+  const count = batch.secrets.length;
   return (
     <Modal
       open
-      title={`已生成 ${count} 个兑换码`}
+      title={`已生成 ${count} 个${kind}`}
       width={520}
       mask={{ closable: false }}
       onCancel={onClose}
@@ -32,7 +43,7 @@ export function CodesDialog({ batch, onClose }: { readonly batch: Batch; readonl
         <Button
           key="file"
           icon={<DownloadOutlined aria-hidden="true" />}
-          onClick={() => downloadCodes(batch)}
+          onClick={() => downloadSecrets(batch, kind)}
         >
           下载文件
         </Button>,
@@ -44,11 +55,11 @@ export function CodesDialog({ batch, onClose }: { readonly batch: Batch; readonl
         </Button>,
       ]}
     >
-      <p className="tg-muted">“{batch.name}”的兑换码已下载为文本文件，每行一个。也可以之后在列表中复制。</p>
+      <p className="tg-muted">{hint}</p>
       <Input.TextArea
         readOnly
         className="tg-code"
-        aria-label="生成的兑换码"
+        aria-label={`生成的${kind}`}
         value={text}
         autoSize={{ minRows: 2, maxRows: 10 }}
         onFocus={(event) => event.target.select()}
