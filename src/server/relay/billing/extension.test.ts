@@ -47,6 +47,27 @@ describe("what was set aside", () => {
     expect(asked).toEqual([]);
   });
 
+  it("is not asked about for a little more than the client's own limit: another tokenizer counts it", async () => {
+    let asked = 0;
+    const refuse = async () => {
+      asked += 1;
+      return false;
+    };
+    const cover = coverOf(refuse, { limit: 1_000 });
+    for (const tokens of [1_001, 1_100, 1_282]) expect(await cover.look(tokens)).toBeUndefined();
+    expect(asked).toBe(0);
+    expect(await cover.look(1_283)).toMatchObject({ code: "insufficient_user_quota" });
+  });
+
+  it("is not asked about for a little more than the client's limit that was set aside later", async () => {
+    const asked: number[] = [];
+    const cover = coverOf(async (tokens) => asked.push(tokens) < 2, { limit: 1_300 });
+    expect(cover.look(800)).toBeUndefined();
+    await sleep(0);
+    expect(await cover.look(1_310)).toBeUndefined();
+    expect(asked).toEqual([300]);
+  });
+
   it("is asked for up to the client's limit and not beyond", async () => {
     const asked: number[] = [];
     const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_300 });
@@ -63,9 +84,9 @@ describe("what was set aside", () => {
       return false;
     };
     const cover = coverOf(refuse, { limit: 1_000, count: async () => 700 });
-    expect(await cover.look(1_001)).toBeUndefined();
-    expect(cover.look(1_300)).toBeUndefined();
-    expect(await cover.look(1_302)).toBeUndefined();
+    expect(await cover.look(1_283)).toBeUndefined();
+    expect(cover.look(1_865)).toBeUndefined();
+    expect(await cover.look(1_866)).toBeUndefined();
     expect(asked).toBe(0);
   });
 

@@ -11,6 +11,9 @@ const MARGIN_TOKENS = 256;
 const LEAST_TOKENS = 1_024;
 /** Less than this is not worth a question. */
 const LAST_TOKENS = 64;
+/** How far our count of an answer within the client's limit may be beyond it: the upstream keeps the limit by its own tokenizer. */
+const COUNT_FACTOR = 1.25;
+const COUNT_SPARE_TOKENS = 32;
 /** A ledger that cannot say whether there is more is asked again for so long; it tries for some seconds by itself. */
 const PATIENCE_MS = 5_000;
 const ASK_AGAIN_MS = 500;
@@ -46,17 +49,25 @@ export class Extension {
   /**
    * At most so many tokens have come. A fault = they used up what there is; a promise = they may have, or what was set aside is used up
    * and whether there is more is not known yet: meanwhile nothing may be delivered. Within a limit of the client's own that was set
-   * aside nothing is asked, and beyond what was set aside the exact count decides: a bound is no reason to break an answer off.
+   * aside nothing is asked, nor a little beyond it, which is another tokenizer's difference; beyond that the exact count decides: a
+   * bound is no reason to break an answer off.
    */
   look(atMost: number): Verdict {
     const tokens = atMost - this.#excess;
-    if (tokens > this.#tokens) {
+    if (tokens > this.#covered()) {
       this.#deciding ??= this.#decide(atMost);
       return this.#deciding;
     }
     const isAhead = !this.#isRefused && this.#tokens < this.#parts.limit;
     if (isAhead && tokens + MARGIN_TOKENS > this.#tokens) this.#asking ??= this.#lookAhead();
     return undefined;
+  }
+
+  /** How many tokens of our count may come. Unit: LLM tokens. */
+  #covered(): number {
+    const { limit } = this.#parts;
+    if (this.#tokens < limit) return this.#tokens;
+    return Math.max(this.#tokens, limit * COUNT_FACTOR + COUNT_SPARE_TOKENS);
   }
 
   /** The stream is over: nothing more is asked. */
@@ -76,8 +87,8 @@ export class Extension {
     await this.#asking;
     const tokens = await counting;
     this.#excess = atMost - tokens;
-    const missing = tokens - this.#tokens;
-    const end = missing > 0 && !this.#isClosed ? await this.#askDown(missing) : undefined;
+    const isBeyond = tokens > this.#covered() && !this.#isClosed;
+    const end = isBeyond ? await this.#askDown(tokens - this.#tokens) : undefined;
     this.#deciding = undefined;
     return end;
   }
