@@ -25,6 +25,11 @@ const loadTokenForm = async () => (await import("./pages/token/form.tsx")).Token
 const loadChannelForm = async () => (await import("./pages/channel/form.tsx")).ChannelFormPage;
 const loadRedemptionForm = async () => (await import("./pages/redemption/form.tsx")).RedemptionFormPage;
 
+/** Mostly today's calls are looked for; the bare address shows all of them (spec §9). */
+function sinceMidnight(): string {
+  return `?start=${new Date().setHours(0, 0, 0, 0) / 1000}`;
+}
+
 /** Pages inside the shell. */
 export const consolePages: readonly PageRow[] = [
   {
@@ -47,7 +52,12 @@ export const consolePages: readonly PageRow[] = [
     path: "/log",
     title: "使用明细",
     access: "user",
-    menu: { group: "控制台", label: "日志", icon: <FileSearchOutlined aria-hidden="true" /> },
+    menu: {
+      group: "控制台",
+      label: "日志",
+      icon: <FileSearchOutlined aria-hidden="true" />,
+      search: sinceMidnight,
+    },
     load: async () => (await import("./pages/log/list.tsx")).LogListPage,
   },
   {

@@ -96,6 +96,20 @@ describe("ways (spec §1, §2)", () => {
     await context.close();
   });
 
+  it("lead into the log of today, from where all of it is one press away; its bare address shows all of it", async () => {
+    const { page, context } = await world.visit("lihua");
+    await page.goto("/token");
+    await page.getByRole("menuitem", { name: "日志" }).click();
+    const midnight = await page.evaluate(() => new Date().setHours(0, 0, 0, 0) / 1000);
+    await page.waitForURL(`**/log?start=${midnight}`);
+    await page.getByRole("button", { name: "清除全部" }).click();
+    await page.waitForURL("**/log");
+    const asked = page.waitForRequest((request) => request.url().includes("/api/log/self/?"));
+    await page.goto("/log");
+    expect(new URL((await asked).url()).searchParams.get("start_timestamp")).toBe("0");
+    await context.close();
+  });
+
   it("lead back to where the guard stopped one, and nowhere else from a page that is none", async () => {
     const { page, context } = await world.visit();
     await page.goto("/log?type=2");

@@ -17,6 +17,8 @@ export interface PageRow {
     readonly group: (typeof MENU_GROUPS)[number];
     readonly label: string;
     readonly icon: ReactNode;
+    /** The query that the entry opens the page with, `?` included. */
+    readonly search?: () => string;
   };
   /** Path of the page above, for the breadcrumb and the highlighted menu entry. */
   readonly parent?: string;

@@ -12,7 +12,7 @@ function entry(page: PageRow, isHere: boolean): Items[number] {
     icon: page.menu?.icon,
     label: (
       <Link
-        to={page.path}
+        to={page.path + (page.menu?.search?.() ?? "")}
         aria-current={isHere ? "page" : undefined}
         onMouseEnter={() => void page.load()}
         onFocus={() => void page.load()}
