@@ -15,6 +15,8 @@ export const FailedChannel = z.object({
   channel_name: z.string(),
   /** `upstream_` and a status, or one of our codes. */
   error: z.string(),
+  /** The upstream's own words, without secrets and without those of the request; "" = none. */
+  said: z.string().default(""),
 });
 export type FailedChannel = z.output<typeof FailedChannel>;
 

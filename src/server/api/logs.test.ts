@@ -81,16 +81,21 @@ describe.each(databases)("the usage log on $name", (database) => {
     const [{ id: channelId }] = (await app.call(asRoot, "GET", "/api/channel/")).data;
     const text = "通过首选以外的渠道";
     const trail = [
-      { channelId, error: "upstream_500" },
-      { channelId: 999, error: "do_request_failed" },
+      { channelId, error: "upstream_401", said: "your credit balance is too low" },
+      { channelId: 999, error: "do_request_failed", said: "" },
     ];
     await note(alice, 2, text, printTrail(trail));
     const newest = async (who: SeededUser["who"], path: string) => (await app.call(who, "GET", path)).data[0];
     const seen = {
       content: text,
       trail: [
-        { channel: channelId, channel_name: "首选上游", error: "upstream_500" },
-        { channel: 999, channel_name: "", error: "do_request_failed" },
+        {
+          channel: channelId,
+          channel_name: "首选上游",
+          error: "upstream_401",
+          said: "your credit balance is too low",
+        },
+        { channel: 999, channel_name: "", error: "do_request_failed", said: "" },
       ],
     };
     const find = encodeURIComponent(text);
@@ -106,7 +111,7 @@ describe.each(databases)("the usage log on $name", (database) => {
   test("a failed call is found by its type, costs nothing, and tells its user no channel", async () => {
     const stat = (await app.call(alice.who, "GET", "/api/log/self/stat")).data;
     const text = "403 insufficient_user_quota：用户额度不足";
-    const trail = printTrail([{ channelId: 7, error: "upstream_500" }]);
+    const trail = printTrail([{ channelId: 7, error: "upstream_500", said: "" }]);
     await note(alice, 6, text, trail);
     await note(bob, 6, "404 model_not_found：没有", trail);
     const own = await app.call(alice.who, "GET", "/api/log/self/?type=6");

@@ -94,10 +94,11 @@ function present(row: ListedLog): LogEntry {
     channel: row.channel_id,
     is_stream: row.is_stream === 1,
     estimated: row.estimated === 1,
-    trail: row.trail.map(({ channelId, channelName, error }) => ({
+    trail: row.trail.map(({ channelId, channelName, error, said }) => ({
       channel: channelId,
       channel_name: channelName,
       error,
+      said,
     })),
   };
 }

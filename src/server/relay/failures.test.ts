@@ -120,7 +120,11 @@ describe("upstreams that fail", () => {
     });
     // Administrators are told who failed first, and how.
     expect(parseTrail(log?.trail ?? "")).toEqual([
-      { channelId: bad, error: expect.stringMatching(/^(upstream_\d+|[a-z_]+)$/) },
+      {
+        channelId: bad,
+        error: expect.stringMatching(/^(upstream_\d+|[a-z_]+)$/),
+        said: expect.not.stringMatching(/sk-/),
+      },
     ]);
     const used = await world.ctx.db
       .selectFrom("channels")
@@ -223,7 +227,9 @@ describe("upstreams that fail", () => {
     stop();
     expect(failed).toEqual([failing]);
     expect(entries).toBe(1);
-    expect(parseTrail(log?.trail ?? "")).toEqual([{ channelId: failing, error: "upstream_500" }]);
+    expect(parseTrail(log?.trail ?? "")).toEqual([
+      { channelId: failing, error: "upstream_500", said: "oops" },
+    ]);
   });
 
   it("fail, fail, ok is one reservation and one entry, on the channel that answered", async () => {

@@ -1,14 +1,17 @@
-// A trail is read back as it was kept, and holds names of errors only.
+// A trail is read back as it was kept, whatever an upstream said.
 import { describe, expect, test } from "vitest";
 import { parseTrail, printTrail } from "./log-trail.ts";
 
 describe("the trail of a call", () => {
   test("is kept as text and read back", () => {
     const trail = [
-      { channelId: 3, error: "upstream_500" },
-      { channelId: 12, error: "do_request_failed" },
+      { channelId: 3, error: "upstream_500", said: "" },
+      { channelId: 4, error: "upstream_401", said: "no credit: 0 %, 余额不足" },
+      { channelId: 12, error: "do_request_failed", said: "" },
     ];
-    expect(printTrail(trail)).toBe("3:upstream_500,12:do_request_failed");
+    expect(printTrail(trail)).toBe(
+      "3:upstream_500,4:upstream_401:no credit%3A 0 %25%2C 余额不足,12:do_request_failed",
+    );
     expect(parseTrail(printTrail(trail))).toEqual(trail);
   });
 
@@ -17,14 +20,14 @@ describe("the trail of a call", () => {
     expect(parseTrail("")).toEqual([]);
   });
 
-  test("holds names of errors and nothing else", () => {
+  test("holds names of errors, and words that a database can store", () => {
     const trail = [
-      { channelId: 3, error: "Hello,\u0000 世界:9" },
-      { channelId: 4, error: "世界" },
+      { channelId: 3, error: "Hello,\u0000 世界:9", said: "a\u0000b \ud800" },
+      { channelId: 4, error: "世界", said: "" },
     ];
     expect(parseTrail(printTrail(trail))).toEqual([
-      { channelId: 3, error: "ello9" },
-      { channelId: 4, error: "error" },
+      { channelId: 3, error: "ello9", said: "ab \ufffd" },
+      { channelId: 4, error: "error", said: "" },
     ]);
   });
 });

@@ -4,23 +4,33 @@
 /** A channel that was called in vain. */
 export interface Failure {
   readonly channelId: number;
-  /** A name from a small fixed set, e.g. `upstream_500`; never an upstream's own words (reliability P01). */
+  /** A name from a small fixed set, e.g. `upstream_500`. */
   readonly error: string;
+  /** The upstream's own words without secrets and without those of the request (reliability P01); "" = none. */
+  readonly said: string;
 }
 
-/** A trail as it is kept, in the order of the calls: `3:upstream_500,12:do_request_failed`; "" = nobody failed. */
+/** A trail as it is kept, in the order of the calls: `3:upstream_500,12:upstream_401:No credit left`; "" = no channel failed. */
 export function printTrail(trail: readonly Failure[]): string {
   if (trail.length === 0) return "";
   return trail
-    .map(({ channelId, error }) => `${channelId}:${error.replace(/[^a-z0-9_]/g, "") || "error"}`)
+    .map(({ channelId, error, said }) => {
+      const name = error.replace(/[^a-z0-9_]/g, "") || "error";
+      return said === "" ? `${channelId}:${name}` : `${channelId}:${name}:${escaped(said)}`;
+    })
     .join(",");
+}
+
+/** Without what separates, and without what PostgreSQL cannot store. */
+function escaped(said: string): string {
+  return said.toWellFormed().replaceAll("\u0000", "").replace(/[%,:]/g, encodeURIComponent);
 }
 
 /** Reads what `printTrail` wrote. */
 export function parseTrail(kept: string): readonly Failure[] {
   if (kept === "") return [];
   return kept.split(",").map((step) => {
-    const [id = "", error = ""] = step.split(":");
-    return { channelId: Number(id), error };
+    const [id = "", error = "", said = ""] = step.split(":");
+    return { channelId: Number(id), error, said: decodeURIComponent(said) };
   });
 }

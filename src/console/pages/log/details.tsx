@@ -59,6 +59,7 @@ function Trail({ entry }: { readonly entry: LogEntry }) {
         <li key={failed.channel}>
           <span>{channelLabel(failed)}</span>
           <span className="tg-log-failure">{failureText(failed.error)}</span>
+          {failed.said === "" ? null : <q className="tg-log-said">{failed.said}</q>}
         </li>
       ))}
       {entry.type === LogType.error ? null : (

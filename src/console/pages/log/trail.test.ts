@@ -18,8 +18,8 @@ test("a channel that is gone keeps its number", () => {
 test("a trail in one line says who failed how, in their order", () => {
   expect(trailText([])).toBe("");
   const trail = [
-    { channel: 3, channel_name: "备用", error: "upstream_500" },
-    { channel: 4, channel_name: "", error: "do_request_failed" },
+    { channel: 3, channel_name: "备用", error: "upstream_401", said: "no credit" },
+    { channel: 4, channel_name: "", error: "do_request_failed", said: "" },
   ];
-  expect(trailText(trail)).toBe("#3 备用：上游返回 500 → #4：无法连接或等待超时");
+  expect(trailText(trail)).toBe("#3 备用：上游返回 401（no credit） → #4：无法连接或等待超时");
 });

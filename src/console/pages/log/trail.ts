@@ -25,7 +25,13 @@ export function channelLabel({
   return channel_name === "" ? `#${channel}` : `#${channel} ${channel_name}`;
 }
 
+function quoted({ said }: FailedChannel): string {
+  return said === "" ? "" : `（${said}）`;
+}
+
 /** Who failed before the channel that answered, in one line; empty when nobody did. */
 export function trailText(trail: readonly FailedChannel[]): string {
-  return trail.map((failed) => `${channelLabel(failed)}：${failureText(failed.error)}`).join(" → ");
+  return trail
+    .map((failed) => `${channelLabel(failed)}：${failureText(failed.error)}${quoted(failed)}`)
+    .join(" → ");
 }

@@ -24,6 +24,7 @@ import {
   type Progress,
   report,
 } from "#server/relay/routing/failover.ts";
+import { upstreamWords } from "#server/relay/routing/upstream-words.ts";
 import type { Services } from "#server/relay/services.ts";
 import { newRequestId } from "#server/secrets.ts";
 import { printTrail } from "#server/store/log-trail.ts";
@@ -32,6 +33,8 @@ import { isAborted, type RelayFault } from "#server/upstream/errors/fault.ts";
 import { MAX_MESSAGE_BYTES, openRealtime, type RealtimeLine } from "#server/upstream/realtime/connect.ts";
 import { RealtimeBill } from "./account.ts";
 import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./session.ts";
+
+const NO_BYTES = Buffer.alloc(0);
 
 export interface Realtime {
   /** Takes an upgrade to WebSocket; on any path but ours it is refused (reliability R28). */
@@ -211,7 +214,9 @@ async function connect(
   const bill = new RealtimeBill(tools, { caller, model }, price);
   talk.bill = bill;
   await bill.reserve();
-  const search = { caller, model, candidates, conversation: undefined, cancellation };
+  // Nothing has been said yet.
+  const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: NO_BYTES });
+  const search = { caller, model, candidates, conversation: undefined, cancellation, wordsOf };
   const passHeaders = betaOf(req, protocols);
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
     bill.charge(channel);

@@ -17,6 +17,7 @@ import { accountless, isAborted, type RelayFault, saturated } from "#server/upst
 import { conversationOf } from "./affinity.ts";
 import type { RequestState } from "./request-state.ts";
 import { choose } from "./select.ts";
+import { upstreamWords } from "./upstream-words.ts";
 
 export interface FailoverServices {
   readonly ctx: Pick<Context, "candidates" | "options" | "events" | "clock">;
@@ -122,6 +123,8 @@ export interface Search {
   /** What the requests of one conversation share; undefined = chance decides. */
   readonly conversation: number | undefined;
   readonly cancellation: Cancellation;
+  /** What the log may keep of an upstream's words. */
+  readonly wordsOf: (fault: RelayFault) => string;
 }
 
 /** What is known of the request so far; filled in by the loop. */
@@ -144,7 +147,10 @@ export function failOver(
 ): Promise<WholeReply | StreamReply> {
   const mayStick = candidates.length > 1 && tools.ctx.options.get("SessionAffinityEnabled");
   const conversation = mayStick ? conversationOf(incoming, caller) : undefined;
-  const search = { caller, model: incoming.model, candidates, conversation, cancellation };
+  const { model } = incoming;
+  const { bytes } = incoming.form ?? incoming.body;
+  const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
+  const search = { caller, model, candidates, conversation, cancellation, wordsOf };
   return eachChannel(tools, state, search, (channel) => {
     const fault = account.charge(channel);
     if (fault !== undefined) return Promise.resolve(fault);
@@ -189,7 +195,8 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     countAgainst(tools, channel, { model, fault, ticket });
     if (isAborted(fault)) throw new LocalError(fault);
     tried = new Set(tried).add(channel.id);
-    progress.trail = [...progress.trail, { channelId: channel.id, error: faultLabel(fault) }];
+    const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
+    progress.trail = [...progress.trail, failure];
     // A channel that was not even called costs no try.
     const wasCalled = !wasUncalled(fault);
     spent += Number(wasCalled);

@@ -28,7 +28,7 @@ export interface RelayFault {
   readonly blame: Blame;
   /** For the logger only: short and typed, never an upstream's own words, which may repeat what was asked (reliability P01). */
   readonly detail: string;
-  /** The upstream's own words, redacted; for whoever tests a channel with a question of ours, and for nobody else. */
+  /** The upstream's status and own words, redacted; for administrators alone: in a channel's test, and in the log without the request's words. */
   readonly words: string;
   /** Status of the upstream; 0 = it gave none. */
   readonly upstreamStatus: number;
