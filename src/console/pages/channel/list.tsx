@@ -121,7 +121,7 @@ export function ChannelListPage() {
         }
         columns={channelColumns(change)}
         actions={actions}
-        actionsWidth={290}
+        actionsWidth={284}
         lead={(channel) => <TestButton channel={channel} test={test} />}
         cardTitle={(channel) => (
           <>

@@ -56,7 +56,7 @@ const columns: readonly Column<Token>[] = [
     isFixed: true,
     isSortable: true,
     isInHead: true,
-    width: 150,
+    width: 140,
     render: (token) => <TokenName token={token} />,
   },
   {
@@ -70,7 +70,7 @@ const columns: readonly Column<Token>[] = [
   {
     key: "key",
     title: "密钥",
-    width: 150,
+    width: 146,
     render: (token) =>
       token.key === "" ? "暂时无法读取" : <code className="tg-code">{maskKey(token.key)}</code>,
   },
@@ -87,7 +87,7 @@ const columns: readonly Column<Token>[] = [
     title: "剩余额度",
     isSortable: true,
     isNumber: true,
-    width: 122,
+    width: 118,
     render: (token) => <RemainingQuota token={token} />,
   },
   {
@@ -109,7 +109,7 @@ const columns: readonly Column<Token>[] = [
     key: "expired_time",
     title: "过期时间",
     isSortable: true,
-    width: 172,
+    width: 152,
     render: (token) => <Expiry token={token} />,
   },
 ];
