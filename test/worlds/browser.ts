@@ -12,6 +12,24 @@ import { findChromium } from "./chromium.ts";
 
 const SCREENSHOTS = join(import.meta.dirname, "../../test-results");
 
+/**
+ * What Playwright switches off, but for the partitions of storage (the last list counts): without them a framed page of another site has
+ * no storage at all, which is not what visitors' browsers do.
+ */
+const SWITCHED_OFF = [
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "MediaRouter",
+  "PaintHolding",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
+];
+
 /** No sandbox, since tests may run as root in a container; nothing that talks to anybody but our server. */
 const ARGS = [
   "--no-sandbox",
@@ -24,6 +42,7 @@ const ARGS = [
   "--disable-dev-shm-usage",
   "--font-render-hinting=none",
   "--hide-scrollbars",
+  `--disable-features=${SWITCHED_OFF.join()}`,
 ];
 
 /** Starts a headless browser with a fresh profile; the caller closes it. Throws: when none is found or starts. */
