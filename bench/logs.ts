@@ -1,5 +1,5 @@
 // `node bench/logs.ts [--rows 10000000] [--data <folder>]`: the usage log at ten million rows on SQLite, through the functions the
-// server uses, against the budget of design 1.5: page and filter ≤ 50 ms p95, statistics ≤ 100 ms p95. A page is what the list
+// server uses, against the budget of requirements N1: page and filter ≤ 50 ms p95, statistics ≤ 100 ms p95. A page is what the list
 // call costs the database: its rows and its total. A folder that is named is kept and used again.
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

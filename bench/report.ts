@@ -1,4 +1,4 @@
-// Turns what was measured into lines with a target and a mark. Knows the budget of design 1.5; measures nothing.
+// Turns what was measured into lines with a target and a mark. Knows the budget of requirements N1; measures nothing.
 import type { Book } from "./books.ts";
 import { type Outcome, overPairs, type Sample, typical } from "./cases.ts";
 import type { DiskTimes } from "./disk.ts";

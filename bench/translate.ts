@@ -18,7 +18,7 @@ const EVENTS = 400;
 const STREAMS = 12;
 const WARMUP = 40;
 const RUNS = 7;
-/** Source: issue of the wires; design 1.5. */
+/** Source: requirements N1. */
 const TARGET_US = { passed: 2, translated: 6 } as const;
 
 const question = "write a poem";

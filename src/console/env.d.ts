@@ -1,6 +1,6 @@
 // Values that Vite writes into the bundle.
 interface ImportMetaEnv {
-  /** Another server of the family the console talks to; empty = same origin (spec §7). */
+  /** Another server of the family the console talks to; empty = same origin (requirements B7). */
   readonly VITE_SERVER?: string;
 }
 

@@ -25,7 +25,7 @@ const loadTokenForm = async () => (await import("./pages/token/form.tsx")).Token
 const loadChannelForm = async () => (await import("./pages/channel/form.tsx")).ChannelFormPage;
 const loadRedemptionForm = async () => (await import("./pages/redemption/form.tsx")).RedemptionFormPage;
 
-/** Mostly today's calls are looked for; the bare address shows all of them (spec §9). */
+/** Mostly today's calls are looked for; the bare address shows all of them (requirements B9). */
 function sinceMidnight(): string {
   return `?start=${new Date().setHours(0, 0, 0, 0) / 1000}`;
 }

@@ -1,4 +1,4 @@
-// The caller's own account beside its profile: access token, invitation code, usage by day, and its end (contract 3.3).
+// The caller's own account beside its profile: access token, invitation code, usage by day, and its end (requirements W3.3).
 import { z } from "zod";
 import { TurnstileProof } from "./auth.ts";
 import { endpoint } from "./endpoint.ts";
@@ -47,7 +47,7 @@ export const accountApi = {
     summary: "注销自己的账户；带 username 时须与自己的用户名一致",
     query: z.object({
       turnstile: TurnstileProof,
-      /** The name that was typed to confirm; checked when given (reliability A26). */
+      /** The name that was typed to confirm; checked when given (requirements A26). */
       username: query.text,
     }),
     data: Nothing,

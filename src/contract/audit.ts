@@ -1,4 +1,4 @@
-// The trail of acts (reliability P05): what administrators changed, who came in or was refused, whose keys were opened. Readable by
+// The trail of acts (requirements P05): what administrators changed, who came in or was refused, whose keys were opened. Readable by
 // administrators, changed by nobody.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";

@@ -5,14 +5,14 @@ import { Username } from "./name.ts";
 import { Password, User } from "./user.ts";
 import { Nothing } from "./wire.ts";
 
-/** Login payload (spec §3). `username` may also be an e-mail address (contract 3.3). */
+/** Login payload (requirements B3). `username` may also be an e-mail address (requirements W3.3). */
 export const Credentials = z.object({
   username: z.string().trim().min(1, "请输入用户名").max(128),
   password: z.string().min(1, "请输入密码").max(512),
 });
 export type Credentials = z.output<typeof Credentials>;
 
-/** An e-mail address in lower case, at most 50 characters (contract 3.3). */
+/** An e-mail address in lower case, at most 50 characters (requirements W3.3). */
 export const Email = z
   .string()
   .trim()
@@ -29,13 +29,13 @@ const optionalText = z.codec(z.string().nullish(), z.string(), {
   encode: (text) => text,
 });
 
-/** The answer of the human check; asked for when TurnstileCheckEnabled is on (contract 4.1). */
+/** The answer of the human check; asked for when TurnstileCheckEnabled is on (requirements W4.1). */
 export const TurnstileProof = z.codec(z.string().optional(), z.string(), {
   decode: (text) => (text ?? "").slice(0, 2048),
   encode: (text) => (text === "" ? undefined : text),
 });
 
-/** Registration payload (spec §3). `password2` is the console's own check (D24). */
+/** Registration payload (requirements B3). `password2` is the console's own check (requirements W20.24). */
 export const Registration = z.object({
   username: Username,
   password: Password,

@@ -1,4 +1,4 @@
-// Upstream channels (渠道). The key is write-only: "" in every answer (contract 3.6, reliability K04).
+// Upstream channels (渠道). The key is write-only: "" in every answer (requirements W3.6, K04).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import {
@@ -29,7 +29,7 @@ const ModelMapping = z
     const repeated = repeatedName(text);
     if (repeated !== undefined) addIssue(`模型映射里“${repeated}”出现了不止一次`);
   });
-/** Trailing slashes are cut off (spec §5). "" = the default of the type. */
+/** Trailing slashes are cut off (requirements B5). "" = the default of the type. */
 const BaseUrl = z
   .string()
   .trim()
@@ -72,7 +72,7 @@ export type Channel = z.output<typeof Channel>;
 export const ChannelDraft = z.object({
   type: z.int().min(1),
   name: Name,
-  /** One key per line makes one channel per line (spec §5). */
+  /** One key per line makes one channel per line (requirements B5). */
   key: z.string().max(1_000_000).default(""),
   base_url: BaseUrl.nullish(),
   other: z.string().trim().max(1_000).nullish(),
@@ -103,17 +103,17 @@ export const ModelSource = z.object({
   other: z.string().trim().max(1_000).nullish(),
 });
 
-/** Which channels a run tests; absent or empty = all, anything else is refused (contract 3.6). */
+/** Which channels a run tests; absent or empty = all, anything else is refused (requirements W3.6). */
 const TestScope = z.codec(z.enum(["", "all", "disabled"]).optional(), z.enum(["all", "disabled"]), {
   decode: (text) => text || "all",
   encode: (scope) => scope,
 });
 
-/** A model that calls are refused for (contract 10.8), and the names of the channels that have it. */
+/** A model that calls are refused for (requirements W10.8), and the names of the channels that have it. */
 export const UnpricedModel = z.object({ model: z.string(), channels: z.array(z.string()) });
 export type UnpricedModel = z.output<typeof UnpricedModel>;
 
-/** A model as OpenAI lists it, with the family's permission block (contract 8.7). */
+/** A model as OpenAI lists it, with the family's permission block (requirements W8.7). */
 export const ModelObject = z.object({
   id: z.string(),
   object: z.literal("model"),
@@ -142,7 +142,7 @@ const PERMISSION = {
   is_blocking: false,
 };
 
-/** A model in OpenAI's shape with the family's constants (contract 3.6, 8.7). */
+/** A model in OpenAI's shape with the family's constants (requirements W3.6, W8.7). */
 export function modelObject(id: string, owner: string) {
   return {
     id,

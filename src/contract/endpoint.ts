@@ -1,7 +1,7 @@
 // The form of one management call. Security posture is data here, so that it can be read, mounted, documented and walked by tests.
 import type { z } from "zod";
 
-/** Who may call: anyone, a signed-in user, role ≥ 10, role ≥ 100 (contract 2.5). */
+/** Who may call: anyone, a signed-in user, role ≥ 10, role ≥ 100 (requirements W2.5). */
 export type Level = "public" | "user" | "admin" | "root";
 
 export interface Endpoint {
@@ -11,18 +11,18 @@ export interface Endpoint {
   readonly level: Level;
   /** One sentence for the API reference. */
   readonly summary: string;
-  /** `critical`: the shared budget per address of contract 5. */
+  /** `critical`: the shared budget per address of requirements W5. */
   readonly limit?: "critical";
   /** A Turnstile proof is asked for in the query when the check is on. */
   readonly turnstile?: true;
-  /** A GET that changes state: refused across sites like any other write (reliability Q2). */
+  /** A GET that changes state: refused across sites like any other write (requirements Q2). */
   readonly mutates?: true;
   /** A public call that is told who is signed in, if anybody is. */
   readonly identifies?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The status of a body that is no JSON, which elsewhere is told like other faults, with 200 (contract 1.2). */
+  /** The status of a body that is no JSON, which elsewhere is told like other faults, with 200 (requirements W1.2). */
   readonly undecodable?: 400;
   readonly data: z.ZodType;
   /** Fields beside `data` in the answer, e.g. `total`, `time`. */

@@ -1,5 +1,5 @@
 // Text that an operator writes and everybody's browser shows (notice, about, home page, footer): Markdown, HTML or an address.
-// Cuts HTML down to an allowlist before it is stored; the console cuts again when it shows it (reliability H01). Pure.
+// Cuts HTML down to an allowlist before it is stored; the console cuts again when it shows it (requirements H01). Pure.
 
 /** Elements that may stay. None of them takes its text raw, and none leaves HTML for SVG or MathML. */
 const TAGS = new Set(

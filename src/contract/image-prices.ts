@@ -16,7 +16,7 @@ interface ImageTable {
 
 const SQUARE = "1024x1024";
 
-/** Source: contract 12.1. */
+/** Source: requirements W12.1. */
 const TABLES: Readonly<Record<string, ImageTable>> = {
   "dall-e-2": {
     sizes: new Map([
@@ -70,7 +70,7 @@ export function imageFactors(model: string, { size, quality }: ImageKind): reado
   return dearer === undefined ? [factor] : [factor, dearer];
 }
 
-/** Output tokens of a gpt-image picture: square, tall, wide (providers 26.1). */
+/** Output tokens of a gpt-image picture: square, tall, wide (vendors/prices). */
 const IMAGE_TOKENS: Readonly<Record<string, readonly [square: number, tall: number, wide: number]>> = {
   low: [272, 408, 400],
   medium: [1056, 1584, 1568],

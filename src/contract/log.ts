@@ -6,7 +6,7 @@ import { ListBeside, ListQuery, lenient, Quota, query, rowsOf } from "./wire.ts"
 /** 1 to 5 are the family's; 6 is ours: a call that failed for its caller and cost nothing (docs/decisions/033). */
 export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, test: 5, error: 6 } as const;
 
-/** What clearing takes: calls and channel tests; top-ups and what administrators did stay (contract 3.9). */
+/** What clearing takes: calls and channel tests; top-ups and what administrators did stay (requirements W3.9). */
 export const CLEARED_LOG_TYPES: readonly number[] = [LogType.consume, LogType.test, LogType.error];
 
 /** A channel that was called in vain before the one that answered. */
@@ -50,7 +50,7 @@ export const LogEntry = z.object({
 });
 export type LogEntry = z.output<typeof LogEntry>;
 
-/** Filters of the caller's own log; empty text and 0 mean "not filtered" (contract 3.9). */
+/** Filters of the caller's own log; empty text and 0 mean "not filtered" (requirements W3.9). */
 export const SelfLogFilter = z.object({
   type: query.count,
   token_name: query.text,
@@ -63,10 +63,10 @@ export const SelfLogFilter = z.object({
 export const LogFilter = SelfLogFilter.extend({ username: query.text, channel: query.count });
 export type LogFilter = z.output<typeof LogFilter>;
 
-/** Sums over consumption entries whatever `type` says (contract 3.9). */
+/** Sums over consumption entries whatever `type` says (requirements W3.9). */
 export const LogStat = z.object({
   quota: Quota,
-  /** Prompt + completion tokens (D4). Other servers of the family do not count them. */
+  /** Prompt + completion tokens (requirements W20.4). Other servers of the family do not count them. */
   token: lenient(z.int().optional(), undefined),
   /** Calls. Our addition. */
   request: lenient(z.int().optional(), undefined),

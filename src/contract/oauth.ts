@@ -11,7 +11,7 @@ const handedOut = z.codec(z.string().optional(), z.string(), {
   encode: (text) => (text === "" ? undefined : text),
 });
 
-/** WeChat codes are valid for 3 minutes (spec §5). */
+/** WeChat codes are valid for 3 minutes (requirements B5). */
 const WeChatQuery = z.object({ code: query.text });
 
 /** Where a new account comes from; other consoles leave it out. */

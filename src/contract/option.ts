@@ -1,4 +1,4 @@
-// The option table (spec §3): one row drives storage, defaults, validation, masking, the settings page and /api/status.
+// The option table (requirements B3): one row drives storage, defaults, validation, masking, the settings page and /api/status.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { sanitizeHtml } from "./html.ts";
@@ -7,7 +7,7 @@ import { Nothing, repeatedName, rowsOf, withoutEndSlashes } from "./wire.ts";
 
 export type OptionTab = "system" | "operation" | "other";
 
-/** `true` ⇄ boolean; anything but `true` is false (contract 6.1). */
+/** `true` ⇄ boolean; anything but `true` is false (requirements W6.1). */
 const flag = z.codec(z.string(), z.boolean(), {
   decode: (text) => text === "true",
   encode: (value) => String(value),
@@ -35,7 +35,7 @@ const port = number(
 
 /** One line: it may stand in a mail's head, a title or an address. */
 const text = z.string().trim().max(2_000, "最多 2,000 个字符").refine(isOneLine, "不能含有换行或控制字符");
-/** Markdown, HTML or an address; HTML is cut down to an allowlist, also what an import brought (reliability H01). */
+/** Markdown, HTML or an address; HTML is cut down to an allowlist, also what an import brought (requirements H01). */
 const html = z.string().max(200_000, "内容过长，最多 200,000 个字符").overwrite(sanitizeHtml);
 
 /** http(s) address without trailing slashes; "" allowed. */
@@ -47,7 +47,7 @@ const url = z
   .refine((value) => !/[\s@]/.test(value), "地址里不能有空格或 @")
   .overwrite(withoutEndSlashes);
 
-/** http(s) address or a path of this site; keeps its trailing slash (reliability H06). */
+/** http(s) address or a path of this site; keeps its trailing slash (requirements H06). */
 const link = z
   .string()
   .trim()
@@ -73,7 +73,7 @@ function partsOf(value: string): string[] {
   return value.trim() === "" ? [] : value.split(",").map((part) => part.trim().toLowerCase());
 }
 
-/** Comma list without empty and repeated entries (spec §5). */
+/** Comma list without empty and repeated entries (requirements B5). */
 const domains = z.codec(
   z.string().refine((value) => {
     const parts = partsOf(value);
@@ -109,7 +109,7 @@ function ratiosFault(label: string, value: string): string | undefined {
   return repeated === undefined ? undefined : `${label}里“${repeated}”出现了不止一次`;
 }
 
-/** JSON text of name → ratio, finite and ≥ 0, each name once; broken JSON is refused before it is stored (contract 6.3). */
+/** JSON text of name → ratio, finite and ≥ 0, each name once; broken JSON is refused before it is stored (requirements W6.3). */
 function ratios(label: string) {
   const check: z.core.CheckFn<string> = ({ value, issues }) => {
     const message = ratiosFault(label, value);
@@ -145,9 +145,9 @@ export interface OptionRow {
   readonly fallback: string;
   readonly tab: OptionTab;
   readonly label: string;
-  /** Never sent to a browser, sealed at rest; only written when non-empty (spec §5). */
+  /** Never sent to a browser, sealed at rest; only written when non-empty (requirements B5). */
   readonly secret?: true;
-  /** Only role 100 may write it: a super session could be won through it (design 1.3 #4). */
+  /** Only role 100 may write it: a super session could be won through it (requirements J4). */
   readonly root?: true;
 }
 
@@ -334,7 +334,7 @@ export function isOptionKey(key: string): key is OptionKey {
 export const Option = z.object({ key: z.string(), value: z.string() });
 export type Option = z.output<typeof Option>;
 
-/** Booleans and numbers are accepted and turned into text (contract 3.10). */
+/** Booleans and numbers are accepted and turned into text (requirements W3.10). */
 export const OptionWrite = z.object({
   key: z.string().min(1),
   value: z.union([z.string(), z.boolean(), z.number()]).overwrite((value) => String(value)),

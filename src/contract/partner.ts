@@ -1,4 +1,4 @@
-// The partner plan (推广计划): gift codes, friends, commission in yuan; and topping up, where all of it happens (contract 17).
+// The partner plan (推广计划): gift codes, friends, commission in yuan; and topping up, where all of it happens (requirements W17).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { ListBeside, Nothing, Quota, query, rowsOf } from "./wire.ts";
@@ -47,7 +47,7 @@ export const PartnerPlan = z.object({
   invite_balance: z.string(),
 });
 
-/** 1-based; everything below 1 means the first page (D2). */
+/** 1-based; everything below 1 means the first page (requirements W20.2). */
 const friendsPage = query.count;
 
 export const partnerApi = {

@@ -2,9 +2,9 @@
 
 /** What one unit of a model's ratio is charged for; models without an entry are charged by LLM tokens. */
 export type ChargeUnit =
-  /** Per image: quota = ratio × size factor × 1000 × n (contract 12.1). */
+  /** Per image: quota = ratio × size factor × 1000 × n (requirements W12.1). */
   | "image"
-  /** Per input character of a speech request (contract 12.2). */
+  /** Per input character of a speech request (requirements W12.2). */
   | "character"
   /** Per LLM token of the spoken text; by duration, 200 of them make a minute (whisper-1: 15 × 200 = 3,000 quota = $0.006). */
   | "spoken";
@@ -23,7 +23,7 @@ export interface MorePrices {
   readonly audioOut?: number;
   readonly imageIn?: number;
   readonly imageOut?: number;
-  /** Prices of the whole request when its input has more than so many LLM tokens (providers 22.2). */
+  /** Prices of the whole request when its input has more than so many LLM tokens (requirements T22.2). */
   readonly above?: Readonly<Record<number, Prices>>;
 }
 
@@ -48,7 +48,7 @@ export interface PriceSheet {
   readonly rows: readonly PriceRow[];
 }
 
-/** Prices per million that make ratio 1: $0.002 per thousand, and the same at 7 yuan to the dollar (providers 22.1). */
+/** Prices per million that make ratio 1: $0.002 per thousand, and the same at 7 yuan to the dollar (requirements T22.1). */
 export const usd = 2;
 export const cny = 14;
 /** Price of one image that makes ratio 1: 1000 quota of 500,000 to the dollar. */
@@ -115,7 +115,7 @@ function enter(ratios: Ratios, name: string, prices: Prices, sheet: PriceSheet):
   if (cacheWrite !== undefined) ratios.cacheWrite[name] = sixDecimals(cacheWrite / input);
 }
 
-/** Output of a kind is told as a multiple of the input of its kind (providers 22.1). */
+/** Output of a kind is told as a multiple of the input of its kind (requirements T22.1). */
 function enterMedia(ratios: Ratios, name: string, input: number, more: MorePrices): void {
   const { audioIn, audioOut, imageIn, imageOut } = more;
   if (audioIn !== undefined) ratios.audio[name] = sixDecimals(audioIn / input);

@@ -1,5 +1,6 @@
 // Price lists of the vendors in China (April to November 2026), with the last prices of retired models. Data only.
-// Source: providers 26.7–26.16; contract 14.1. Tiers whose bounds are not published as numbers are not here. A model that several sell has its maker's price.
+// Source: vendors/prices, requirements W14.1. Tiers whose bounds are not published as numbers are not here. A model that several sell has
+// its maker's price.
 import { asRatio, cny, cnyPerImage, type PriceSheet, usd } from "./price-sheet.ts";
 
 /** The yuan list of November 2026 at its peak (working days from 9 to 12 and 14 to 18); outside of that it is half. */
@@ -316,7 +317,7 @@ const aliImages: PriceSheet = {
   rows: [["wanx-v1 ali-stable-diffusion-xl ali-stable-diffusion-v1.5", 8]],
 };
 
-/** Ratios of One API for names that no list has any more (contract 14.1). */
+/** Ratios of One API for names that no list has any more (requirements W14.1). */
 const retired: PriceSheet = {
   unitPrice: asRatio,
   rows: [

@@ -1,5 +1,5 @@
 // Price lists of the vendors outside China, in dollars (April to November 2026), with the last prices of retired models. Data only.
-// Source: providers 26.2–26.6, 26.17, 26.18; contract 14.1.
+// Source: vendors/prices, requirements W14.1.
 import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 
 /** Source: platform.claude.com/docs/en/about-claude/pricing and the models' own pages there (2026-11). */

@@ -1,5 +1,5 @@
 // Prices of names that only the newer channel types use: Bedrock's and Vertex's ids, Ark's versions, SiliconFlow's free tier. Data only.
-// Source: providers 26.2 (Bedrock has Anthropic's list price), 26.16, 26.17. Whatever else these types sell has its maker's price.
+// Source: vendors/prices (Bedrock has Anthropic's list price), 26.16, 26.17. Whatever else these types sell has its maker's price.
 import { cny, type PriceSheet, usd } from "./price-sheet.ts";
 
 const bedrock: PriceSheet = {
@@ -36,7 +36,7 @@ const bedrock: PriceSheet = {
   ],
 };
 
-/** Anthropic's list price (providers 26.2). */
+/** Anthropic's list price (vendors/prices). */
 const vertex: PriceSheet = {
   unitPrice: usd,
   rows: [

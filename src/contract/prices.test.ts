@@ -1,4 +1,4 @@
-// Promises of the default price table: exact, complete for the default models, true to contract 14 and 21.1.
+// Promises of the default price table: exact, complete for the default models, true to requirements W14, W21.1.
 import { describe, expect, it } from "vitest";
 import { pricedName } from "./price-names.ts";
 import {

@@ -1,5 +1,5 @@
 // The default price table: ratios that stand where the operator set none. Pure data from the sheets beside it, plus the two rules
-// for names that are in no table. It refuses nothing and charges nothing: that is the bank's work (spec §3, contract 10.8, 14).
+// for names that are in no table. It refuses nothing and charges nothing: that is the bank's work (requirements B3, W10.8, W14).
 import { type ChargeUnit, ratiosOf, table } from "./price-sheet.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";
@@ -26,7 +26,7 @@ export const defaultAudioCompletionRatio: Readonly<Record<string, number>> = rat
 export const defaultImageRatio: Readonly<Record<string, number>> = ratios.image;
 /** Model → price of pictures as output, as a multiple of the price of pictures as input; absent = the output price. */
 export const defaultImageCompletionRatio: Readonly<Record<string, number>> = ratios.imageCompletion;
-/** Option → the built-in table that what is stored of it adds to or changes (contract 6.1). */
+/** Option → the built-in table that what is stored of it adds to or changes (requirements W6.1). */
 export const builtInRatios = {
   ModelRatio: defaultModelRatio,
   CompletionRatio: defaultCompletionRatio,
@@ -87,7 +87,7 @@ export function tiersOf(
   return tiers;
 }
 
-/** Name pattern → ratio, first hit wins. Source: contract 14.2; providers 22.5 for the families since 2025. */
+/** Name pattern → ratio, first hit wins. Source: requirements W14.2, T22.5 for the families since 2025. */
 const completionRules: readonly (readonly [pattern: RegExp, ratio: string])[] = [
   [/^whisper-/, "0"],
   [/^gpt-3\.5-turbo$|^gpt-3\.5.*0125$/, "3"],
@@ -127,8 +127,8 @@ export function completionRatioRule(model: string): string {
 }
 
 /**
- * Anthropic sells writes to its cache for a quarter more than plain input, whatever the model (providers 26.20), and so does Bedrock under the
- * names of its regions.
+ * Anthropic sells writes to its cache for a quarter more than plain input, whatever the model (requirements T26.20), and so does Bedrock
+ * under the names of its regions.
  */
 export function cacheWriteRatioRule(model: string): number {
   return /(^|[/.])claude-/.test(model) ? 1.25 : 1;

@@ -1,4 +1,4 @@
-// Provider rows: vendors in China. Data only. Facts: providers 2, 8–13; contract 13.
+// Provider rows: vendors in China. Data only. Facts: vendors/baidu, vendors/quirks, requirements T2, W13.
 import type { Provider, Quirks, Wire } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
 import { qianfanSlugs } from "./provider-slugs.ts";
@@ -8,7 +8,7 @@ const { chat, completions, embeddings, responses, models } = openaiPaths;
 /** The efforts of models that cannot be told not to think. */
 const alwaysThinking = ["low", "high", "max"];
 
-/** Source: MiniMax error codes, providers 13.4. 1008 = balance used up, 1026 and 1027 = content filter. */
+/** Source: MiniMax error codes, vendors/minimax. 1008 = balance used up, 1026 and 1027 = content filter. */
 const minimaxQuirks: Quirks = {
   clampTemperature: [0, 1],
   zeroAs: 0.01,
@@ -28,10 +28,10 @@ const minimaxQuirks: Quirks = {
   },
 };
 
-/** Pictures and speech of MiniMax. Source: providers 13.4. */
+/** Pictures and speech of MiniMax. Source: vendors/minimax. */
 const minimaxTasks = { images: "/v1/image_generation", speech: "/v1/t2a_v2" };
 
-/** Qianfan's own service speaks OpenAI's wire. Source: providers 8.7. */
+/** Qianfan's own service speaks OpenAI's wire. Source: vendors/qianfan. */
 export const qianfan = {
   baseUrl: "https://qianfan.baidubce.com",
   dialect: "openai",
@@ -45,7 +45,7 @@ export const qianfan = {
   },
 } as const satisfies Wire;
 
-/** What Spark's codes stand for. Source: providers 11.4. */
+/** What Spark's codes stand for. Source: vendors/spark-socket. */
 const sparkFaults = {
   "10003": 400,
   "10004": 400,
@@ -67,7 +67,7 @@ const sparkFaults = {
   "11203": 429,
 };
 
-/** Spark's HTTP service (providers 11.5); `tool_calls` is a list only on request. */
+/** Spark's HTTP service (vendors/spark); `tool_calls` is a list only on request. */
 export const sparkHttp = {
   baseUrl: "https://spark-api-open.xf-yun.com",
   dialect: "openai",
@@ -110,7 +110,7 @@ export const chinaVendors: readonly Provider[] = [
       rerank: "/rpc/2.0/ai_custom/v1/wenxinworkshop/reranker/{slug}",
     },
     quirks: { modelNames: qianfanSlugs },
-    // Qianfan v2 speaks OpenAI's wire: a bce-v3 key has no bar. Source: providers 8.1, 8.7.
+    // Qianfan v2 speaks OpenAI's wire: a bce-v3 key has no bar. Source: vendors/baidu, vendors/qianfan.
     alternates: [{ baseHas: ["qianfan.baidubce.com"] }, { keyBars: 0 }].map((when) => ({
       when,
       ...qianfan,
@@ -137,7 +137,7 @@ export const chinaVendors: readonly Provider[] = [
       messages: "/apps/anthropic/v1/messages",
     },
     alternates: [
-      // Source: providers 10.1, 10.2.
+      // Source: vendors/dashscope.
       {
         when: { baseHas: ["/compatible-mode"] },
         dialect: "openai",
@@ -163,7 +163,7 @@ export const chinaVendors: readonly Provider[] = [
     signer: "xunfei-url",
     paths: { chat: "/{other}/chat" },
     quirks: { faultStatus: sparkFaults },
-    // An APIPassword has no bar and belongs to the HTTP service; the three parts serve there too. Source: providers 11.1, 24.
+    // An APIPassword has no bar and belongs to the HTTP service; the three parts serve there too. Source: vendors/spark, vendors/retired.
     alternates: [
       { when: { keyBars: 2, baseHas: ["https://", "http://"] }, ...sparkHttp, signer: "xunfei-pair" },
       { when: { keyBars: 0, baseEnds: ["/x2"] }, ...sparkHttp, paths: sparkX2Paths },
@@ -191,7 +191,7 @@ export const chinaVendors: readonly Provider[] = [
       realtime: "/api/paas/v4/realtime",
       messages: "/api/anthropic/v1/messages",
     },
-    // Source: providers 9.3, 29.7.
+    // Source: vendors/zhipu.
     quirks: {
       clampTemperature: [0, 1],
       oneStop: true,
@@ -207,7 +207,7 @@ export const chinaVendors: readonly Provider[] = [
         { prefixes: ["glm-4", "glm-3"], zeroAs: 0.01 },
       ],
     },
-    // The third version is spoken by the models that were named so only. Source: providers 9.2, 9.4, 24.
+    // The third version is spoken by the models that were named so only. Source: vendors/zhipu, vendors/zhipu-v3, vendors/retired.
     alternates: [
       {
         when: { modelPrefixes: ["chatglm_"] },
@@ -228,7 +228,7 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "openai",
     signer: "bearer",
     paths: { chat, embeddings },
-    // Source: providers 13.1.
+    // Source: vendors/zhinao.
     quirks: { clampTemperature: [0, 1] },
   },
   {
@@ -242,7 +242,7 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "openai",
     signer: "bearer",
     paths: { chat, models, messages: "/anthropic/v1/messages" },
-    // From k2.5 on both sampling fields are fixed by the vendor. Source: providers 13.2.
+    // From k2.5 on both sampling fields are fixed by the vendor. Source: vendors/moonshot.
     quirks: {
       clampTemperature: [0, 1],
       spaceForEmpty: true,
@@ -262,7 +262,7 @@ export const chinaVendors: readonly Provider[] = [
       inlinesMedia: true,
       usageIn: "choices[0].usage",
     },
-    // Source: providers 20.8.
+    // Source: vendors/balances.
     balance: { probe: "field", url: "/v1/users/me/balance", field: "data.available_balance" },
   },
   {
@@ -277,7 +277,7 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "tencent",
     signer: "tencent-tc3",
     paths: { chat: "/", embeddings: "/" },
-    // TokenHub keys have no bar. Source: providers 12.1.
+    // TokenHub keys have no bar. Source: vendors/hunyuan.
     alternates: [
       {
         when: { keyBars: 0 },
@@ -299,7 +299,7 @@ export const chinaVendors: readonly Provider[] = [
     dialect: "openai",
     signer: "bearer",
     paths: { chat, embeddings },
-    // Source: providers 13.3, contract 13.1.
+    // Source: vendors/baichuan, requirements W13.1.
     quirks: { noStreamOptions: true, rejectsZeroPenalties: true, clampTemperature: [0, 1] },
   },
   {

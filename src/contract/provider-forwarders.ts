@@ -1,5 +1,5 @@
 // Provider rows: custom bases, knowledge bases and resellers, nearly all plain forwarders of OpenAI's wire. Data only.
-// Facts: providers 2, 15, 16, 20; contract 13.
+// Facts: vendors/openrouter, vendors/resellers, vendors/balances, requirements T2, W13.
 import type { Paths, Provider } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
 
@@ -8,7 +8,7 @@ const { chat, completions, embeddings, responses, models } = openaiPaths;
 /** Resellers and custom bases forward everything; some of them also rerank. */
 const forwarderPaths: Paths = { ...openaiPaths, rerank: "/v1/rerank" };
 
-/** What all plain forwarders share: OpenAI's wire, no deviation (providers 16). */
+/** What all plain forwarders share: OpenAI's wire, no deviation (vendors/resellers). */
 const forwarder = {
   kind: "proxy",
   keyHint: plainKey,
@@ -41,7 +41,7 @@ export const forwarders: readonly Provider[] = [
     dialect: "openai",
     signer: "bearer",
     paths: { chat },
-    // Usage is 1/1/1 or zeros; errors come as {code, statusText, message} with 200 or 500. Source: providers 15.3.
+    // Usage is 1/1/1 or zeros; errors come as {code, statusText, message} with 200 or 500. Source: vendors/fastgpt.
     quirks: {
       usageUnreliable: true,
       errorIn200: "status-text",
@@ -74,7 +74,7 @@ export const forwarders: readonly Provider[] = [
     dialect: "openai",
     signer: "bearer",
     paths: { chat, completions, embeddings, responses, messages: "/v1/messages", models },
-    // Attribution headers. Source: providers 15.1.
+    // Attribution headers. Source: vendors/openrouter.
     quirks: {
       headers: { "HTTP-Referer": "ServerAddress", "X-Title": "SystemName" },
       // Other models than the one that is billed, and what is paid by the piece.
@@ -82,7 +82,7 @@ export const forwarders: readonly Provider[] = [
       // "No endpoints found that support the native `namespace` tool type." Source: openai/codex issue 32318, 2026-07.
       functionToolsOnly: { but: ["openai/"] },
     },
-    // Source: providers 20.7.
+    // Source: vendors/balances.
     balance: { probe: "field", url: "/v1/credits", field: "data.total_credits", minus: "data.total_usage" },
   },
   {

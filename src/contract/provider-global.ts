@@ -1,4 +1,4 @@
-// Provider rows: vendors outside China. Data only. Facts: providers 2, 5, 7, 13, 14; contract 13.
+// Provider rows: vendors outside China. Data only. Facts: vendors/azure, vendors/gemini, vendors/quirks, vendors/ollama, requirements T2, W13.
 import type { Paths, Provider, Quirks } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
 
@@ -16,7 +16,7 @@ const {
   models,
 } = openaiPaths;
 
-/** Deployments live under {base}/openai/deployments/{deployment}/ + the path after /v1/ (contract 13.3). */
+/** Deployments live under {base}/openai/deployments/{deployment}/ + the path after /v1/ (vendors/azure). */
 const azurePaths: Paths = {
   chat,
   completions,
@@ -30,7 +30,7 @@ const azurePaths: Paths = {
   realtime,
 };
 
-/** The same under /openai, for the v1 surface. Source: providers 5.1. */
+/** The same under /openai, for the v1 surface. Source: vendors/azure. */
 const azureV1Paths: Paths = Object.fromEntries(
   Object.entries(azurePaths).map(([name, path]) => [name, `/openai${path}`]),
 );
@@ -54,7 +54,7 @@ const mayThink = { renameFields, dropWhenThinking: sampling, efforts: ["none", .
 /**
  * Reasoning models refuse `max_tokens` and a temperature; from 5.1 on only while they think, which they do when told to, and from 5.5
  * on unless told not to. `system` stays: they take it for `developer`. What they refuse in Chat goes over Responses. Source:
- * providers 4.2, 4.6; decision 032.
+ * vendors/openai-chat, vendors/openai-reasoning; decision 032.
  */
 const reasoningModels: Quirks["forModels"] = [
   {
@@ -81,10 +81,10 @@ const reasoningModels: Quirks["forModels"] = [
   { prefixes: ["o1", "o3", "o4"], renameFields, dropFields: ["temperature"] },
 ];
 
-/** A convention of the family: `gpt-5-high`. Source: providers 4.6. */
+/** A convention of the family: `gpt-5-high`. Source: vendors/openai-reasoning. */
 const reasoningPrefixes = ["o1", "o3", "o4", "gpt-5", "gpt-6"] as const;
 
-/** Models that answer at /v1/responses only. Source: providers 4.6. */
+/** Models that answer at /v1/responses only. Source: vendors/openai-reasoning. */
 const responsesOnly = [
   "gpt-5-pro",
   "gpt-5-codex",
@@ -156,7 +156,7 @@ export const globalVendors: readonly Provider[] = [
     },
     dialect: "azure",
     signer: "azure-key",
-    // Responses live on the v1 surface alone. Source: providers 5.1.
+    // Responses live on the v1 surface alone. Source: vendors/azure.
     paths: { ...azurePaths, responses: "/openai/v1/responses" },
     alternates: [
       // Claude in Foundry.
@@ -182,7 +182,7 @@ export const globalVendors: readonly Provider[] = [
         paths: { chat: `/openai${responses}` },
         quirks: responsesQuirks,
       },
-      // The v1 surface names the deployment in the body. Source: providers 5.1, 24.
+      // The v1 surface names the deployment in the body. Source: vendors/azure, vendors/retired.
       { when: { baseEnds: ["/openai/v1"] }, dialect: "openai", paths: azurePaths },
       {
         when: { otherIs: ["v1", "preview"] },
@@ -255,7 +255,7 @@ export const globalVendors: readonly Provider[] = [
     signer: "bearer",
     // /v1/fim/completions answers in the chat shape, so it cannot stand in for /v1/completions.
     paths: { chat, embeddings, speech, transcription, moderation, models },
-    // Unknown fields are refused with 422. Source: providers 13.5.
+    // Unknown fields are refused with 422. Source: vendors/mistral.
     quirks: {
       noStreamOptions: true,
       renameFields: { seed: "random_seed", max_completion_tokens: "max_tokens" },
@@ -290,7 +290,7 @@ export const globalVendors: readonly Provider[] = [
     dialect: "openai",
     signer: "bearer",
     paths: { chat, speech, transcription, translation, responses, models },
-    // Source: providers 13.6.
+    // Source: vendors/groq.
     quirks: {
       dropFields: ["logprobs", "logit_bias", "top_logprobs", "messages[].name"],
       usageIn: "x_groq.usage",

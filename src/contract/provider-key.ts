@@ -1,7 +1,7 @@
 // The forms a channel's key can have, taken apart. Pure: the signers make credentials of the parts, the wires take their region
 // or project from them. It never puts a key into a message.
 
-/** The key without what people paste around it (providers 2.4). */
+/** The key without what people paste around it (requirements T2.4). */
 export function cleanKey(key: string): string {
   return key.trim().replace(/^Bearer\s+/i, "");
 }
@@ -35,7 +35,7 @@ export function isAwsRegion(text: string): boolean {
 
 /**
  * Takes `AK|SK|Region`, `AK|SK|Region|SessionToken` and `APIKey|Region` apart, also with the region in front as one-hub stores
- * it; undefined = none of them. Source: providers 23.1.
+ * it; undefined = none of them. Source: vendors/bedrock.
  */
 export function awsKeyOf(key: string): AwsKey | undefined {
   const parts = cleanKey(key)
@@ -67,7 +67,7 @@ export interface ServiceAccount {
 
 /**
  * Reads a service account's JSON, also as One API stores it: `region|project|{…}`. undefined when the key is no such file.
- * Source: providers 23.2, 2.7.
+ * Source: vendors/vertex, requirements T2.7.
  */
 export function serviceAccountOf(key: string): ServiceAccount | undefined {
   const start = key.indexOf("{");

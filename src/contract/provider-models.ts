@@ -1,5 +1,5 @@
 // Default models per channel type: what GET /api/models answers and the form offers. Data only; the console reads it from the
-// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: providers 25
+// server. Order: current names, then older ones that still answer. An empty list: names are the operator's own. Source: vendors/model-lists
 // (2026-11). Left out: models reachable only through endpoints that are not relayed (OCR, video).
 import { providers } from "./providers.ts";
 

@@ -1,5 +1,5 @@
-// Provider rows: types that are younger than spec §3, under One API's numbers; numbers from 101 on are our own. Data only.
-// Facts: providers 2.2, 8.7, 10.2, 11.5, 17.1.6, 20.8, 23.
+// Provider rows: types that are younger than requirements B3, under One API's numbers; numbers from 101 on are our own. Data only.
+// Facts: vendors/qianfan, vendors/dashscope, vendors/spark, vendors/claude-elsewhere, vendors/balances, vendors/newer-types, requirements T2.2.
 import type { Paths, Provider } from "./provider.ts";
 import { qianfan, sparkHttp, sparkX2Paths } from "./provider-china.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
@@ -27,13 +27,13 @@ const compatiblePaths: Paths = {
 
 const cloudflareAccount = "/client/v4/accounts/{account}/ai";
 
-/** One API's names. Source: providers 23.1. */
+/** One API's names. Source: vendors/bedrock. */
 const llamaOnBedrock = {
   "llama3-8b-8192": "meta.llama3-8b-instruct-v1:0",
   "llama3-70b-8192": "meta.llama3-70b-instruct-v1:0",
 } as const;
 
-/** Anthropic's names; from 4.x on a profile of regions is a must. Source: providers 23.1. */
+/** Anthropic's names; from 4.x on a profile of regions is a must. Source: vendors/bedrock. */
 const claudeOnBedrock = {
   "claude-3-haiku-20240307": "anthropic.claude-3-haiku-20240307-v1:0",
   "claude-3-5-sonnet-20241022": "anthropic.claude-3-5-sonnet-20241022-v2:0",
@@ -52,7 +52,7 @@ const claudeOnBedrock = {
   "claude-fable-5-1": "global.anthropic.claude-fable-5-1",
 } as const;
 
-/** The same for Vertex AI, which tells versions by an @. Source: providers 23.2. */
+/** The same for Vertex AI, which tells versions by an @. Source: vendors/vertex. */
 const claudeOnVertex = {
   "claude-3-5-sonnet-20241022": "claude-3-5-sonnet-v2@20241022",
   "claude-haiku-4-5-20251001": "claude-haiku-4-5@20251001",
@@ -127,7 +127,7 @@ export const newerTypes: readonly Provider[] = [
     color: "olive",
     baseUrl: "https://api.x.ai",
     paths: { chat, images, responses, realtime, models },
-    // Source: providers 23.
+    // Source: vendors/newer-types.
     quirks: { reasoningBeside: true, functionToolsOnly: { but: [] } },
   },
   {

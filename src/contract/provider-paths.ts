@@ -1,4 +1,4 @@
-// Request paths that several provider rows share. Source: providers 2.5, 4.1.
+// Request paths that several provider rows share. Source: vendors/openai, requirements T2.5.
 import type { Paths } from "./provider.ts";
 
 /** Placeholder of the key field for types without a format of their own. */

@@ -37,7 +37,7 @@ const VALUES: Readonly<Record<PlaceName, (target: WireTarget) => Values>> = {
   account: ({ other }) => ({ account: SAFE.test(other.trim()) ? other.trim() : undefined }),
 };
 
-/** An API key (express mode) has neither region nor project. Source: providers 23.2. */
+/** An API key (express mode) has neither region nor project. Source: vendors/vertex. */
 function vertexPlace({ key, other, model }: WireTarget): Values {
   const account = serviceAccountOf(key);
   if (account === undefined) return { host: "aiplatform.googleapis.com", scope: "" };

@@ -1,5 +1,5 @@
 // Model names of Qianfan's classic service → the last part of their addresses; any other name stands there in lower case. Data only.
-// Source: providers 8.3.
+// Source: vendors/baidu.
 
 export const qianfanSlugs: Readonly<Record<string, string>> = {
   "ERNIE-4.0-8K": "completions_pro",

@@ -70,7 +70,7 @@ export type SignerName =
   | "aws-sigv4"
   | "vertex";
 
-/** The twelve tag colours of spec §3. */
+/** The twelve tag colours of requirements B3. */
 export type ProviderColor =
   | "green"
   | "black"
@@ -85,13 +85,13 @@ export type ProviderColor =
   | "brown"
   | "yellow";
 
-/** How a channel's stored balance number reads (spec §9): dollars, yuan, yuan × 10000, or quota points. */
+/** How a channel's stored balance number reads (requirements B9): dollars, yuan, yuan × 10000, or quota points. */
 export type BalanceUnit = "usd" | "cny" | "cny/10000" | "quota";
 
 /**
  * How the balance is asked for. `openai-billing`: GET {base}/v1/dashboard/billing/subscription and …/usage; balance =
  * hard_limit_usd − total_usage / 100. `field`: one GET of `url`, the balance is the number (or numeric string) at `field`.
- * Without a unit it can be asked for, but the console does not show it (spec §9).
+ * Without a unit it can be asked for, but the console does not show it (requirements B9).
  */
 export type Balance =
   | { readonly probe: "openai-billing"; readonly unit: BalanceUnit }
@@ -108,7 +108,7 @@ export type Balance =
       readonly key?: "query:api_key" | "header:Api-Key";
     };
 
-/** The meaning of the channel field `other` for this type (providers 2.1, contract 13.1). */
+/** The meaning of the channel field `other` for this type (requirements T2.1, W13.1). */
 interface OtherField {
   readonly label: string;
   /** Stands when the field is empty; the form shows it as the default. */
@@ -258,7 +258,7 @@ interface Alternate extends Partial<Wire> {
 
 /** One channel type. */
 export interface Provider extends Wire {
-  /** Number on the wire and in the database (spec §3). */
+  /** Number on the wire and in the database (requirements B3). */
   readonly type: number;
   readonly slug: string;
   readonly label: string;
@@ -273,7 +273,7 @@ export interface Provider extends Wire {
   readonly other?: OtherField;
   /** Address and paths hold braces that this cloud fills from the key and `other`. */
   readonly place?: PlaceName;
-  /** First match wins; none = the row itself (providers 24). */
+  /** First match wins; none = the row itself (vendors/retired). */
   readonly alternates?: readonly Alternate[];
   /** Absent = the balance of this type cannot be asked for. */
   readonly balance?: Balance;

@@ -1,10 +1,10 @@
-// Promises of the provider catalogue: complete, unique, and true to spec §3, §5 and §9.
+// Promises of the provider catalogue: complete, unique, and true to requirements B3, B5, B9.
 import { describe, expect, it } from "vitest";
 import { editsFor, type Provider, wireOf } from "./provider.ts";
 import { ownedBy, providerModels } from "./provider-models.ts";
 import { providerOf, providers } from "./providers.ts";
 
-/** Spec §3: the form's list, then its proxies. */
+/** Source: requirements B3: the form's list, then its proxies. */
 const specOrder = [
   1, 14, 3, 11, 24, 28, 15, 17, 18, 16, 19, 25, 23, 26, 27, 29, 30, 31, 8, 22, 21, 20, 2, 5, 7, 10, 4, 6, 9,
   12, 13,
@@ -85,7 +85,7 @@ describe("the catalogue", () => {
     for (const [index, { color }] of providers.entries()) expect(providers[index + 1]?.color).not.toBe(color);
   });
 
-  it("shows the key formats of spec §5", () => {
+  it("shows the key formats of requirements B5", () => {
     expect(row(15).keyHint).toContain("APIKey|SecretKey");
     expect(row(18).keyHint).toContain("APPID|APISecret|APIKey");
     expect(row(22).keyHint).toContain("APIKey-AppId");
@@ -116,7 +116,7 @@ describe("the catalogue", () => {
     for (const type of others) expect(row(type).signer).toBe("bearer");
   });
 
-  it("shows a balance exactly where spec §9 does", () => {
+  it("shows a balance exactly where requirements B9 does", () => {
     const units = providers.flatMap(({ type, balance }) =>
       balance?.unit ? [[type, balance.unit] as const] : [],
     );

@@ -1,4 +1,4 @@
-// The provider catalogue: one row per channel type of spec §3, then the newer ones. The rows are in provider-global.ts,
+// The provider catalogue: one row per channel type of requirements B3, then the newer ones. The rows are in provider-global.ts,
 // provider-china.ts, provider-forwarders.ts and provider-newer.ts, their default models in provider-models.ts; nothing outside the
 // catalogue knows a type by its number.
 import type { Provider } from "./provider.ts";
@@ -19,7 +19,7 @@ export type {
   Wire,
 } from "./provider.ts";
 
-/** The order of the form's list (spec §3): vendors, custom, knowledge bases, then proxies. */
+/** The order of the form's list (requirements B3): vendors, custom, knowledge bases, then proxies. */
 const typesInOrder = [
   1, 14, 3, 11, 24, 28, 15, 17, 18, 16, 19, 25, 23, 26, 27, 29, 30, 31, 8, 22, 21, 20, 2, 5, 7, 10, 4, 6, 9,
   12, 13,

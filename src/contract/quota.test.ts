@@ -1,4 +1,4 @@
-// The numbers of spec §9 that both sides show.
+// The numbers of requirements B9 that both sides show.
 import { expect, test } from "vitest";
 import { abbreviate, formatQuota, quotaHint, responseGrade } from "./quota.ts";
 
@@ -46,7 +46,7 @@ test("another rate is another price, and the hint says it beside a field", () =>
   expect(quotaHint(250_000, asPoints)).toBe("");
 });
 
-test("response times are graded at 1000, 3000 and 5000 ms; 0 is untested (spec §4, §9)", () => {
+test("response times are graded at 1000, 3000 and 5000 ms; 0 is untested (requirements B4, B9)", () => {
   expect([0, 1, 1_000, 1_001, 3_000, 3_001, 5_000, 5_001].map(responseGrade)).toEqual([
     "untested",
     "good",

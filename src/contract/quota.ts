@@ -1,4 +1,4 @@
-// Quota ⇄ display text, and the thresholds of badges (spec §9). Used by both sides.
+// Quota ⇄ display text, and the thresholds of badges (requirements B9). Used by both sides.
 
 /** How quota is shown: the two start-up fields of /api/status. */
 export interface QuotaDisplay {
@@ -10,7 +10,7 @@ export interface QuotaDisplay {
 /** A thousandth part with one decimal goes up to 999.9; what would be rounded to 1000.0 has the next letter. */
 const ROUNDED_UP = 999_950;
 
-/** Abbreviates with a letter for thousands at `from` or more, then M and B (spec §9). */
+/** Abbreviates with a letter for thousands at `from` or more, then M and B (requirements B9). */
 export function abbreviate(value: number, thousands = "k", from = 10_000): string {
   const size = Math.abs(value);
   if (size >= ROUNDED_UP * 1_000) return `${(value / 1_000_000_000).toFixed(1)}B`;
@@ -19,7 +19,7 @@ export function abbreviate(value: number, thousands = "k", from = 10_000): strin
   return String(value);
 }
 
-/** Quota as people read it: `$` and `digits` decimals in currency mode, abbreviated otherwise (spec §9). */
+/** Quota as people read it: `$` and `digits` decimals in currency mode, abbreviated otherwise (requirements B9). */
 export function formatQuota(quota: number, display: QuotaDisplay, digits = 2): string {
   if (!display.inCurrency) return abbreviate(quota);
   const value = quota / display.quotaPerUnit;
@@ -34,7 +34,7 @@ export function quotaHint(quota: number, display: QuotaDisplay): string {
   return `（等价金额：$${isTiny ? Number(value.toFixed(6)) : value.toFixed(2)}）`;
 }
 
-/** Grade of a response time in ms: 0 untested, then the thresholds 1000, 3000, 5000 (spec §4). */
+/** Grade of a response time in ms: 0 untested, then the thresholds 1000, 3000, 5000 (requirements B4). */
 export function responseGrade(ms: number): "untested" | "good" | "fair" | "slow" | "bad" {
   if (ms <= 0) return "untested";
   if (ms <= 1000) return "good";

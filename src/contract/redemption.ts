@@ -1,4 +1,4 @@
-// Redemption codes (兑换码) as administrators see them (contract 3.8).
+// Redemption codes (兑换码) as administrators see them (requirements W3.8).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { IdParams, ListBeside, ListQuery, Nothing, Quota, query, rowsOf, SearchQuery } from "./wire.ts";
@@ -29,13 +29,13 @@ const Worth = Quota.min(1, "额度须大于 0").max(Number.MAX_SAFE_INTEGER);
 
 export const RedemptionDraft = z.object({
   name: Name,
-  /** Quota units of each code; default of spec §9. */
+  /** Quota units of each code; default of requirements B9. */
   quota: Worth.default(100_000),
   count: z.int().min(1, "数量须在 1 到 100 之间").max(100, "数量须在 1 到 100 之间").default(1),
 });
 export type RedemptionDraft = z.output<typeof RedemptionDraft>;
 
-/** A full update carries name and quota; with `status_only` just `status` counts (spec §7). */
+/** A full update carries name and quota; with `status_only` just `status` counts (requirements B7). */
 export const RedemptionUpdate = z.object({
   id: z.int().min(1),
   status: z.int().optional(),

@@ -1,4 +1,4 @@
-// API tokens (令牌) of the caller. The key goes without its `sk-` prefix (contract 3.7).
+// API tokens (令牌) of the caller. The key goes without its `sk-` prefix (requirements W3.7).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import {
@@ -57,7 +57,7 @@ export const TokenBatch = TokenDraft.extend({
 });
 export type TokenBatch = z.output<typeof TokenBatch>;
 
-/** A full update carries the draft's fields that change; with `status_only` just `status` counts (spec §7). */
+/** A full update carries the draft's fields that change; with `status_only` just `status` counts (requirements B7). */
 export const TokenUpdate = z.object({
   id: z.int().min(1),
   status: z.int().min(0).max(4).optional(),

@@ -10,7 +10,7 @@ export interface Served {
 
 /**
  * What tells the models of a channel, by its list or its mapping, calls to which would be refused; none where a ratio stands for them
- * (contract 9.4, 10.8). The list of options tells price tables with the built-in ones in them.
+ * (requirements W9.4, W10.8). The list of options tells price tables with the built-in ones in them.
  */
 export function unpricedBy(options: readonly Option[]): (served: Served) => readonly string[] {
   const textOf = (key: OptionKey) => options.find((option) => option.key === key)?.value ?? "";

@@ -1,4 +1,4 @@
-// Administration of users (contract 3.5): only the fields named here can be changed, and only those that are sent.
+// Administration of users (requirements W3.5): only the fields named here can be changed, and only those that are sent.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { DisplayName, Username } from "./name.ts";
@@ -19,7 +19,7 @@ export const UserDraft = z.object({
 });
 export type UserDraft = z.output<typeof UserDraft>;
 
-/** The actions of the user list, and the two of the family that it has no button for (D12). */
+/** The actions of the user list, and the two of the family that it has no button for (requirements W20.12). */
 export const UserAction = z.object({
   username: z.string().trim().min(1, "请输入用户名"),
   action: z.enum(["disable", "enable", "delete", "promote", "demote"], "未知的操作"),
@@ -29,7 +29,7 @@ export type UserAction = z.output<typeof UserAction>;
 /**
  * Absent fields stay as they are; the console sends the whole object. Amounts are absolute and become a difference to the
  * balance of that moment; with the value the form was opened with beside them, the difference to that is what is applied, so
- * that calls made meanwhile are not undone (reliability M20).
+ * that calls made meanwhile are not undone (requirements M20).
  */
 export const UserUpdate = z.object({
   id: z.int().min(1),

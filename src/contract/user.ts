@@ -1,4 +1,4 @@
-// Users as they cross the wire. Secrets are always empty here (contract 3.4, reliability A25).
+// Users as they cross the wire. Secrets are always empty here (requirements W3.4, A25).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { Nothing, Quota } from "./wire.ts";
@@ -26,18 +26,18 @@ export const User = z.object({
   group: z.string().default("default"),
   aff_code: z.string().default(""),
   inviter_id: z.int().default(0),
-  /** Yuan as decimal text; "0" means none (spec §3). */
+  /** Yuan as decimal text; "0" means none (requirements B3). */
   invite_commission_balance: z.string().default("0"),
 });
 export type User = z.output<typeof User>;
 
-/** Password rule of the server: 8–128 characters (design 1.3 #11; the console's placeholder says 8–20). */
+/** Password rule of the server: 8–128 characters (requirements J11; the console's placeholder says 8–20). */
 export const Password = z.string().min(8, "密码长度不得小于 8 位").max(128, "密码长度不得大于 128 位");
 
 /** A name as it comes with an edit: the rules of `name.ts` apply to what changes only, imported ones may be longer or odd. */
 export const EditedName = z.string().trim().max(128);
 
-/** Own profile: absent and empty fields stay as they are; a new password needs the current one (reliability A09). */
+/** Own profile: absent and empty fields stay as they are; a new password needs the current one (requirements A09). */
 export const SelfUpdate = z.object({
   username: EditedName.optional(),
   display_name: EditedName.optional(),

@@ -1,11 +1,11 @@
-// The odd codecs of the wire, and the helper that knows JSON (spec §5, contract 1.5).
+// The odd codecs of the wire, and the helper that knows JSON (requirements B5, W1.5).
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { cpuMsOf } from "#test/worlds/cpu-time.ts";
 import { optionTable } from "./option.ts";
 import { Csv, isJson, isMapping, ListQuery, repeatedName, withoutEndSlashes } from "./wire.ts";
 
-test("a helper knows whether a text is JSON (spec §5)", () => {
+test("a helper knows whether a text is JSON (requirements B5)", () => {
   expect(["{}", "[]", "1", '"x"', "null", ' {"a": 1} '].map(isJson)).not.toContain(false);
   expect(["", "{", "{a:1}", "'x'", "undefined", "{}{}", "NaN"].map(isJson)).not.toContain(true);
 });
@@ -38,7 +38,7 @@ test.each([
   expect(z.decode(ListQuery, query)).toMatchObject({ p: page, size });
 });
 
-test("an address loses the slashes at its end, and a storm of them costs nothing (reliability D07)", () => {
+test("an address loses the slashes at its end, and a storm of them costs nothing (requirements D07)", () => {
   expect(["https://a.example/v1//", "//", "https://a.example", ""].map(withoutEndSlashes)).toEqual([
     "https://a.example/v1",
     "",

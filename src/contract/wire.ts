@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Quota units as a safe integer; 500,000 = $1 unless QuotaPerUnit says otherwise. */
 export const Quota = z.int();
 
-/** `"a,b,c"` ⇄ `["a","b","c"]`; blanks trimmed, empties and repeats dropped (contract 7.5). */
+/** `"a,b,c"` ⇄ `["a","b","c"]`; blanks trimmed, empties and repeats dropped (requirements W7.5). */
 export const Csv = z.codec(z.string(), z.array(z.string()), {
   decode: (text) => [
     ...new Set(
@@ -17,7 +17,7 @@ export const Csv = z.codec(z.string(), z.array(z.string()), {
   encode: (list) => list.join(","),
 });
 
-/** Query text ⇄ whole number; missing, negative and non-numeric text count as `fallback` (contract 1.5). */
+/** Query text ⇄ whole number; missing, negative and non-numeric text count as `fallback` (requirements W1.5). */
 function lenientInt(fallback: number, max: number) {
   return z.codec(z.string().optional(), z.int(), {
     decode: (text) => {
@@ -29,7 +29,7 @@ function lenientInt(fallback: number, max: number) {
   });
 }
 
-/** Text ⇄ optional text: an empty query value means "not filtered" (contract 3.9). */
+/** Text ⇄ optional text: an empty query value means "not filtered" (requirements W3.9). */
 const filterText = z.codec(z.string().optional(), z.string(), {
   decode: (text) => (text ?? "").trim().slice(0, 200),
   encode: (text) => (text === "" ? undefined : text),
@@ -48,7 +48,7 @@ const DIRECTIONS: ReadonlyMap<string | undefined, boolean> = new Map([
   ["0", false],
 ]);
 
-/** Whether a list sorts downwards; undefined = the client does not say, and each column has its own way (contract 3.5, 3.7). */
+/** Whether a list sorts downwards; undefined = the client does not say, and each column has its own way (requirements W3.5, W3.7). */
 const queryDirection = z.codec(z.string().optional(), z.boolean().optional(), {
   decode: (text) => DIRECTIONS.get(text),
   encode: (isDown) => (isDown === undefined ? undefined : String(isDown)),
@@ -57,9 +57,9 @@ const queryDirection = z.codec(z.string().optional(), z.boolean().optional(), {
 export const query = {
   /** Whole number ≥ 0, 0 when absent or unreadable. */
   count: lenientInt(0, Number.MAX_SAFE_INTEGER),
-  /** 0-based page; at most a million (reliability D04). */
+  /** 0-based page; at most a million (requirements D04). */
   page: lenientInt(0, 1_000_000),
-  /** Page size 1–100, default 10 (design 1.3 #3). 0 counts as absent. */
+  /** Page size 1–100, default 10 (requirements J3). 0 counts as absent. */
   size: z.codec(z.string().optional(), z.int(), {
     decode: (text) => {
       const value = Number(text ?? "");
@@ -112,7 +112,7 @@ export const IdParams = z.object({
 /** Endpoints that answer nothing. */
 export const Nothing = z.null();
 
-/** Whether a text is valid JSON (spec §5, "a helper checks whether text is valid JSON"). */
+/** Whether a text is valid JSON (requirements B5, "a helper checks whether text is valid JSON"). */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -150,7 +150,7 @@ export function repeatedName(table: string): string | undefined {
   return undefined;
 }
 
-/** An address without the slashes at its end (spec §5). Where a run begins is looked for once: time is linear (reliability D07). */
+/** An address without the slashes at its end (requirements B5). Where a run begins is looked for once: time is linear (requirements D07). */
 export function withoutEndSlashes(address: string): string {
   return address.replace(/(?<!\/)\/+$/, "");
 }

@@ -1,11 +1,11 @@
 // Commission: its rates, and yuan as whole millionths. Without schemas, because the rules of the bank run in a thread that should
 // stay small.
 
-/** The rates of spec §9: gift 5 % for both, commission 0.5 × 5 % of the dollars topped up, withdrawals from 100 yuan. */
+/** The rates of requirements B9: gift 5 % for both, commission 0.5 × 5 % of the dollars topped up, withdrawals from 100 yuan. */
 export const partnerRates = {
   /** Of the code's quota, for who enters a gift code and for whose code it is. */
   giftPercent: 5n,
-  /** Millionths of a yuan that the inviter gets for $1: 0.5 yuan × 5 % (contract 17.3). */
+  /** Millionths of a yuan that the inviter gets for $1: 0.5 yuan × 5 % (requirements W17.3). */
   commissionMicroPerDollar: 25_000n,
   /** Millionths of a yuan. */
   leastWithdrawalMicro: 100_000_000n,

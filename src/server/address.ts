@@ -153,7 +153,7 @@ export function isLocal(peer: string, header: (name: string) => string | undefin
 
 /**
  * Finds out who calls. Forwarding headers count only when the peer is a trusted proxy; then the right-most hop that is
- * not trusted itself is the client, or the peer when that hop is no address (reliability L02).
+ * not trusted itself is the client, or the peer when that hop is no address (requirements L02).
  */
 export function identifyCaller(
   peer: string,
@@ -183,7 +183,7 @@ function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
 }
 
-/** What limits count: the address itself, or the /64 of an IPv6 address (reliability L01). */
+/** What limits count: the address itself, or the /64 of an IPv6 address (requirements L01). */
 export function limitKey(address: string): string {
   const parsed = parseAddress(address);
   return parsed?.bits === 128 ? `${(parsed.value >> 64n).toString(16)}::/64` : address;

@@ -1,4 +1,4 @@
-// The door of the whole server: upgrades (reliability R28), limits, compression.
+// The door of the whole server: upgrades (requirements R28), limits, compression.
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -177,7 +177,7 @@ it("tells a person whose page is refused, and nobody else, why, and that it trie
   }
 });
 
-it("compresses long lists for whom they are many seconds long, and nothing that holds a secret (contract 1.1)", async () => {
+it("compresses long lists for whom they are many seconds long, and nothing that holds a secret (requirements W1.1)", async () => {
   const ask = async (path: string, coding: string) => {
     const headers = { ...asRoot, "accept-encoding": coding };
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });

@@ -106,7 +106,7 @@ export function createApp(ctx: Context): App {
     attach: (server) => pressure.attach(server),
     drain() {
       isDraining = true;
-      // Answers to calls that came before say it too, so that no client sends another on the same connection (G02).
+      // Answers to calls that came before say it too, so that no client sends another on the same connection (requirements G02).
       for (const res of open.list()) if (!res.headersSent) res.setHeader("Connection", "close");
       relay.drain();
     },
@@ -180,7 +180,7 @@ function limitBodyTime(req: IncomingMessage, res: ServerResponse): void {
   res.on("close", () => clearTimeout(timer));
 }
 
-/** Long answers that hold no secret and nothing a caller wrote, so that their length tells nothing (contract 1.1). */
+/** Long answers that hold no secret and nothing a caller wrote, so that their length tells nothing (requirements W1.1). */
 const LONG_LISTS = ["/api/models", "/api/channel/models", "/api/option/"];
 
 function createSite(ctx: Context, isDraining: () => boolean): Hono<Env> {
@@ -247,7 +247,7 @@ const NOT_BUILT_HEADERS = {
 const TRUSTED_TYPES = ["require-trusted-types-for 'script'", "trusted-types default dompurify"];
 
 /**
- * Headers of the console (reliability H03, H09). Styles may be inline because antd writes them at run time; scripts may
+ * Headers of the console (requirements H03, H09). Styles may be inline because antd writes them at run time; scripts may
  * not. Frames may show the sites that the operator linked to, and no others.
  */
 function consoleHeaders(ctx: Context): Record<string, string> {

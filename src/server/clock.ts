@@ -9,7 +9,7 @@ export interface Clock {
 
 /**
  * How far what was written down may lie ahead, seconds: the clock was set back a little since. What lies further was written while
- * the clock was wrong, and would stand until that time comes (reliability F08).
+ * the clock was wrong, and would stand until that time comes (requirements F08).
  */
 export const AHEAD_SEC = 2 * 3600;
 

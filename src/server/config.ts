@@ -1,4 +1,4 @@
-// The only reader of the process environment (design 1.2). Reads once, refuses what it does not understand, and says so.
+// The only reader of the process environment. Reads once, refuses what it does not understand, and says so.
 import { totalmem } from "node:os";
 import { z } from "zod";
 import { withoutEndSlashes } from "#contract/wire.ts";
@@ -18,7 +18,7 @@ export interface RateLimit {
 export interface Config {
   readonly port: number;
   readonly host: string;
-  /** Listens on loopback only: nobody else can reach it (design 1.3 #2). */
+  /** Listens on loopback only: nobody else can reach it (requirements J2). */
   readonly isLocal: boolean;
   readonly dataDir: string;
   /** `postgres://…`; undefined = SQLite in `dataDir`. */
@@ -227,7 +227,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
       read.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("\n"),
     );
   }
-  // Node itself would trust any certificate from then on, the database's among them (reliability R22).
+  // Node itself would trust any certificate from then on, the database's among them (requirements R22).
   if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] === "0")
     throw new ConfigError(
       "NODE_TLS_REJECT_UNAUTHORIZED must not be 0: name your own authority in NODE_EXTRA_CA_CERTS instead",

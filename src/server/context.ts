@@ -112,7 +112,7 @@ export async function createContext(config: Config, parts: ContextParts = {}): P
   }
 }
 
-/** What listens on this machine for us alone: no channel may lead there (reliability S04). */
+/** What listens on this machine for us alone: no channel may lead there (requirements S04). */
 function ownPorts({ port, databaseUrl = "" }: Config): number[] {
   const database = URL.canParse(databaseUrl) ? [Number(new URL(databaseUrl).port || POSTGRES_PORT)] : [];
   return [port, ...database];
@@ -187,7 +187,7 @@ async function build(config: Config, parts: ContextParts, cleanup: Cleanup): Pro
   };
 }
 
-/** Opens the database and what is sealed in it. One that a wrong key does not open is not migrated either (reliability K02). */
+/** Opens the database and what is sealed in it. One that a wrong key does not open is not migrated either (requirements K02). */
 async function openDatabase(
   config: Config,
   { onFatal, logger }: ContextParts & { logger: Logger },

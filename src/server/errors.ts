@@ -1,5 +1,5 @@
 // What can go wrong for a caller: one constructor per case, a public sentence beside the internal detail, and the two
-// renderers (management envelope, OpenAI error body). Statuses follow contract 1.2: business errors are 200.
+// renderers (management envelope, OpenAI error body). Statuses follow requirements W1.2: business errors are 200.
 
 /** A failure with a stable code, the sentence the caller sees and the detail that only the logger sees. */
 export class AppError extends Error {
@@ -38,20 +38,20 @@ export const faults = {
   /** Parameters, query or body do not fit the endpoint's schema. */
   invalid: (publicMessage = "请求参数有误", detail?: string) =>
     failure("invalid", 200, publicMessage, detail),
-  /** A body that is not JSON where the family answers 400 (contract 1.2). */
+  /** A body that is not JSON where the family answers 400 (requirements W1.2). */
   undecodable: () => failure("undecodable", 400, "请求参数有误", "body is not JSON"),
-  /** A head that can be read in two ways (reliability R17). */
+  /** A head that can be read in two ways (requirements R17). */
   ambiguous: () => failure("ambiguous_request", 400, "请求头有歧义"),
   notFound: (publicMessage = "找不到该记录") => failure("not_found", 200, publicMessage),
   notSignedIn: () => failure("not_signed_in", 401, "请先登录后再操作"),
   accessTokenUnknown: () => failure("access_token_unknown", 200, "访问凭证无效"),
   accountDisabled: () => failure("account_disabled", 200, "该账户已停用，请联系管理员"),
   roleTooLow: () => failure("role_too_low", 200, "权限不够，无法执行该操作"),
-  /** Somebody may not do this, or not to that; the trail of acts is told, with what it was `about` (reliability P05). */
+  /** Somebody may not do this, or not to that; the trail of acts is told, with what it was `about` (requirements P05). */
   denied: (publicMessage: string, about: string) => failure("denied", 200, publicMessage, about),
-  /** A browser on another site caused the call (reliability Q2, Z09). */
+  /** A browser on another site caused the call (requirements Q2, Z09). */
   crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),
-  /** The state of a third-party login is missing, used, too old, or another browser's (contract 4.5). */
+  /** The state of a third-party login is missing, used, too old, or another browser's (requirements W4.5). */
   stateMismatch: () => failure("state_mismatch", 403, "登录状态校验失败，请重新发起"),
   bodyTooLarge: () => failure("body_too_large", 413, "请求内容过大"),
   tooMany: (retryAfterMs: number, publicMessage = "") =>
@@ -71,7 +71,7 @@ export const faults = {
       retryAfterSec: 2,
       cause,
     }),
-  /** The process holds nearly as much as it can (reliability D02). */
+  /** The process holds nearly as much as it can (requirements D02). */
   overloaded: () =>
     new AppError({
       code: "overloaded",
@@ -89,7 +89,7 @@ export function asAppError(error: unknown): AppError {
   return error instanceof AppError ? error : faults.internal(error);
 }
 
-/** The management envelope of a failure (contract 1.1). */
+/** The management envelope of a failure (requirements W1.1). */
 export function renderEnvelope(error: AppError): { success: false; message: string; data: null } {
   return { success: false, message: error.publicMessage, data: null };
 }
@@ -98,7 +98,7 @@ export interface OpenAiErrorBody {
   readonly error: { message: string; type: string; param: string | null; code: string | number | null };
 }
 
-/** The error body of the relay and of unknown paths, with the request id in the message (contract 8.5). */
+/** The error body of the relay and of unknown paths, with the request id in the message (requirements W8.5). */
 export function openAiError(
   error: { message: string; type?: string; param?: string | null; code?: string | number | null },
   requestId: string,
@@ -113,7 +113,7 @@ export function openAiError(
   };
 }
 
-/** The body of a path that is not there, below /api and /v1 (contract 8.5). */
+/** The body of a path that is not there, below /api and /v1 (requirements W8.5). */
 export function unknownPathError(method: string, path: string): OpenAiErrorBody {
   return {
     error: {

@@ -74,7 +74,7 @@ export interface Events {
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
   /** A model that is in no price table is called: it costs what `FallbackModelRatio` says. */
   pricedByFallback(event: { model: string }): void;
-  /** A call cost more than its user or token had left; the rest was not charged (reliability M04). Unit: quota. */
+  /** A call cost more than its user or token had left; the rest was not charged (requirements M04). Unit: quota. */
   fellShort(event: {
     requestId: string;
     userId: number;
@@ -89,7 +89,7 @@ export interface Events {
   ledgerRecovered(event: { closed: number }): void;
   /** A notice for the super administrator. */
   rootNotified(event: { title: string; content: string }): void;
-  /** Stored balances that are not what the ledger says (reliability M33). */
+  /** Stored balances that are not what the ledger says (requirements M33). */
   booksDiffer(event: { mismatches: number; first: string }): void;
   /** A periodic job or a run in the background ended. */
   jobDone(event: { job: string; elapsedMs: number; outcome: string }): void;

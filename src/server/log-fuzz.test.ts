@@ -1,4 +1,4 @@
-// Secrets in odd places, through the whole logger: not one comes out (reliability K08). LOG_FUZZ widens a run.
+// Secrets in odd places, through the whole logger: not one comes out (requirements K08). LOG_FUZZ widens a run.
 import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";

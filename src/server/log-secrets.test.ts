@@ -1,4 +1,4 @@
-// What the process opens or is told, its logger cuts out of any line from then on; also after a restart (reliability K08).
+// What the process opens or is told, its logger cuts out of any line from then on; also after a restart (requirements K08).
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

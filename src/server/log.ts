@@ -1,5 +1,5 @@
 // The diagnostic logger: one JSON line per event on stdout, readable lines on a terminal. Whatever it is given goes through
-// log/fields.ts, which leaves no secret in it; prompts and answers are never handed to it (reliability K08, P01).
+// log/fields.ts, which leaves no secret in it; prompts and answers are never handed to it (requirements K08, P01).
 import { createRequire } from "node:module";
 import pino, { type DestinationStream, type Logger } from "pino";
 import { isFlat, isHarmlessText, safeArguments, safeValue } from "./log/fields.ts";

@@ -1,4 +1,4 @@
-// What operators' tools are told: alive, ready, and numbers without anybody's name (reliability G04, P08).
+// What operators' tools are told: alive, ready, and numbers without anybody's name (requirements G04, P08).
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reconcile } from "#server/jobs/reconcile.ts";
@@ -41,7 +41,7 @@ async function scrape(headers: Record<string, string> = {}) {
 }
 
 test.each(["/healthz", "/readyz", "/metrics", "/assets/none.js"])(
-  "%s is kept by nobody and read as what it says it is (reliability H09)",
+  "%s is kept by nobody and read as what it says it is (requirements H09)",
   async (path) => {
     const { headers } = await fetch(`${url}${path}`);
     expect(headers.get("cache-control")).toBe("no-store");

@@ -1,4 +1,4 @@
-// What operators' tools ask: alive, ready, metrics. No labels with keys or names of users (reliability P08).
+// What operators' tools ask: alive, ready, metrics. No labels with keys or names of users (requirements P08).
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Hono } from "hono";
 import { Role, UserStatus } from "#contract/user.ts";
@@ -13,7 +13,7 @@ interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 }
 
-/** What is so at one moment is for nobody to keep (reliability H09). */
+/** What is so at one moment is for nobody to keep (requirements H09). */
 const HEADERS = { ...BASE_HEADERS, "Cache-Control": "no-store" } as const;
 
 /** Builds /healthz, /readyz and /metrics. */

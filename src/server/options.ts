@@ -38,7 +38,7 @@ export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** Options whose stored table holds only what differs from the built-in one (contract 6.1). */
+/** Options whose stored table holds only what differs from the built-in one (requirements W6.1). */
 const BUILT_IN: Partial<Record<OptionKey, Readonly<Record<string, number>>>> = builtInRatios;
 
 // The keys of the table are exactly OptionKey.

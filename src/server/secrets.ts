@@ -83,7 +83,7 @@ function openSealed(sealKey: Buffer, sealed: string, context: string): string {
 
 /**
  * Opens the key of a row and makes sure that it is the one the row's hash was made of: a sealed value that was moved from
- * another row does not open (reliability K01). Throws: SealError.
+ * another row does not open (requirements K01). Throws: SealError.
  */
 export function openKey(
   secrets: Secrets,
@@ -162,7 +162,7 @@ function checksum(body: string): string {
 
 /**
  * A relay key without its `sk-`: 42 random base62 characters and their CRC32 in 6, for scanners; no key is refused for want of it
- * (reliability K06, docs/decisions/030).
+ * (requirements K06, docs/decisions/030).
  */
 export function newTokenKey(): string {
   const body = randomText(42, BASE62);
@@ -184,7 +184,7 @@ export function randomPassword(chars = 20): string {
   return randomText(chars, "23456789ABCDEFGHJKMNPQRSTUVWXYZabcdefghjkmnpqrstuvwxyz");
 }
 
-/** Invitation code: five upper-case letters and digits without look-alikes (contract 17.1, D8); may be taken. */
+/** Invitation code: five upper-case letters and digits without look-alikes (requirements W17.1, W20.8); may be taken. */
 export function newAffCode(): string {
   return randomText(5, "23456789ABCDEFGHJKMNPQRSTUVWXYZ");
 }
@@ -223,7 +223,7 @@ export function newRequestId(nowMs: number): string {
   return localStamp(nowMs) + String(Math.floor(tail)).padStart(9, "0") + String(random).padStart(8, "0");
 }
 
-// OWASP's floor for argon2id (reliability A07): 19 MiB, 2 passes, 1 lane. About 25 ms.
+// OWASP's floor for argon2id (requirements A07): 19 MiB, 2 passes, 1 lane. About 25 ms.
 const ARGON = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 /** Two of the four pool threads at most, so that a storm of logins leaves threads to files and names. */
@@ -278,7 +278,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Whether a password belongs to a stored hash. A stored text that is no hash ("" = no such user, no password login)
- * takes as long as a wrong password and is never true, so that names cannot be found out by time (reliability A11).
+ * takes as long as a wrong password and is never true, so that names cannot be found out by time (requirements A11).
  */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   if (isBcrypt(stored)) return verifyBcrypt(password, stored);

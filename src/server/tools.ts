@@ -40,7 +40,7 @@ export interface Tools {
   readonly egress: Egress;
   /** Channels' credentials that live for a while. */
   readonly credentials: TokenCache;
-  /** Tells the super administrator (contract 4.8); what cannot be sent is at least in the diagnostic log. */
+  /** Tells the super administrator (requirements W4.8); what cannot be sent is at least in the diagnostic log. */
   readonly notify: Notify;
   /** Aborted when the process takes itself down: runs in the background end. */
   readonly stopping: AbortSignal;

@@ -1,4 +1,4 @@
-// What an administrator, a user or many users might try to become more than they are: each try fails, together too (reliability Z03,
+// What an administrator, a user or many users might try to become more than they are: each try fails, together too (requirements Z03,
 // Z05, Z06, M21).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
@@ -122,7 +122,7 @@ describe.each(databases)("on $name", (database) => {
         quota: 10 ** 9,
       });
       expect(await getUser(mail.app.ctx.db, admin.id)).toMatchObject({ role: 10, quota: 500_000 });
-      // Root herself makes no second super through the API (Z06).
+      // Root herself makes no second super through the API (requirements Z06).
       expect((await call(asRoot, "PUT", "/api/user/", { id: admin.id, role: 100 })).success).toBe(false);
       expect(await rootRow()).toEqual(before);
     });
@@ -171,7 +171,7 @@ describe.each(databases)("on $name", (database) => {
     expect((await call(owner.who, "GET", `/api/token/${id}`)).data).toMatchObject({ key, name: "seed" });
   }, 60_000);
 
-  test("two hundred changes of a profile while five hundred calls settle cost and bring nobody a unit (M21)", async () => {
+  test("two hundred changes of a profile while five hundred calls settle cost and bring nobody a unit", async () => {
     const { ctx } = mail.app;
     const user = await seedUser(ctx, "busy");
     const { id: tokenId } = await seedToken(ctx, user.id);

@@ -1,4 +1,4 @@
-// Text that operators write for everybody, saved with hostile HTML and put into a real page: nothing acts (reliability H01).
+// Text that operators write for everybody, saved with hostile HTML and put into a real page: nothing acts (requirements H01).
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostileHtml, together } from "#test/seeds/hostile-html.ts";

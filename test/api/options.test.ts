@@ -1,4 +1,4 @@
-// Every option of the table has its default, its validation and its effect (spec §3). The records below are complete by type: an option
+// Every option of the table has its default, its validation and its effect (requirements B3). The records below are complete by type: an option
 // without an entry does not compile. An effect is proved here, or by the test file that is named and speaks of the option.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

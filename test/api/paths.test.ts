@@ -1,5 +1,5 @@
 // The listener as a stranger sees it: whatever a path, a Host or an Authorization header looks like, nobody gets further with it
-// (reliability Z11, Z12, D09). Real sockets, since a URL parser in between would tidy paths up.
+// (requirements Z11, Z12, D09). Real sockets, since a URL parser in between would tidy paths up.
 import { request } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Every endpoint × every kind of caller gets exactly what the table of roles says, which is written by hand (reliability Z02), and
-// nothing is served that it does not name (Z01).
+// Every endpoint × every kind of caller gets exactly what the table of roles says, which is written by hand (requirements Z02), and
+// nothing is served that it does not name (requirements Z01).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint, Level } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
@@ -147,7 +147,7 @@ describe.each(databases)("permissions on $name", (database) => {
       const { path, body } = probe(endpoint);
       const answer = await app.call(asGuest, endpoint.method, respell(path), body);
       expect(answer.status).toBe((await app.call(asGuest, endpoint.method, path, body)).status);
-      // GitHub's callback without a state is the one public call that is refused by status (contract 4.5).
+      // GitHub's callback without a state is the one public call that is refused by status (requirements W4.5).
       const open = endpoint.path === "/api/oauth/github" ? 403 : 200;
       expect(answer.status).toBe(roleTable.get(routeOf(endpoint)) === "public" ? open : 401);
     },

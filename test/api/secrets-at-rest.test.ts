@@ -1,4 +1,4 @@
-// Secrets at rest: nothing in clear in any table, nothing that opens in another place (reliability K01, K10, U07). Files, logs
+// Secrets at rest: nothing in clear in any table, nothing that opens in another place (requirements K01, K10, U07). Files, logs
 // of the database and backups are looked through in e2e/backup.test.ts.
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Spec §7 line by line: each call in the spelling of the specification, by whom it is for, with what its line says of the answer.
+// The calls of the console (requirements B7) line by line, each as it is documented, by whom it is for, with what its line says of the answer.
 import pino from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
@@ -212,7 +212,7 @@ describe.each(databases)("the calls of the specification on $name", (database) =
     }
   });
 
-  test("an empty or blank search is the list (spec §5)", async () => {
+  test("an empty or blank search is the list (requirements B5)", async () => {
     for (const [path, caller] of [
       ["/api/token", "alice"],
       ["/api/redemption", "admin"],
@@ -228,13 +228,13 @@ describe.each(databases)("the calls of the specification on $name", (database) =
     }
   });
 
-  test("search terms are trimmed (spec §5)", async () => {
+  test("search terms are trimmed (requirements B5)", async () => {
     const find = async (keyword: string) =>
       (await world.app.call(callerOf("admin"), "GET", `/api/user/search?keyword=${keyword}`)).data;
     expect(await find("%20root%20")).toEqual(await find("root"));
   });
 
-  test("what must not be empty is refused with a sentence (spec §5)", async () => {
+  test("what must not be empty is refused with a sentence (requirements B5)", async () => {
     const localErrors = [
       ["POST", "/api/user/login", { username: "", password: "" }, "guest"],
       ["POST", "/api/user/register", { username: "", password: "" }, "guest"],
@@ -264,7 +264,7 @@ describe.each(databases)("the calls of the specification on $name", (database) =
     }
   });
 
-  test("roles are numbers: 10 and above administers, 100 and above is super, anything lower is ordinary (spec §6)", async () => {
+  test("roles are numbers: 10 and above administers, 100 and above is super, anything lower is ordinary (requirements B6)", async () => {
     const { ctx, call } = world.app;
     const id = people.bob.id;
     for (const [role, isAdmin] of [

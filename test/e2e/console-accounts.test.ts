@@ -228,7 +228,7 @@ describe("the partner plan", () => {
     const guest = await visit();
     await guest.page.goto("/partnerplan");
     await guest.page.getByText("最高返利 10%").first().waitFor();
-    // Validity and withdrawal as spec §9 has them.
+    // Validity and withdrawal as requirements B9 has them.
     await guest.page.getByText("额度有效期为 9 个月").first().waitFor();
     await guest.page.getByText("人工审核约需 24 小时，通过支付宝或 USDT 支付").first().waitFor();
     expect(await guest.page.getByText("我的好友").count()).toBe(0);

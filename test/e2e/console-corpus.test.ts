@@ -1,4 +1,4 @@
-// Hostile HTML in every text that the console shows, in a real browser: nothing of it runs and nothing leaves (reliability H01–H06).
+// Hostile HTML in every text that the console shows, in a real browser: nothing of it runs and nothing leaves (requirements H01–H06).
 // The content policy is switched off here, so that what holds is the console itself.
 import type { LLMock } from "@copilotkit/aimock";
 import type { Page, Route } from "playwright-core";

@@ -114,7 +114,7 @@ afterAll(async () => {
 });
 
 describe("registration", () => {
-  it("checks names and passwords before anything is sent (spec §5), and keeps the affiliate code", async () => {
+  it("checks names and passwords before anything is sent (requirements B5), and keeps the affiliate code", async () => {
     const { page, context } = await visit();
     const sent: string[] = [];
     page.on("request", (request) => {
@@ -169,7 +169,7 @@ describe("registration", () => {
     await context.close();
   });
 
-  it("warns and sends nothing while the check is not solved (spec §5)", async () => {
+  it("warns and sends nothing while the check is not solved (requirements B5)", async () => {
     const { page, context } = await visit(false);
     const script = "https://challenges.cloudflare.com/**";
     const { promise: goOn, resolve: letGo } = Promise.withResolvers<void>();
@@ -239,7 +239,7 @@ describe("GitHub", () => {
     await context.close();
   });
 
-  it("tries again after 2 s and 4 s, tells why, and ends at the settings (spec §4)", async () => {
+  it("tries again after 2 s and 4 s, tells why, and ends at the settings (requirements B4)", async () => {
     const { page, context } = await visit();
     const at: number[] = [];
     page.on("request", (request) => {

@@ -1,4 +1,4 @@
-// What everybody sees when something fails (spec §8): the end of a session, limits, an error of the server, a site without one,
+// What everybody sees when something fails (requirements B8): the end of a session, limits, an error of the server, a site without one,
 // no network, and localErrors; for users, administrators and guests.
 import type { Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -25,8 +25,8 @@ async function chooseType(page: Page, label: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-describe("channels (spec §5)", () => {
-  it("have a form that refuses what is missing, and knows keys, defaults and batches of each type (spec §5)", async () => {
+describe("channels (requirements B5)", () => {
+  it("have a form that refuses what is missing, and knows keys, defaults and batches of each type (requirements B5)", async () => {
     const { page, context } = await world.visit("root");
     const sent: unknown[] = [];
     page.on("request", (request) => {
@@ -109,7 +109,7 @@ describe("channels (spec §5)", () => {
     await context.close();
   });
 
-  it("say which models have no price, where a row of the price table is begun for them (contract 10.8)", async () => {
+  it("say which models have no price, where a row of the price table is begun for them (requirements W10.8)", async () => {
     const { page, context } = await world.visit("root");
     await openNewChannel(page);
     await page.locator("#name").fill("本地");
@@ -193,7 +193,7 @@ describe("channels (spec §5)", () => {
   });
 });
 
-describe("tokens (spec §2, §5)", () => {
+describe("tokens (requirements B2, B5)", () => {
   it("have a form with a default quota, presets of time, and a name that must be there", async () => {
     const { page, context } = await world.visit("lihua");
     await page.goto("/token/add");
@@ -244,7 +244,7 @@ describe("tokens (spec §2, §5)", () => {
     await context.close();
   });
 
-  it("come into the search box, with their prefix, when the clipboard refuses them (spec §8)", async () => {
+  it("come into the search box, with their prefix, when the clipboard refuses them (requirements B8)", async () => {
     const { page, context } = await world.visit("root");
     await page.addInitScript(() => {
       navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));

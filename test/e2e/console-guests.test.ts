@@ -1,4 +1,4 @@
-// The top menu of the pages outside the shell (spec §2): the way to every public page, in and out, on a desk and on a phone.
+// The top menu of the pages outside the shell (requirements B2): the way to every public page, in and out, on a desk and on a phone.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 

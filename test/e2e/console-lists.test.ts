@@ -33,7 +33,7 @@ function card(page: Page, text: string) {
   return page.getByRole("listitem").filter({ hasText: text });
 }
 
-describe("a search (spec §5)", () => {
+describe("a search (requirements B5)", () => {
   it("asks the server each time, also for the same and for nothing", async () => {
     const { page, context } = await world.visit("lihua");
     await page.goto("/token");
@@ -57,7 +57,7 @@ describe("a search (spec §5)", () => {
   });
 });
 
-describe("tokens (spec §3)", () => {
+describe("tokens (requirements B3)", () => {
   it("tell the date of their end, and how far away it is on hover", async () => {
     const { page, context } = await world.visit("lihua");
     const day = 86_400;
@@ -81,7 +81,7 @@ describe("tokens (spec §3)", () => {
   });
 });
 
-describe("on a phone (spec §2)", () => {
+describe("on a phone (requirements B2)", () => {
   it("cards of channels tell all their columns, and take priority and weight in place", async () => {
     const { page, context } = await world.visit("root", PHONE);
     await page.goto("/channel");

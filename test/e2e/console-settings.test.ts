@@ -81,7 +81,7 @@ afterAll(async () => {
 });
 
 describe("options", () => {
-  it("normalise addresses, go before their secrets, and never show a secret (spec §5, S06)", async () => {
+  it("normalise addresses, go before their secrets, and never show a secret (requirements B5, S06)", async () => {
     const { page, context } = await visit("root");
     const saved = saves(page);
     await page.goto("/setting?tab=system");
@@ -113,7 +113,7 @@ describe("options", () => {
     await context.close();
   });
 
-  it("ask first when password login is turned off (spec §4)", async () => {
+  it("ask first when password login is turned off (requirements B4)", async () => {
     const { page, context } = await visit("root");
     await page.goto("/setting?tab=system");
     const control = page.getByRole("switch", { name: "允许通过密码进行登录" });
@@ -168,7 +168,7 @@ describe("options", () => {
     await context.close();
   });
 
-  it("take no domain twice and none that is empty, and say so (spec §5)", async () => {
+  it("take no domain twice and none that is empty, and say so (requirements B5)", async () => {
     const { page, context } = await visit("root");
     const saved = saves(page);
     await manage(server.url, "PUT", "/api/option/", { key: "EmailDomainWhitelist", value: "a.com" });
@@ -300,7 +300,7 @@ describe("personal settings", () => {
     await context.close();
   });
 
-  it("end the account only when its name was typed (spec §5)", async () => {
+  it("end the account only when its name was typed (requirements B5)", async () => {
     await manage(server.url, "POST", "/api/user/", { username: "leaving", password: "river-stone-42" });
     Object.assign(PASSWORDS, { leaving: "river-stone-42" });
     const { page, context } = await visit("leaving");

@@ -59,7 +59,7 @@ const YELLOW = "rgb(252, 241, 199)";
 const RED = "rgb(253, 231, 230)";
 const BLACK = "rgb(230, 234, 237)";
 
-describe("ways (spec §1, §2)", () => {
+describe("ways (requirements B1, B2)", () => {
   const MENUS = {
     guest: ["推广计划", "聊天", "文档", "价格"],
     lihua: ["总览", "令牌", "日志", "充值", "推广计划", "操练场", "聊天", "文档", "价格", "设置"],
@@ -144,7 +144,7 @@ describe("ways (spec §1, §2)", () => {
   });
 });
 
-describe("channels (spec §4, §9)", () => {
+describe("channels (requirements B4, B9)", () => {
   it("show state, time of answer and balance in their words, colours and units", async () => {
     const { page, context } = await world.visit("root");
     await answer(page, "/api/channel/", [
@@ -197,7 +197,7 @@ describe("channels (spec §4, §9)", () => {
   });
 });
 
-describe("states of other rows (spec §4)", () => {
+describe("states of other rows (requirements B4)", () => {
   it("are told for tokens, codes and users, unknown ones too", async () => {
     const { page, context } = await world.visit("root");
     const token = { user_id: 1, key: "k", accessed_time: 1, created_time: 1, expired_time: -1, subnet: "" };
@@ -246,7 +246,7 @@ describe("states of other rows (spec §4)", () => {
     await context.close();
   });
 
-  it("of the log have a type each, and windows from the beginning to an hour ahead (spec §9)", async () => {
+  it("of the log have a type each, and windows from the beginning to an hour ahead (requirements B9)", async () => {
     const { page, context, asked } = await world.visit("root");
     await page.goto("/log");
     await page.getByLabel("选择明细分类").or(page.locator(".tg-log-type")).first().click();
@@ -270,7 +270,7 @@ describe("states of other rows (spec §4)", () => {
   });
 });
 
-describe("times (spec §9)", () => {
+describe("times (requirements B9)", () => {
   it("of toasts and of the wait before something is sent again", async () => {
     const { page, context } = await world.visit();
     await page.clock.install();
@@ -336,7 +336,7 @@ describe("times (spec §9)", () => {
   });
 });
 
-describe("quota (spec §9)", () => {
+describe("quota (requirements B9)", () => {
   it("is shown in dollars, or abbreviated where the operator wants numbers", async () => {
     await manage(world.server.url, "PUT", "/api/user/", { id: 2, quota: 12_345_678 });
     const { page, context } = await world.visit("lihua");

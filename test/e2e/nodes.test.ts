@@ -1,5 +1,5 @@
 // Several processes on one PostgreSQL: what one changes the others know within a second, and what one leaves behind when it
-// is killed the others put in order (design 1.1 #7, reliability A02, M04, M30, F05, U02).
+// is killed the others put in order (requirements A02, M04, M30, F05, U02).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   boot,

@@ -1,5 +1,5 @@
 // A real server whose PostgreSQL is restarted, frozen, full or cut off under load: it lives on, serves again within seconds, and the books
-// agree with what clients and the upstream saw (reliability F05, M12).
+// agree with what clients and the upstream saw (requirements F05, M12).
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";

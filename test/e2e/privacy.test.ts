@@ -1,5 +1,5 @@
 // What people ask and are answered is written down nowhere, and what went wrong inside is told nobody: neither the log at its
-// finest level, nor any file of the database, through every way a call can fail (reliability P01, P02, R18).
+// finest level, nor any file of the database, through every way a call can fail (requirements P01, P02, R18).
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";

@@ -36,7 +36,7 @@ const CHANNELS = { 1: "gpt-4o-mini", 14: "claude-sonnet-4-6", 24: "gemini-2.5-fl
 /** aimock ends Gemini's tool turns with a word that Gemini does not use; this model is served by an emulator that does as Gemini. */
 const GEMINI_WITH_TOOLS = "gemini-2.5-pro";
 
-/** A tool call, and once its result is there an answer: as Gemini tells it, whole or streamed (providers 7.3). */
+/** A tool call, and once its result is there an answer: as Gemini tells it, whole or streamed (vendors/gemini-reply). */
 const geminiTools: Step = (res, { path, text }) => {
   const part = text.includes("functionResponse")
     ? { text: "It is sunny in Hangzhou." }

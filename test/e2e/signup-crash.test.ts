@@ -1,5 +1,5 @@
 // kill -9 while people register: every account that stands has its gifts, and its inviter has hers, exactly once, as soon as a
-// server runs again; the books are exact (contract 3.3, reliability M12).
+// server runs again; the books are exact (requirements W3.3, M12).
 import { describe, expect, onTestFinished, test } from "vitest";
 import { audit } from "#server/money/ledger-check.ts";
 import { openStore, type StoreOptions } from "#server/store/db.ts";

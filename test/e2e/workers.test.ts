@@ -1,4 +1,4 @@
-// Several workers behind one port: one that dies or stands still is replaced, and the port goes on answering (reliability D03, G05).
+// Several workers behind one port: one that dies or stands still is replaced, and the port goes on answering (requirements D03, G05).
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import {

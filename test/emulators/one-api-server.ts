@@ -1,4 +1,4 @@
-// A server that answers as plain One API 0.6 does (contract 1–3, spec §7), in memory: pages of ten without a total, unpaged searches,
+// A server that answers as plain One API 0.6 does (requirements W1–W3, B7), in memory: pages of ten without a total, unpaged searches,
 // nulls, missing `data`, redirects for the other trailing slash, and nothing that is our addition. It serves the built console too.
 import { readFileSync, statSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
@@ -96,7 +96,7 @@ function nextId(rows: readonly { id: number }[]): number {
   return Math.max(0, ...rows.map(({ id }) => id)) + 1;
 }
 
-/** What of `body` the update of a row may change; zero values do not count (contract 3.5, 3.6). */
+/** What of `body` the update of a row may change; zero values do not count (requirements W3.5, W3.6). */
 function changes(body: Body, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     names.filter((name) => body[name] !== undefined && body[name] !== "").map((name) => [name, body[name]]),
@@ -240,7 +240,7 @@ const redemptionRoutes = [
   route(10, "DELETE /api/redemption/:id", ({ state, id }) => drop(state.redemptions, id)),
 ];
 
-/** Own entries come without their number and with the channel (contract 3.9). */
+/** Own entries come without their number and with the channel (requirements W3.9). */
 function ownLogs(state: State, user: UserRow): LogRow[] {
   return state.logs.filter(({ user_id }) => user_id === user.id).map((row) => ({ ...row, id: 0 }));
 }

@@ -1,4 +1,4 @@
-// What the program is made of, and what its image is built from (reliability 3.17). Reads files only.
+// What the program is made of, and what its image is built from (requirements C01). Reads files only.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -50,7 +50,7 @@ export function recompute(content: string): { claimed: bigint; computed: bigint 
     .reduce((all, part) => all.plus(part));
   const ratio = Fraction.of(model).times(Fraction.of(group));
   const computed = units.times(ratio).ceiling();
-  // The least that is charged for anything that has a price (contract 10.3).
+  // The least that is charged for anything that has a price (requirements W10.3).
   const isLeast = computed === 0n && ratio.top !== 0n && sum.split(" + ").some((part) => !/^0\b/.test(part));
   return { claimed: BigInt(charge), computed: isLeast ? 1n : computed };
 }

@@ -1,4 +1,4 @@
-// Writes databases of One API the way its ORM and MySQL's tools do (contract 7.2): a SQLite file, a file of mysqldump, a
+// Writes databases of One API the way its ORM and MySQL's tools do (requirements W7.2): a SQLite file, a file of mysqldump, a
 // PostgreSQL database.
 import { writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-// What databases of One API hold, by its documented schema (contract 7.1): release 0.6 and a later one. Invented people and
+// What databases of One API hold, by its documented schema (requirements W7.1): release 0.6 and a later one. Invented people and
 // keys; written as files and databases by one-api-files.ts.
 
 import type { Cell, OneApi, Table } from "./one-api-files.ts";

@@ -100,7 +100,7 @@ export const kinds: Record<OptionKey, keyof typeof KINDS> = {
   ApproximateTokenEnabled: "flag",
 };
 
-/** Defaults of contract 6.2, as the options list shows them. Price tables are shown whole; secrets as "not configured". */
+/** Defaults of requirements W6.2, as the options list shows them. Price tables are shown whole; secrets as "not configured". */
 export const DEFAULTS: Partial<Record<OptionKey, string>> = {
   PasswordLoginEnabled: "true",
   PasswordRegisterEnabled: "true",

@@ -1,5 +1,5 @@
 // Calls from many clients at once against a server in trouble, and what must have become of them: what a client saw complete is in
-// the ledger once with its exact price, what was refused costs nothing, of what broke off no more than was sent (reliability F05, E13).
+// the ledger once with its exact price, what was refused costs nothing, of what broke off no more than was sent (requirements F05, E13).
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";

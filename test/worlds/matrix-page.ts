@@ -30,7 +30,7 @@ const INTRO = `# 渠道类型与客户端格式
 自己的格式告知）；括号内的种类会以 \`unsupported_parameter\` 明确拒绝，不会被悄悄丢弃。
 `;
 
-/** Source: providers 18.7. */
+/** Source: requirements T18.7. */
 const LOSSES = `## 转换时的取舍
 
 同格式直通除会改变价格的参数外没有任何损失。跨格式转换时：

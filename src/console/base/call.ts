@@ -155,7 +155,7 @@ export async function call<E extends Endpoint>(
 }
 
 export interface RelayedCall {
-  /** With its `sk-` prefix; travels in a header, never in an address (reliability H08). */
+  /** With its `sk-` prefix; travels in a header, never in an address (requirements H08). */
   readonly key: string;
   readonly body: unknown;
   readonly signal: AbortSignal;

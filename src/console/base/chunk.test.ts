@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { CHUNK_MS, inTime } from "./chunk.ts";
 
-it("waits two minutes for a chunk and no longer (spec §9)", async () => {
+it("waits two minutes for a chunk and no longer (requirements B9)", async () => {
   vi.useFakeTimers();
   const never = inTime(() => new Promise<string>(() => {}));
   const fault = expect(never).rejects.toThrow("120000 ms");

@@ -1,6 +1,6 @@
 // Pages come in chunks; one that does not arrive in time counts as failed, so that nobody looks at nothing for ever.
 
-/** Milliseconds a chunk may take (spec §9). */
+/** Milliseconds a chunk may take (requirements B9). */
 export const CHUNK_MS = 120_000;
 
 /** What `load` brings. Throws: when it fails, or takes longer than a chunk may. */

@@ -3,7 +3,7 @@
 
 export type ThemeMode = "light" | "dark";
 
-/** The spec's colour names of channel types (spec §3). */
+/** The spec's colour names of channel types (requirements B3). */
 export const TAG_COLOURS = [
   "green",
   "black",

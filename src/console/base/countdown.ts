@@ -1,4 +1,4 @@
-// The wait before something may be sent again: 30 s after the first time, 300 s after every later one (spec §4).
+// The wait before something may be sent again: 30 s after the first time, 300 s after every later one (requirements B4).
 import { useEffect, useState } from "react";
 
 const FIRST_S = 30;

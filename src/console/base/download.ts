@@ -1,4 +1,4 @@
-// Files that the browser makes: their names are cleaned, cells of tables cannot become formulas (reliability H10).
+// Files that the browser makes: their names are cleaned, cells of tables cannot become formulas (requirements H10).
 
 const NAME_LENGTH = 60;
 

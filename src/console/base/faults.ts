@@ -1,4 +1,4 @@
-// The error catalogue of the console in one place (spec §8): which failure becomes which toast or redirect.
+// The error catalogue of the console in one place (requirements B8): which failure becomes which toast or redirect.
 import { createStore } from "./store.ts";
 import { toast } from "./toast.ts";
 

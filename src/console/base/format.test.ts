@@ -34,7 +34,7 @@ describe("format", () => {
     expect(relativeTime(1_000_000_000 + delta, 1_000_000_000)).toBe(words);
   });
 
-  it("shows charges with two decimals, and with enough of them to be seen below a cent (spec §9)", () => {
+  it("shows charges with two decimals, and with enough of them to be seen below a cent (requirements B9)", () => {
     expect(formatCharge(173, dollars)).toBe("$0.000346");
     expect(formatCharge(4_999, dollars)).toBe("$0.009998");
     expect(formatCharge(4_999.9, dollars)).toBe("$0.01");
@@ -46,7 +46,7 @@ describe("format", () => {
     expect(formatCharge(0, dollars)).toBe("$0.00");
   });
 
-  it("abbreviates charges outside currency mode (spec §9)", () => {
+  it("abbreviates charges outside currency mode (requirements B9)", () => {
     const points = { ...dollars, inCurrency: false };
     const quotas = [0, 173, 9_999, 177_352, 1_234_567, 2_500_000_000, 12.345];
     expect(quotas.map((quota) => formatCharge(quota, points))).toEqual(

@@ -55,7 +55,7 @@ export function formatMs(ms: number): string {
   return whole < 100 ? `${whole} 毫秒` : `${(ms / 1000).toFixed(2)} 秒`;
 }
 
-/** A charge as any quota (spec §9), with more digits below a cent, where two would say nothing: `$123.46`, `$0.000012`, `12.3k`. */
+/** A charge as any quota (requirements B9), with more digits below a cent, where two would say nothing: `$123.46`, `$0.000012`, `12.3k`. */
 export function formatCharge(quota: number, display: QuotaDisplay): string {
   // Averages have parts of a unit.
   if (!display.inCurrency) return formatQuota(Number(quota.toFixed(1)), display);

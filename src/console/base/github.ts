@@ -7,7 +7,7 @@ import { leaveFor } from "./trip.ts";
 
 /**
  * Address of the authorisation page. The server's own carries the PKCE challenge; a server of the family that only gives a state
- * gets the plain one (contract 4.5). undefined = GitHub is not set up.
+ * gets the plain one (requirements W4.5). undefined = GitHub is not set up.
  */
 export function githubAddress(
   answer: { readonly data: string; readonly url: string },

@@ -128,7 +128,7 @@ export function isHtml(text: string): boolean {
   return /<\/?[a-z][^<]*>/i.test(text);
 }
 
-/** The address when a text is nothing but an http(s) address: such a page is shown in a frame (contract 3.2). */
+/** The address when a text is nothing but an http(s) address: such a page is shown in a frame (requirements W3.2). */
 export function addressIn(text: string): string | undefined {
   const trimmed = text.trim();
   return /^https?:\/\/\S+$/.test(trimmed) && URL.canParse(trimmed) ? trimmed : undefined;

@@ -1,4 +1,4 @@
-// Model names by channel type: asked once, kept in memory and in local storage (spec §7, `channel_models`).
+// Model names by channel type: asked once, kept in memory and in local storage (requirements B7, `channel_models`).
 import { useQuery } from "@tanstack/react-query";
 import { statusApi } from "#contract/status.ts";
 import { call, query } from "./call.ts";

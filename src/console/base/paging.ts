@@ -1,4 +1,4 @@
-// The paging rule of lists (contract 1.5, design 1.3 #3). Pure.
+// The paging rule of lists (requirements W1.5, J3). Pure.
 
 /** Rows per page that a server of the family gives when it ignores `size`. */
 const FAMILY_PAGE = 10;

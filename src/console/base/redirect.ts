@@ -1,4 +1,4 @@
-// Where a login may send the user: pages of this site only (reliability H07). Pure.
+// Where a login may send the user: pages of this site only (requirements H07). Pure.
 
 export interface Origin {
   readonly pathname: string;

@@ -17,7 +17,7 @@ async function run(failures: number) {
   return { slept, told, calls, done };
 }
 
-describe("the retries of the GitHub callback (spec §4)", () => {
+describe("the retries of the GitHub callback (requirements B4)", () => {
   it("needs none when the first call succeeds", async () => {
     expect(await run(0)).toEqual({ slept: [], told: [], calls: 1, done: { result: "in" } });
   });

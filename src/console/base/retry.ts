@@ -7,7 +7,7 @@ export interface RetrySchedule {
   readonly waitMs: (attempt: number) => number;
 }
 
-/** The GitHub callback waits 2 s times the number of the attempt (spec §4). */
+/** The GitHub callback waits 2 s times the number of the attempt (requirements B4). */
 export const callbackSchedule: RetrySchedule = { retries: 2, waitMs: (attempt) => attempt * 2_000 };
 
 export interface RetryTools {

@@ -72,7 +72,7 @@ export function patchRow(client: QueryClient, lists: readonly Endpoint[], patch:
   return undo;
 }
 
-/** Hides the row of this id in all cached pages of `lists` (spec §4). Returns the undo. */
+/** Hides the row of this id in all cached pages of `lists` (requirements B4). Returns the undo. */
 export function hideRow(client: QueryClient, lists: readonly Endpoint[], id: number): () => void {
   const undo = snapshot(client, lists);
   updateLists(client, lists, (answer) => {

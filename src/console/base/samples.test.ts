@@ -23,7 +23,7 @@ const all = [
 ];
 
 describe("samples", () => {
-  it.each(all)("%o names server and key, and no address holds the key (reliability H08)", (sample) => {
+  it.each(all)("%o names server and key, and no address holds the key (requirements H08)", (sample) => {
     const text = sample(input);
     expect(text).toContain("sk-abc");
     expect(text.match(/https?:\/\/[^\s"]+/g)?.every((address) => !address.includes("sk-"))).toBe(true);

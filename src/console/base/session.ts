@@ -31,7 +31,7 @@ export function currentUser(): User | undefined {
   return session.get().user;
 }
 
-/** Stores the user locally and in app state (spec §4). */
+/** Stores the user locally and in app state (requirements B4). */
 export function signIn(user: User): void {
   writeStored("user", user);
   session.set({ user });

@@ -36,13 +36,13 @@ const statusQuery = {
   },
 };
 
-/** Whether the server runs another version than this console; development builds say v0.0.0 (contract 3.2). */
+/** Whether the server runs another version than this console; development builds say v0.0.0 (requirements W3.2). */
 export function isOtherVersion(server: string, own: string): boolean {
   const plain = (version: string) => version.trim().replace(/^v/, "");
   return plain(server) !== "" && plain(server) !== "0.0.0" && plain(server) !== plain(own);
 }
 
-/** Loads the status once at start, writes the start-up keys and tells about a new version or a dead server (spec §1). */
+/** Loads the status once at start, writes the start-up keys and tells about a new version or a dead server (requirements B1). */
 export async function loadStatus(client: QueryClient, ownVersion: string): Promise<void> {
   try {
     const { version } = await client.fetchQuery(statusQuery);
@@ -90,7 +90,7 @@ export function useSystemName(): string {
 /** Address of the logo, or undefined for the built-in mark, which also lies at the spec's default path. */
 export function useLogo(): string | undefined {
   const logo = useStatus()?.logo ?? readStored("logo") ?? "";
-  // Only addresses an image may have here; stored text is untrusted (reliability H06).
+  // Only addresses an image may have here; stored text is untrusted (requirements H06).
   return /^(https?:\/\/|\/(?![/\\]))/.test(logo) && logo !== "/fakelogo.png" ? logo : undefined;
 }
 

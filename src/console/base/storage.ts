@@ -1,4 +1,4 @@
-// Every local-storage key of the console with its schema (spec §3). What is read is untrusted (reliability H04):
+// Every local-storage key of the console with its schema (requirements B3). What is read is untrusted (requirements H04):
 // garbage yields undefined and never throws.
 import { z } from "zod";
 import { Status } from "#contract/status.ts";
@@ -90,7 +90,7 @@ export function removeStored(key: StorageKey): void {
   }
 }
 
-/** Whether the prompt of this name was dismissed before (spec §4, "recorded as seen"). */
+/** Whether the prompt of this name was dismissed before (requirements B4, "recorded as seen"). */
 export function isSeen(prompt: string): boolean {
   return readText(`seen_${prompt}`) === "true";
 }

@@ -1,7 +1,7 @@
 // Toasts with the spec's durations. This file only queues them; ui/toasts.tsx draws and is loaded with the first one.
 import { createStore, useStore } from "./store.ts";
 
-/** Milliseconds on screen (spec §9). */
+/** Milliseconds on screen (requirements B9). */
 export const TOAST_MS = { success: 1500, info: 3000, error: 5000, warning: 10_000, notice: 20_000 } as const;
 export type ToastKind = keyof typeof TOAST_MS;
 
@@ -34,7 +34,7 @@ function say(kind: ToastKind, text: string, ms: number = TOAST_MS[kind]): void {
 export const toast = {
   success: (text = "操作成功完成！") => say("success", text),
   info: (text: string) => say("info", text),
-  /** Stays until closed (spec §9, "info notices with no timeout"). */
+  /** Stays until closed (requirements B9, "info notices with no timeout"). */
   pin: (text: string) => say("info", text, 0),
   error: (text: string) => say("error", text),
   warning: (text: string) => say("warning", text),

@@ -1,4 +1,4 @@
-// What comes back from a login at another site: the place and the drafts that were stowed, once, and no garbage (reliability H04, H07).
+// What comes back from a login at another site: the place and the drafts that were stowed, once, and no garbage (requirements H04, H07).
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 const store = new Map<string, string>();

@@ -1,5 +1,5 @@
 // What outlives a trip to another site for a login: where the user was, and what they had typed (ui/draft.ts). It lies in the memory of
-// the page, and in the storage of this tab only while the page is away. What is read from there is untrusted (reliability H04, H07).
+// the page, and in the storage of this tab only while the page is away. What is read from there is untrusted (requirements H04, H07).
 import { z } from "zod";
 import { safePath } from "./redirect.ts";
 

@@ -1,4 +1,4 @@
-// Trusted Types (reliability H03): no text becomes markup by itself. antd writes its style sheets through innerHTML, so texts
+// Trusted Types (requirements H03): no text becomes markup by itself. antd writes its style sheets through innerHTML, so texts
 // without any tag pass; everything else must come from the sanitiser's own policy or is refused by the browser.
 
 interface PolicyRules {

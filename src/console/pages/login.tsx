@@ -20,7 +20,7 @@ import { oauthApi } from "#contract/oauth.ts";
 
 const EMPTY: Credentials = { username: "", password: "" };
 
-/** The credentials every fresh installation has (design 1.3 #2). */
+/** The credentials every fresh installation has (requirements J2). */
 function isDefault({ username, password }: Credentials): boolean {
   return username === "root" && password === "123456";
 }

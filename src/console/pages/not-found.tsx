@@ -1,4 +1,4 @@
-// Any address that is no page (spec §2).
+// Any address that is no page (requirements B2).
 import { useNavigate } from "react-router";
 import { GuestFrame } from "#console/ui/guest-frame.tsx";
 import { Notice } from "#console/ui/notice.tsx";

@@ -1,4 +1,4 @@
-// Where GitHub sends the browser back: logs in, or binds when somebody is signed in; tries again before it gives up (spec §4).
+// Where GitHub sends the browser back: logs in, or binds when somebody is signed in; tries again before it gives up (requirements B4).
 import { LoadingOutlined } from "@ant-design/icons";
 import { useEffect, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
@@ -24,7 +24,7 @@ function enter({ code, state }: Callback) {
   return call(oauthApi.github, { query: { code, state, aff_code: readStored("aff") ?? "" } });
 }
 
-/** What is shown between failures: the first one already says where this will end (spec §4). */
+/** What is shown between failures: the first one already says where this will end (requirements B4). */
 function promptAfter(attempt: number | undefined): string {
   if (attempt === undefined || attempt === 1) return "操作失败，重定向中…";
   return `出现错误，第 ${attempt} 次重试中…`;

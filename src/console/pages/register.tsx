@@ -27,7 +27,7 @@ const Plain = z.object({
   verification_code: z.string(),
 });
 
-/** Only asked once the first entry is long enough (spec §5). */
+/** Only asked once the first entry is long enough (requirements B5). */
 function samePasswords({ password, password2 }: { password: string; password2: string }): boolean {
   return !Password.safeParse(password).success || password === password2;
 }
@@ -39,7 +39,7 @@ const VerifiedForms = Plain.extend({
   verification_code: z.string().trim().min(1, "请输入验证码"),
 }).refine(samePasswords, DIFFERENT);
 
-/** Keeps the affiliate code of the address for whichever way in is taken later (spec §2). */
+/** Keeps the affiliate code of the address for whichever way in is taken later (requirements B2). */
 function useAffCode(): void {
   const [params] = useSearchParams();
   const code = params.get("aff") ?? "";

@@ -1,4 +1,4 @@
-// Terms of use: eleven numbered clauses (spec §2).
+// Terms of use: eleven numbered clauses (requirements B2).
 import { Link } from "react-router";
 import { useSystemName } from "#console/base/status.ts";
 import { GuestFrame } from "#console/ui/guest-frame.tsx";

@@ -81,7 +81,7 @@ export function optionOf(plan: Plan): EChartsCoreOption {
       : {}),
     tooltip: {
       trigger: "axis",
-      // Drawn in the canvas: no text becomes markup (reliability H03, H05).
+      // Drawn in the canvas: no text becomes markup (requirements H03, H05).
       renderMode: "richText",
       confine: true,
       axisPointer: {

@@ -1,4 +1,4 @@
-// A text that must be copied: always selectable, with a button, so that nothing depends on the clipboard (spec §8).
+// A text that must be copied: always selectable, with a button, so that nothing depends on the clipboard (requirements B8).
 import { useId } from "react";
 import { CopyButton } from "./copy-button.tsx";
 import "./copy-field.css";

@@ -1,4 +1,4 @@
-// An e-mail address and the code that was sent to it, for registering and for binding (spec §4, §5).
+// An e-mail address and the code that was sent to it, for registering and for binding (requirements B4, B5).
 import { useCall } from "#console/base/call.ts";
 import { useCountdown } from "#console/base/countdown.ts";
 import { toast } from "#console/base/toast.ts";

@@ -1,4 +1,4 @@
-// Turns fields of the contract into rules of antd forms: validation is written once (design 4.10).
+// Turns fields of the contract into rules of antd forms: validation is written once.
 import type { FormRule } from "antd";
 import type { z } from "zod";
 

@@ -16,7 +16,7 @@ export interface FramePageProps {
   readonly children?: ReactNode;
 }
 
-/** Only addresses that a frame may have; what the status says is untrusted here (reliability H06). */
+/** Only addresses that a frame may have; what the status says is untrusted here (requirements H06). */
 export function frameAddress(link: string): string | undefined {
   return /^(https?:\/\/|\/(?![/\\]))\S*$/.test(link) ? link : undefined;
 }

@@ -1,4 +1,4 @@
-// A page of somebody else inside ours (reliability H02): it can neither read what is ours nor lead the visitor away.
+// A page of somebody else inside ours (requirements H02): it can neither read what is ours nor lead the visitor away.
 import { useLayoutEffect } from "react";
 import "./frame.css";
 
@@ -21,7 +21,7 @@ export interface FrameProps {
 const RENEWED = "frame_renewed";
 
 /**
- * The policy of the loaded page names the sites it may frame (reliability H03): one that the operator has named since then needs the
+ * The policy of the loaded page names the sites it may frame (requirements H03): one that the operator has named since then needs the
  * page anew, once.
  */
 function useFreshPolicy(address: string): void {

@@ -1,4 +1,4 @@
-// User groups as tags: vip and pro yellow, svip and premium red (spec §2).
+// User groups as tags: vip and pro yellow, svip and premium red (requirements B2).
 
 import type { TagColour } from "#console/base/colours.ts";
 import { ColourTag } from "./status-tag.tsx";

@@ -1,4 +1,4 @@
-// The top menu of guest pages (spec §2): the way to every public page, and to an account or out of it.
+// The top menu of guest pages (requirements B2): the way to every public page, and to an account or out of it.
 import { CloseOutlined, MenuOutlined } from "@ant-design/icons";
 import { useEffect, useState } from "react";
 import { Link, useLocation } from "react-router";

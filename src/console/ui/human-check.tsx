@@ -8,7 +8,7 @@ import { loadTurnstile } from "#console/base/turnstile.ts";
 import "./human-check.css";
 
 export interface HumanCheck {
-  /** The proof to send, "" when no check is asked for; undefined = not solved yet, and the user was told so (spec §5). */
+  /** The proof to send, "" when no check is asked for; undefined = not solved yet, and the user was told so (requirements B5). */
   readonly take: () => string | undefined;
   readonly isOn: boolean;
   readonly siteKey: string;

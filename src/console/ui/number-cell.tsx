@@ -1,4 +1,4 @@
-// A whole number edited in place: saved on Enter and on leaving. Empty input is ignored, values below `min` become `min` (spec §5).
+// A whole number edited in place: saved on Enter and on leaving. Empty input is ignored, values below `min` become `min` (requirements B5).
 import { useState } from "react";
 import { NumberInput } from "./number-input.tsx";
 import { Tooltip } from "./tooltip.tsx";

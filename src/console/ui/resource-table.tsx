@@ -29,7 +29,7 @@ export interface ResourceTableProps<Row extends { readonly id: number }>
   readonly label: string;
   readonly load: (input: ListInput) => Query<ListAnswer<Row>>;
   readonly searchHint?: string;
-  /** Text put into the search box from outside (clipboard fallback, spec §8). */
+  /** Text put into the search box from outside (clipboard fallback, requirements B8). */
   readonly searchDraft?: SearchDraft | undefined;
   /** Filters at the left of the toolbar. */
   readonly filters?: ReactNode;
@@ -55,7 +55,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   // Rows of other pages do not count: nobody sees them.
   const chosen = rows.filter((row) => ids.includes(row.id));
   const selection = props.bulk === undefined ? undefined : { ids: chosen.map((row) => row.id), choose };
-  /** Asks the server in any case, for the same term and for none as well (spec §5). */
+  /** Asks the server in any case, for the same term and for none as well (requirements B5). */
   const search = (text: string) => {
     const { queryKey } = props.load({ ...state.input, p: 0, keyword: text.trim() });
     void client.invalidateQueries({ queryKey, exact: true });

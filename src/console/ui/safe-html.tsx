@@ -1,4 +1,4 @@
-// HTML of the operator, sanitised right before it is shown (reliability H01). The only place that shows HTML.
+// HTML of the operator, sanitised right before it is shown (requirements H01). The only place that shows HTML.
 import type { Config } from "dompurify";
 import { useEffect, useRef, useState } from "react";
 

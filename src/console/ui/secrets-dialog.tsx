@@ -12,7 +12,7 @@ export interface Batch {
 /** What they are called. */
 type Kind = "兑换码" | "令牌";
 
-/** Saves them as a text file named after the batch, one per line (spec §7). */
+/** Saves them as a text file named after the batch, one per line (requirements B7). */
 export function downloadSecrets({ name, secrets }: Batch, kind: Kind): void {
   downloadText({
     name: `${cleanFileName(name, kind)}.txt`,

@@ -1,4 +1,4 @@
-// A notice shown until it is dismissed once; then it is recorded as seen (spec §4).
+// A notice shown until it is dismissed once; then it is recorded as seen (requirements B4).
 import { CloseOutlined, InfoCircleOutlined } from "@ant-design/icons";
 import { type ReactNode, useState } from "react";
 import { isSeen, markSeen } from "#console/base/storage.ts";

@@ -1,4 +1,4 @@
-// The operator's notice: shown until it is dismissed, then recorded as seen; a changed notice is a new one (spec §4).
+// The operator's notice: shown until it is dismissed, then recorded as seen; a changed notice is a new one (requirements B4).
 import { useQuery } from "@tanstack/react-query";
 import { query } from "#console/base/call.ts";
 import { addressIn } from "#console/base/markdown.ts";

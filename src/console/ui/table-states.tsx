@@ -15,7 +15,7 @@ export interface EmptyStateProps {
 
 export function EmptyState({ text, action, state }: EmptyStateProps) {
   const { keyword, p } = state.input;
-  // A server that tells no total offers one page more than there may be (contract 1.5).
+  // A server that tells no total offers one page more than there may be (requirements W1.5).
   if (p > 0) {
     return (
       <div className="tg-blank">

@@ -1,4 +1,4 @@
-// Draws toasts: top right, top centre on narrow screens (spec §9). Loaded with the first toast.
+// Draws toasts: top right, top centre on narrow screens (requirements B9). Loaded with the first toast.
 import { App } from "antd";
 import { useEffect } from "react";
 import { matches, NARROW } from "#console/base/media.ts";

@@ -1,4 +1,4 @@
-// Logging in or binding through WeChat: scan, follow, ask for a code, type it here. The code is valid for 3 minutes (spec §5).
+// Logging in or binding through WeChat: scan, follow, ask for a code, type it here. The code is valid for 3 minutes (requirements B5).
 import { useState } from "react";
 import { faultText } from "#console/base/faults.ts";
 import { useStatus } from "#console/base/status.ts";
@@ -19,7 +19,7 @@ export interface WeChatDialogProps {
   readonly onClose: () => void;
 }
 
-/** Only addresses an image may have here; stored text is untrusted (reliability H06). */
+/** Only addresses an image may have here; stored text is untrusted (requirements H06). */
 function useQrCode(): string | undefined {
   const address = useStatus()?.wechat_qrcode ?? "";
   return /^(https?:\/\/|\/(?![/\\]))/.test(address) ? address : undefined;

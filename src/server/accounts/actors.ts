@@ -1,4 +1,4 @@
-// Who is calling: session or access token → user with the role and status of this moment (reliability A02).
+// Who is calling: session or access token → user with the role and status of this moment (requirements A02).
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
@@ -39,7 +39,7 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
   async function byId(id: number): Promise<Actor | undefined> {
     const nowMs = deps.clock.now();
     const cached = cache.get(id);
-    // One that seems to live longer is older than a step back of the clock (reliability F08).
+    // One that seems to live longer is older than a step back of the clock (requirements F08).
     if (cached && cached.untilMs > nowMs && cached.untilMs <= nowMs + CACHE_MS) return cached.actor;
     const user = await findUserById(deps.db, id);
     if (!user || user.status === UserStatus.deleted) return undefined;
@@ -69,7 +69,7 @@ export interface Entry {
 
 /**
  * Whether what let a call in would still do so, and until the transaction `tx` ends it stays so: what is given there must not outlive
- * a change of the password or a ban that came meanwhile (reliability A06).
+ * a change of the password or a ban that came meanwhile (requirements A06).
  */
 export async function holdEntry(secrets: Secrets, tx: Db, entry: Entry): Promise<boolean> {
   const { actor, session, accessToken } = entry;
@@ -83,7 +83,7 @@ export async function holdEntry(secrets: Secrets, tx: Db, entry: Entry): Promise
 }
 
 /**
- * The token of an Authorization header: raw or after `Bearer ` (contract 2.4). Undefined without a header, and for one of another
+ * The token of an Authorization header: raw or after `Bearer ` (requirements W2.4). Undefined without a header, and for one of another
  * scheme, such as browsers add to every call when a proxy in front asks for a password.
  */
 export function accessTokenOf(header: string | undefined): string | undefined {

@@ -23,7 +23,7 @@ interface Parts {
 
 /**
  * Changes an account inside the caller's transaction. A new password, another role or being disabled ends its sessions
- * and its access token (reliability A06). Throws: a refusal when the name is taken, the row is no longer as seen, or it
+ * and its access token (requirements A06). Throws: a refusal when the name is taken, the row is no longer as seen, or it
  * is the last super administrator who would lose the office.
  */
 export async function changeAccount(

@@ -1,4 +1,4 @@
-// Invitation codes: five characters, made when first asked for (contract 3.3, 20 D8).
+// Invitation codes: five characters, made when first asked for (requirements W3.3, W20.8).
 import { newAffCode } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { isTaken } from "#server/store/fault.ts";

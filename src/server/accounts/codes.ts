@@ -1,5 +1,5 @@
 // One-time codes: what was mailed, handed to a browser, or earned by a human check. Only hashes are stored; each code is
-// bound to a purpose and a subject, lives ten minutes, and the newest of a subject is the only one (reliability A13, A15).
+// bound to a purpose and a subject, lives ten minutes, and the newest of a subject is the only one (requirements A13, A15).
 
 import { AHEAD_SEC } from "#server/clock.ts";
 import {
@@ -26,9 +26,9 @@ export interface CodeRef {
 
 export type CodeTools = Pick<Tools, "db" | "clock" | "secrets">;
 
-/** Ten minutes (contract 4.2). */
+/** Ten minutes (requirements W4.2). */
 const LIFE_SEC = 600;
-/** Wrong tries after which a code that was mailed is worth nothing (reliability A15). */
+/** Wrong tries after which a code that was mailed is worth nothing (requirements A15). */
 const MAX_TRIES = 5;
 
 function keyOf({ secrets }: CodeTools, { purpose, subject }: CodeRef): string {
@@ -79,7 +79,7 @@ export async function redeemCode(
 
 /**
  * Whether few digits that anybody may guess at are the code: ask this before taking it. A wrong guess costs a try, at once and
- * outside any transaction that may be undone (reliability A15).
+ * outside any transaction that may be undone (requirements A15).
  */
 export function tryCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
   return guessCode(tools.db, queryOf(tools, ref, text));

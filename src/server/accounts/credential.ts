@@ -1,4 +1,4 @@
-/** What a header offers: the key, and the channel behind it (contract 8.2). */
+/** What a header offers: the key, and the channel behind it (requirements W8.2). */
 export interface Credential {
   readonly key: string;
   readonly pin: string | undefined;

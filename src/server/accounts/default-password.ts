@@ -8,7 +8,7 @@ import { DEFAULT_PASSWORD } from "./password.ts";
 
 /**
  * The password that ships lets a super administrator in from the server's own machine alone: an address that only this machine
- * listens on is reached from elsewhere too, through a proxy or a page that was rebound to it (reliability A10, contract 2.2).
+ * listens on is reached from elsewhere too, through a proxy or a page that was rebound to it (requirements A10, W2.2).
  * Asked of a login whose password was right.
  */
 export function isShippedFromAfar(login: { password: string; role: number; isLocal: boolean }): boolean {

@@ -1,5 +1,5 @@
 // What a failed login costs while imported accounts have bcrypt hashes: one of each kind for everybody, so that neither they nor
-// names that nobody has can be told by time (reliability A11). The work is the same, not the time: a floor would give way
+// names that nobody has can be told by time (requirements A11). The work is the same, not the time: a floor would give way
 // as soon as somebody makes the thread of the old hashes wait.
 import { isOutdatedHash, verifyPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";

@@ -1,5 +1,5 @@
 // Coming in with an identity that somebody else vouches for, and giving it to an account. One identity belongs to one account:
-// the unique index decides, whoever else looked at the same time (reliability A19).
+// the unique index decides, whoever else looked at the same time (requirements A19).
 import { withoutUnseen } from "#contract/name.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
@@ -66,7 +66,7 @@ export async function enterAs(tools: ExternalTools, person: Person, arrival: Arr
 
 /**
  * The imported account that the old server would have opened for this name. A name may have passed to somebody else since
- * (reliability A16), so it is not enough: the person's proven address must be the account's too, or the operator has said
+ * (requirements A16), so it is not enough: the person's proven address must be the account's too, or the operator has said
  * that names will do for ordinary users. From then on the account goes by the id. Undefined when there is none.
  * Throws: localErrors; a second account beside the old one would help nobody.
  */
@@ -176,7 +176,7 @@ export async function bindPerson(
   await tools.coord.publish("users", String(actor.id));
 }
 
-/** Binding is how a super administrator opts in to this way of coming in (reliability A22). Throws: a refusal. */
+/** Binding is how a super administrator opts in to this way of coming in (requirements A22). Throws: a refusal. */
 async function refuseStale(
   { sessions, clock }: ExternalTools,
   { actor, sessionId }: { actor: Actor; sessionId: string | undefined },

@@ -1,5 +1,5 @@
 // The first start on an empty database: the super administrator, its quota, and the credentials preset by the environment
-// (contract 2.2, design 1.3 #2).
+// (requirements W2.2, J2).
 import { TokenStatus } from "#contract/token.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
@@ -14,7 +14,7 @@ import { insertToken } from "#server/store/tokens.ts";
 import { countUsers, insertUser } from "#server/store/users.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 
-/** Quota units that root starts with: $200 (contract 2.2). */
+/** Quota units that root starts with: $200 (requirements W2.2). */
 const ROOT_QUOTA = 100_000_000n;
 
 /** What a first start made, for printing it once. */

@@ -1,4 +1,4 @@
-// A login through GitHub, from the state that begins it to the person it proves (contract 4.5, reliability A16, A17). A state
+// A login through GitHub, from the state that begins it to the person it proves (requirements W4.5, A16, A17). A state
 // works once, for ten minutes, in the browser it was given to, for who was signed in there.
 
 import { Email } from "#contract/auth.ts";
@@ -38,7 +38,7 @@ export async function beginOAuth(
 
 /**
  * Ends it: takes the state and asks GitHub who it is. When GitHub is not to be had the state is given back, since the console comes
- * again with it (spec §4). Throws: 403 for a state that is not this visitor's; localErrors.
+ * again with it (requirements B4). Throws: 403 for a state that is not this visitor's; localErrors.
  */
 export async function finishGithub(
   tools: GithubTools,

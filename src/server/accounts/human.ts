@@ -1,4 +1,4 @@
-// The human check (contract 4.1, reliability A21): one proof per protected call, asked of Turnstile each time, refused when
+// The human check (requirements W4.1, A21): one proof per protected call, asked of Turnstile each time, refused when
 // Turnstile does not answer. Only registration after an e-mail code lives on the proof that the code was sent for.
 import { authApi } from "#contract/auth.ts";
 import { verifyTurnstile } from "#server/egress/turnstile.ts";
@@ -53,7 +53,7 @@ export async function grantCredit(tools: HumanTools, browserId: string): Promise
 
 /**
  * Takes the credit that a registration lives on, in the transaction of the account: of several that began on one credit, one
- * makes an account (reliability A21). Throws: a refusal when it is taken.
+ * makes an account (requirements A21). Throws: a refusal when it is taken.
  */
 export async function takeCredit(tools: CodeTools, tx: Db, browserId: string | undefined): Promise<void> {
   const isTaken =
@@ -84,7 +84,7 @@ async function findFlaw(tools: HumanTools, visit: Visit): Promise<string | undef
 
 /**
  * The check is on, but nothing says whose proofs are ours: the name that a caller asks for is the caller's to choose
- * (reliability Z12). Options refuse it; an older database may hold it. Until it has a name nobody passes.
+ * (requirements Z12). Options refuse it; an older database may hold it. Until it has a name nobody passes.
  */
 export function isSiteUnnamed({ options }: Pick<HumanTools, "options">): boolean {
   return options.get("TurnstileCheckEnabled") && options.get("ServerAddress") === "";

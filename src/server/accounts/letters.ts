@@ -22,7 +22,7 @@ function linkTo(url: string, text: string): string {
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
-/** The code that proves an address (contract 4.2). */
+/** The code that proves an address (requirements W4.2). */
 export function codeLetter(system: string, code: string): LetterText {
   return {
     subject: `${system} 邮箱验证码`,
@@ -34,7 +34,7 @@ export function codeLetter(system: string, code: string): LetterText {
   };
 }
 
-/** The link of a password reset (contract 4.4). */
+/** The link of a password reset (requirements W4.4). */
 export function resetLetter(system: string, url: string): LetterText {
   return {
     subject: `${system} 密码重置`,
@@ -47,7 +47,7 @@ export function resetLetter(system: string, url: string): LetterText {
   };
 }
 
-/** Tells the owner that the password was reset (reliability Q5). */
+/** Tells the owner that the password was reset (requirements Q5). */
 export function resetDoneLetter(system: string, username: string): LetterText {
   return {
     subject: `${system} 密码已重置`,
@@ -58,7 +58,7 @@ export function resetDoneLetter(system: string, username: string): LetterText {
   };
 }
 
-/** The quota fell below the threshold, or is used up (contract 10.6). */
+/** The quota fell below the threshold, or is used up (requirements W10.6). */
 export function quotaLetter(
   system: string,
   state: { isEmpty: boolean; remaining: string; topUpUrl: string },
@@ -73,7 +73,7 @@ export function quotaLetter(
   };
 }
 
-/** A notice for the super administrator (contract 4.8). */
+/** A notice for the super administrator (requirements W4.8). */
 export function noticeLetter(system: string, notice: { title: string; content: string }): LetterText {
   return {
     subject: `${system} ${notice.title}`,

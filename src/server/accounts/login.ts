@@ -1,4 +1,4 @@
-// Password login: one answer for every failure, slowed down per account and per address (reliability A11, L03).
+// Password login: one answer for every failure, slowed down per account and per address (requirements A11, L03).
 import { plainName } from "#contract/name.ts";
 import { UserStatus } from "#contract/user.ts";
 import type { Events } from "#server/events.ts";
@@ -16,7 +16,7 @@ export interface Logins {
    */
   verify(login: { username: string; password: string; address: string }): Promise<Verified>;
   /**
-   * Whether a password is the stored one, for somebody who is signed in; a wrong one counts as at a login (reliability A09).
+   * Whether a password is the stored one, for somebody who is signed in; a wrong one counts as at a login (requirements A09).
    * Throws: 429 when there were too many failures.
    */
   confirm(asked: { userId: number; password: string; stored: string; address: string }): Promise<boolean>;

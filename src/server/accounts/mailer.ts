@@ -25,7 +25,7 @@ export interface Mailer {
 
 export type MailerTools = Pick<Tools, "options" | "egress" | "events" | "clock">;
 
-/** The one port where TLS begins with the first byte (contract 4.7). */
+/** The one port where TLS begins with the first byte (requirements W4.7). */
 const TLS_PORT = 465;
 const MAX_WAITING = 1_000;
 const CONNECTIONS = 4;

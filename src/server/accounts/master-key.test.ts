@@ -1,4 +1,4 @@
-// The file of the master key: for its owner alone, whole or not there (reliability K02).
+// The file of the master key: for its owner alone, whole or not there (requirements K02).
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import fs, { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";

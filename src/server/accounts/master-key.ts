@@ -1,6 +1,6 @@
 // The master key: from MASTER_KEY, or from DATA_DIR/master.key, which is made on the first start. It opens the data key,
 // which the database holds sealed and from which all hashes and seals are derived; so the master key can be exchanged
-// without touching a row (rotate-key.ts). A wrong one ends the start before anything is written (reliability K01, K02).
+// without touching a row (rotate-key.ts). A wrong one ends the start before anything is written (requirements K01, K02).
 import { existsSync } from "node:fs";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -34,7 +34,7 @@ export class MasterKeyError extends Error {
 
 /**
  * Options with the data key sealed by the master key. While that is exchanged `next` holds what the new one sealed, and both open the
- * database (reliability K03).
+ * database (requirements K03).
  */
 export const DATA_KEY = { current: "DataKey", next: "DataKeyNext" } as const;
 const SEAL_CONTEXT = "options.DataKey";

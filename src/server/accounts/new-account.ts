@@ -69,7 +69,7 @@ export async function createAccount(
   return promise?.user_id;
 }
 
-/** What proves who owns an account: of a deleted one the hashes stay, so that coming again brings no second gift (reliability M25). */
+/** What proves who owns an account: of a deleted one the hashes stay, so that coming again brings no second gift (requirements M25). */
 function identityHashes({ secrets }: AccountTools, { email, githubId, wechatId }: NewAccount): string[] {
   const identities = Object.entries({ email: mailboxOf(email), github_id: githubId, wechat_id: wechatId });
   return identities
@@ -77,7 +77,7 @@ function identityHashes({ secrets }: AccountTools, { email, githubId, wechatId }
     .map(([identity, value]) => secrets.hash(`welcomed ${identity} ${value}`));
 }
 
-/** What a registration brings (contract 3.3). What fails here is made up for: the promise by a job, the code when it is asked for. */
+/** What a registration brings (requirements W3.3). What fails here is made up for: the promise by a job, the code when it is asked for. */
 async function welcome(tools: AccountTools, promise: SignupRow): Promise<void> {
   const userId = promise.user_id;
   try {

@@ -1,5 +1,5 @@
 // Tells the super administrator something: through the message pusher when there is one, else by mail to the first who has an
-// address (contract 4.8). What cannot be sent is in the diagnostic log all the same.
+// address (requirements W4.8). What cannot be sent is in the diagnostic log all the same.
 import { Role, UserStatus } from "#contract/user.ts";
 import { pushMessage } from "#server/egress/pusher.ts";
 import { findMailableUser } from "#server/store/users.ts";

@@ -1,7 +1,7 @@
 // What a password must be, and the one that ships. Pure.
 import { isListed } from "./common-passwords.ts";
 
-/** The documented first password of a server that only its own machine can reach (design 1.3 #2). */
+/** The documented first password of a server that only its own machine can reach (requirements J2). */
 export const DEFAULT_PASSWORD = "123456";
 
 /** Common where the published lists, which are mostly western, do not look. */
@@ -30,7 +30,7 @@ function isRun(text: string): boolean {
 
 /**
  * Whether a password is one of the first that are guessed: a common one, one character or a short piece repeated, a run
- * of the keyboard, a date, or the name of the account or the product (reliability A08).
+ * of the keyboard, a date, or the name of the account or the product (requirements A08).
  */
 export function isTooCommon(password: string, names: readonly string[]): boolean {
   const text = password.toLowerCase();

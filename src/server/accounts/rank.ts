@@ -1,7 +1,7 @@
-// The rank rule: who may act on whom. One function, so that no endpoint has its own idea of it (reliability Z04). Pure.
+// The rank rule: who may act on whom. One function, so that no endpoint has its own idea of it (requirements Z04). Pure.
 import { Role } from "#contract/user.ts";
 
-/** Whether an actor may read, edit, disable, delete, pay or top up a user of this role (contract 2.7, design 1.3 #6). */
+/** Whether an actor may read, edit, disable, delete, pay or top up a user of this role (requirements W2.7, J6). */
 export function outranks(actor: { readonly role: number }, target: { readonly role: number }): boolean {
   return actor.role >= Role.root || actor.role > target.role;
 }

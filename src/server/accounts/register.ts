@@ -1,4 +1,4 @@
-// Registration with a password (contract 3.3). Whether it is open was asked before; here come the rules of the fields, the code
+// Registration with a password (requirements W3.3). Whether it is open was asked before; here come the rules of the fields, the code
 // of the e-mail address, and the insert, in this order.
 import { Email, type Registration } from "#contract/auth.ts";
 import { faults } from "#server/errors.ts";

@@ -1,4 +1,4 @@
-// Reminds users whose quota runs out (contract 10.6). Settled calls only leave the user's id here; every few seconds the balances
+// Reminds users whose quota runs out (requirements W10.6). Settled calls only leave the user's id here; every few seconds the balances
 // of those users are looked at together. One letter when the quota falls below the threshold and one when it is used up, each at
 // most once a day.
 import { formatQuota } from "#contract/quota.ts";
@@ -99,7 +99,7 @@ async function judge(
   if (row && level === row.level) return;
   const nowSec = tools.clock.seconds();
   const sentAt = (level === Level.empty ? row?.empty_sent_at : row?.low_sent_at) ?? 0;
-  // A letter of the future was sent by a clock that was wrong (reliability F08).
+  // A letter of the future was sent by a clock that was wrong (requirements F08).
   const isDue = level > from && Math.abs(nowSec - sentAt) >= DAY_SEC;
   const hasMoved = await moveReminder(tools.db, {
     userId: user.id,

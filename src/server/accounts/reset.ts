@@ -1,4 +1,4 @@
-// Password reset by mail (contract 4.4, reliability A12–A14, A22). Asking never tells whether an address is known: looking it
+// Password reset by mail (requirements W4.4, A12–A14, A22). Asking never tells whether an address is known: looking it
 // up and writing the letter happen after the answer.
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
@@ -70,7 +70,7 @@ export function createResets(tools: ResetTools): Resets {
       const hash = await hashPassword(password);
       const isDone = await tools.db.transaction().execute(async (tx) => {
         if (!(await redeemCode(tools, tx, refOf(user.id), token))) return false;
-        // The row first: a login that holds it has its session by then, and none can follow (reliability A06).
+        // The row first: a login that holds it has its session by then, and none can follow (requirements A06).
         const isThere = await updateUserProfile(tx, user.id, { password: hash, access_token_hash: null });
         await deleteSessionsOfUser(tx, user.id);
         if (isThere) await beside(tx, user);
@@ -89,7 +89,7 @@ export function createResets(tools: ResetTools): Resets {
   };
 }
 
-/** The enabled account of an address. A super administrator's is none: no mailbox is worth that much (reliability A22). */
+/** The enabled account of an address. A super administrator's is none: no mailbox is worth that much (requirements A22). */
 async function findResettable({ db }: ResetTools, email: string): Promise<UserRow | undefined> {
   const user = await findUserByIdentity(db, "email", email);
   return user?.status === UserStatus.enabled && user.role < Role.root ? user : undefined;

@@ -1,4 +1,4 @@
-// Opening sealed keys and codes for people: few calls a minute, and each opening in the trail (reliability K09). Knows who
+// Opening sealed keys and codes for people: few calls a minute, and each opening in the trail (requirements K09). Knows who
 // asks, not what the keys are.
 import type { Clock } from "#server/clock.ts";
 import { ExpiringKeys } from "#server/coord/expiring-keys.ts";
@@ -14,7 +14,7 @@ export interface Reveals {
   /**
    * Counts a call that opens secrets, and writes down which. The same opened again by the same account from the same
    * address within an hour is counted, not written twice. Call it before the answer goes out, and show what it returns: what
-   * cannot be written down is not shown, also where a database in trouble can still be read (reliability F02). Throws: 429.
+   * cannot be written down is not shown, also where a database in trouble can still be read (requirements F02). Throws: 429.
    */
   open(call: RevealCall, kind: "token" | "redemption", ids: readonly number[]): Promise<ReadonlySet<number>>;
 }

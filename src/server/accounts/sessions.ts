@@ -1,4 +1,4 @@
-// Console sessions: opaque ids whose hash alone is stored; idle and absolute lifetimes (reliability A01–A06).
+// Console sessions: opaque ids whose hash alone is stored; idle and absolute lifetimes (requirements A01–A06).
 import { UserStatus } from "#contract/user.ts";
 import { AHEAD_SEC, type Clock } from "#server/clock.ts";
 import { randomId, type Secrets } from "#server/secrets.ts";
@@ -14,7 +14,7 @@ import {
 } from "#server/store/sessions.ts";
 import { holdUser, type SeenColumns } from "#server/store/users.ts";
 
-/** Absolute lifetime: 30 days (reliability A05). */
+/** Absolute lifetime: 30 days (requirements A05). */
 export const SESSION_MAX_SEC = 30 * 24 * 3600;
 const IDLE_SEC = 7 * 24 * 3600;
 /** `last_seen` is written at most once a minute. */
@@ -40,7 +40,7 @@ function isLiving({ created_at, last_seen }: SessionRow, nowSec: number): boolea
   return ageSec >= -AHEAD_SEC && ageSec < SESSION_MAX_SEC && nowSec - last_seen < IDLE_SEC;
 }
 
-/** A database that cannot be written for a while keeps nobody from reading (reliability F02); the lifetimes hold all the same. */
+/** A database that cannot be written for a while keeps nobody from reading (requirements F02); the lifetimes hold all the same. */
 function unlessPassing(error: unknown): void {
   if (!isPassing(error)) throw error;
 }

@@ -1,4 +1,4 @@
-// Codes that prove an e-mail address: for a registration, or to bind the address to an account (contract 4.2, 4.3).
+// Codes that prove an e-mail address: for a registration, or to bind the address to an account (requirements W4.2, W4.3).
 
 import { faults } from "#server/errors.ts";
 import { randomDigits } from "#server/secrets.ts";

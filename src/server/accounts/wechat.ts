@@ -1,5 +1,5 @@
 // Codes of the WeChat account: few digits that anybody may guess at, so wrong ones are counted for everybody together, and a
-// code that was used is remembered while it lives (contract 4.6, reliability A20).
+// code that was used is remembered while it lives (requirements W4.6, A20).
 
 import { readWeChatPerson } from "#server/egress/wechat.ts";
 import { faults } from "#server/errors.ts";
@@ -14,7 +14,7 @@ export interface WeChat {
 
 export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "events" | "limits">;
 
-/** A code lives three minutes at the WeChat server (spec §5). */
+/** A code lives three minutes at the WeChat server (requirements B5). */
 const CODE_LIFE_MS = 180_000;
 
 export function createWeChat(tools: WeChatTools): WeChat {

@@ -60,7 +60,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
     await seedUser(app.ctx, "proxied");
     const session = await app.login("proxied", seedPassword);
     expect((await app.call({ ...session, ...through }, "GET", "/api/user/self")).success).toBe(true);
-    // An access token that nobody has is no reason to sign in (contract 1.2).
+    // An access token that nobody has is no reason to sign in (requirements W1.2).
     for (const authorization of ["0".repeat(32), `Bearer ${"0".repeat(32)}`, "bearer x y"])
       expect((await app.call({ authorization }, "GET", "/api/user/self")).status).toBe(200);
   });

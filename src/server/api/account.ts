@@ -1,4 +1,4 @@
-// Handlers: the caller's access token, invitation code and usage by day, and the end of the account (contract 3.3).
+// Handlers: the caller's access token, invitation code and usage by day, and the end of the account (requirements W3.3).
 import type { accountApi } from "#contract/account.ts";
 import { holdEntry } from "#server/accounts/actors.ts";
 import { removeAccount } from "#server/accounts/acts.ts";
@@ -19,7 +19,7 @@ export const account: Handlers<{ account: typeof accountApi }>["account"] = {
     const token = randomHex(32);
     await ctx.db.transaction().execute(async (tx) => {
       if (!(await holdEntry(ctx.secrets, tx, call))) throw faults.notSignedIn();
-      // Only its hash is kept: this answer is the one time it can be read (reliability A25).
+      // Only its hash is kept: this answer is the one time it can be read (requirements A25).
       await updateUserProfile(tx, actor.id, { access_token_hash: ctx.secrets.hash(token) });
       await audit(ctx, tx, call, { action: "user.access_token", target: actor.id });
     });

@@ -26,7 +26,7 @@ export const somebody: ActCall["actor"] = { id: 0, username: "" };
 
 const DETAIL_CHARS = 2_000;
 
-/** Appends an act in the transaction `tx` of the act itself; call it last there (reliability Z13). */
+/** Appends an act in the transaction `tx` of the act itself; call it last there (requirements Z13). */
 export async function audit(ctx: Pick<Context, "clock">, tx: Db, call: ActCall, act: Act): Promise<void> {
   await appendAudit(tx, {
     created_at: ctx.clock.seconds(),

@@ -1,4 +1,4 @@
-// The trail of administrators' acts: complete, chained, append-only, one with the act itself (reliability Z13, P05).
+// The trail of administrators' acts: complete, chained, append-only, one with the act itself (requirements Z13, P05).
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";

@@ -1,4 +1,4 @@
-// Handlers: coming in and going out, registration, e-mail codes, password reset (contract 3.3, 4).
+// Handlers: coming in and going out, registration, e-mail codes, password reset (requirements W3.3, W4).
 import type { authApi } from "#contract/auth.ts";
 import { isShippedFromAfar } from "#server/accounts/default-password.ts";
 import { grantCredit, takeCredit } from "#server/accounts/human.ts";

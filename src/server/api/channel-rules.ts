@@ -1,4 +1,4 @@
-// What a channel must look like before it is stored, whoever sends it (spec §5). Pure but for the egress policy it asks.
+// What a channel must look like before it is stored, whoever sends it (requirements B5). Pure but for the egress policy it asks.
 
 import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, wireOf } from "#contract/provider.ts";

@@ -1,4 +1,4 @@
-// Tests and balances of channels against a scripted provider (contract 3.6, 9.6, 9.7; reliability M32, R26, S07).
+// Tests and balances of channels against a scripted provider (requirements W3.6, W9.6, W9.7, M32, R26, S07).
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { insertChannels, type NewChannel } from "#server/store/channels.ts";
@@ -145,7 +145,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     await expect.poll(() => app.ctx.candidates.find("default", "gpt-4o-mini").length).toBe(0);
   });
 
-  test("words of the upstream switch nothing off (R26)", async () => {
+  test("words of the upstream switch nothing off (requirements R26)", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     const id = await add();
     const words = "your credit balance is too low: quota, permission denied, 已欠费";

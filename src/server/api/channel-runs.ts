@@ -1,4 +1,4 @@
-// Handlers: tests and balances of channels, one at once or all in the background (contract 3.6, 9.6, 9.7).
+// Handlers: tests and balances of channels, one at once or all in the background (requirements W3.6, W9.6, W9.7).
 import type { z } from "zod";
 import type { channelApi, ModelSource } from "#contract/channel.ts";
 import { providerOf } from "#contract/providers.ts";
@@ -65,7 +65,7 @@ export const channelRuns: Runs = {
   },
 };
 
-/** A stored key goes to the stored address only: another one has to be saved first, which the trail shows (reliability K04, Z13). */
+/** A stored key goes to the stored address only: another one has to be saved first, which the trail shows (requirements K04, Z13). */
 async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promise<UpstreamTarget> {
   if (body.key.trim() === "" && body.id !== undefined) return getLive(ctx, body.id);
   const [key = ""] = keyLines(body.key, body.type);

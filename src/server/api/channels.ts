@@ -1,4 +1,4 @@
-// Handlers: upstream channels (contract 3.6). The key goes in and never comes out.
+// Handlers: upstream channels (requirements W3.6). The key goes in and never comes out.
 import {
   type Channel,
   ChannelStatus,

@@ -17,7 +17,7 @@ function hostOf(url: string): string | undefined {
 }
 
 /**
- * Refuses calls that another site made a browser send (reliability Q2, A18, Z09). Only an Authorization header that signs
+ * Refuses calls that another site made a browser send (requirements Q2, A18, Z09). Only an Authorization header that signs
  * the call in by itself is no browser's ambient authority: beside a session cookie, or where nobody need sign in, a browser
  * may have added it for a proxy that asks for a password. Throws: 403.
  */
@@ -56,7 +56,7 @@ function refuseSilentBrowser(headers: Headers, hasSession: boolean): void {
     throw faults.crossSite("a browser that does not say where the call comes from");
 }
 
-/** Registration is closed before anything of the call is read (contract 3.3: the order of checks). Throws: a refusal. */
+/** Registration is closed before anything of the call is read (requirements W3.3: the order of checks). Throws: a refusal. */
 export function refuseClosed({ options }: Pick<Context, "options">, endpoint: Endpoint): void {
   if (endpoint !== authApi.register) return;
   if (!options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
@@ -64,7 +64,7 @@ export function refuseClosed({ options }: Pick<Context, "options">, endpoint: En
 }
 
 /**
- * Reads a body of at most 1 MiB, 64 KiB from callers who are not signed in, and stops reading beyond (reliability D01).
+ * Reads a body of at most 1 MiB, 64 KiB from callers who are not signed in, and stops reading beyond (requirements D01).
  * Throws: 413.
  */
 export async function readBody(request: Request, isSignedIn: boolean): Promise<string> {

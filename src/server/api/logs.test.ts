@@ -1,4 +1,4 @@
-// The usage log through the API: who sees what, search, clearing, and that none of it touches money (contract 3.9, M28, P06).
+// The usage log through the API: who sees what, search, clearing, and that none of it touches money (requirements W3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { audit } from "#server/money/ledger-check.ts";
 import { printTrail } from "#server/store/log-trail.ts";
@@ -144,7 +144,7 @@ describe.each(databases)("the usage log on $name", (database) => {
     expect((await app.call(alice.who, "DELETE", "/api/log/?target_timestamp=5")).success).toBe(false);
   });
 
-  test("calls that are not logged, and a log that is cleared meanwhile, change no money (M28)", async () => {
+  test("calls that are not logged, and a log that is cleared meanwhile, change no money (requirements M28)", async () => {
     const { ctx } = app;
     const { id } = await seedToken(ctx, bob.id);
     const before = (await app.call(bob.who, "GET", "/api/user/self")).data;

@@ -1,4 +1,4 @@
-// Handlers: the usage log and its sums (contract 3.9).
+// Handlers: the usage log and its sums (requirements W3.9).
 import { CLEARED_LOG_TYPES, type LogEntry, type logApi } from "#contract/log.ts";
 import { faults } from "#server/errors.ts";
 import type { LogFilter } from "#server/store/log-filter.ts";
@@ -103,7 +103,7 @@ function present(row: ListedLog): LogEntry {
   };
 }
 
-/** Users do not learn which upstream served them (reliability P06). */
+/** Users do not learn which upstream served them (requirements P06). */
 function withoutChannel(row: ListedLog): LogEntry {
   return { ...present(row), channel: 0, channel_name: "", trail: [] };
 }

@@ -21,14 +21,14 @@ import { failureOf } from "./failure.ts";
 import { readBody, refuseClosed, refuseCrossSite, refuseNul } from "./guard.ts";
 import { type EndpointTable, type Route, routes } from "./routes.ts";
 
-/** Set on every answer of the server, API or not (contract 1.4, reliability H09). */
+/** Set on every answer of the server, API or not (requirements W1.4, H09). */
 export const BASE_HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "strict-origin-when-cross-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
 } as const;
 
-/** Whoever came by TLS once comes by TLS for a year (reliability H09). */
+/** Whoever came by TLS once comes by TLS for a year (requirements H09). */
 export const STRICT_TRANSPORT = "max-age=31536000";
 
 /** What the node listener hands over; absent when a test calls without a socket. */
@@ -44,7 +44,7 @@ const DENIAL_MS = 3_600_000;
 
 /**
  * Builds the management API as an app of its own; it answers everything below /api. Throws: when an endpoint of the table
- * does not say who may call it (reliability Z01).
+ * does not say who may call it (requirements Z01).
  */
 export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
   const app = new Hono<Env>();
@@ -167,7 +167,7 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
   return actor;
 }
 
-/** Somebody tried what is not theirs to do: once an hour per account, endpoint and what it was about (reliability P05). */
+/** Somebody tried what is not theirs to do: once an hour per account, endpoint and what it was about (requirements P05). */
 async function auditDenial(
   ctx: Context,
   http: Http,
@@ -193,7 +193,7 @@ function visitOf(http: Http, endpoint: Endpoint): Visit {
   return { path: endpoint.path, proof, address, browserId: sessionHandle(http).browserId };
 }
 
-/** Session first, then access token (contract 2.5). Throws: 401 without either, 200 for an unknown access token. */
+/** Session first, then access token (requirements W2.5). Throws: 401 without either, 200 for an unknown access token. */
 async function signedIn(ctx: Context, http: Http): Promise<Actor> {
   const sessionId = sessionHandle(http).id;
   if (sessionId !== undefined) {
@@ -244,7 +244,7 @@ function idempotencyKeyOf(
   return key && ctx.secrets.hash(`${actor?.id ?? 0}\n${endpoint.method} ${endpoint.path}\n${key}`);
 }
 
-/** The query by name; `page_size` is the other family name of `size` (contract 1.5). */
+/** The query by name; `page_size` is the other family name of `size` (requirements W1.5). */
 function queryOf(http: Http): Record<string, string> {
   const query = http.req.query();
   return query["page_size"] === undefined ? query : { size: query["page_size"], ...query };
@@ -270,7 +270,7 @@ async function jsonBody(request: Request, endpoint: Endpoint, isSignedIn: boolea
   }
 }
 
-/** Plain http and https have different cookies: `__Host-` needs Secure (reliability A01). */
+/** Plain http and https have different cookies: `__Host-` needs Secure (requirements A01). */
 function sessionHandle(http: Http): SessionHandle {
   const { isHttps } = http.var.caller;
   const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;

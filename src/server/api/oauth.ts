@@ -1,4 +1,4 @@
-// Handlers: coming in through GitHub or the WeChat server, and binding those or an e-mail address (contract 4.3, 4.5, 4.6).
+// Handlers: coming in through GitHub or the WeChat server, and binding those or an e-mail address (requirements W4.3, W4.5, W4.6).
 import type { oauthApi } from "#contract/oauth.ts";
 import { type Arrival, bindPerson, enterAs } from "#server/accounts/external.ts";
 import { beginOAuth, finishGithub } from "#server/accounts/github.ts";
@@ -22,7 +22,7 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
     if (actor) {
       const person = await finishGithub(ctx, visitor, query);
       await bindPerson(ctx, person, { ...call, actor }, binding(ctx, { ...call, actor }, "github"));
-      // Clients tell a binding from a login by this word (contract 4.5).
+      // Clients tell a binding from a login by this word (requirements W4.5).
       return { data: null, message: "bind" };
     }
     const data = await signInBy(ctx, call, "github", async () => {

@@ -7,7 +7,7 @@ import { hasExternalLogin } from "#server/store/users.ts";
 
 export type GuardTools = Pick<Context, "db" | "options" | "egress">;
 
-/** Addresses the server itself calls (reliability S06). */
+/** Addresses the server itself calls (requirements S06). */
 const CALLED: readonly OptionKey[] = ["WeChatServerAddress", "MessagePusherAddress"];
 
 /** Throws: a refusal for an address that the server would not be allowed to call. */
@@ -30,7 +30,7 @@ const EXTERNAL = [
 
 /**
  * Turning off a way in must leave one by which a super administrator can come in: the password, or an identity that one of them
- * has bound (contract 6.3, reliability A22). Throws: a refusal.
+ * has bound (requirements W6.3, A22). Throws: a refusal.
  */
 export async function refuseLockout(
   { db, options }: GuardTools,

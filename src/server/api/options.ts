@@ -1,4 +1,4 @@
-// Handlers: the options, and the guards on writing them (contract 3.10, 6.3).
+// Handlers: the options, and the guards on writing them (requirements W3.10, W6.3).
 import {
   isOptionKey,
   type OptionKey,
@@ -28,7 +28,7 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
     const text = String(body.value);
     const row: OptionRow = optionTable[key];
     if (row.root && actor.role < Role.root) throw faults.denied("只有超级管理员可以修改这个选项", key);
-    // A secret is only written when something was typed (spec §5).
+    // A secret is only written when something was typed (requirements B5).
     if (row.secret && text.trim() === "") return null;
     guard(ctx.options, key, text);
     refuseAddress(ctx, key, text);
@@ -44,7 +44,7 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
   },
 };
 
-/** A server that gets another address must not be sent the secret of the old one (reliability S06). */
+/** A server that gets another address must not be sent the secret of the old one (requirements S06). */
 const SECRET_OF_ADDRESS: Partial<Record<OptionKey, OptionKey>> = {
   WeChatServerAddress: "WeChatServerToken",
   MessagePusherAddress: "MessagePusherToken",

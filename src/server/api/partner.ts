@@ -1,4 +1,4 @@
-// Handlers: topping up and the partner plan (contract 3.8, 17). All that moves is moved by the bank.
+// Handlers: topping up and the partner plan (requirements W3.8, W17). All that moves is moved by the bank.
 
 import { LogType } from "#contract/log.ts";
 import type { partnerApi } from "#contract/partner.ts";
@@ -91,7 +91,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
   },
 
   async friends(ctx, { actor, query }) {
-    // 1-based, and lenient: 0 is the first page too (contract 20, D2).
+    // 1-based, and lenient: 0 is the first page too (requirements W20.2).
     const page = { page: Math.max(query.page, 1) - 1, size: query.size };
     const rows = await listFriends(ctx.db, actor.id, page);
     return {
@@ -101,14 +101,14 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
   },
 
   async info(ctx, { actor }) {
-    // One code for both: it is the end of the invitation link (contract 20, D7).
+    // One code for both: it is the end of the invitation link (requirements W20.7).
     const code = await ensureAffCode(ctx.db, actor.id);
     const { invite_commission_micro } = await getUser(ctx.db, actor.id);
     return { aff_code: code, gift_code: code, invite_balance: yuanText(invite_commission_micro) };
   },
 };
 
-/** Why a code brought nothing; a guess is what somebody looking for codes would get (reliability L04). */
+/** Why a code brought nothing; a guess is what somebody looking for codes would get (requirements L04). */
 const REFUSALS: Readonly<
   Record<Exclude<Redeemed["outcome"], "done">, { readonly isGuess: boolean; fault(): AppError }>
 > = {

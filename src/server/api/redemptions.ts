@@ -1,4 +1,4 @@
-// Handlers: redemption codes (contract 3.8). They are made, switched off and deleted here; used up only by the bank.
+// Handlers: redemption codes (requirements W3.8). They are made, switched off and deleted here; used up only by the bank.
 import {
   type Redemption,
   type RedemptionDraft,
@@ -30,7 +30,7 @@ import { sortedPage } from "./page.ts";
 
 /** What a code is sealed for. */
 const SEAL = "redemptions.key";
-/** Hex characters of a code: 128 bits (reliability M09). */
+/** Hex characters of a code: 128 bits (requirements M09). */
 const KEY_CHARS = 32;
 
 export const redemption: Handlers<{ redemption: typeof redemptionApi }>["redemption"] = {
@@ -107,7 +107,7 @@ async function showPage(
   };
 }
 
-/** A code as administrators see it, opened for "copy" when it is among those that may be shown (design 1.3 #7). */
+/** A code as administrators see it, opened for "copy" when it is among those that may be shown (requirements J7). */
 function present(ctx: Context, row: RedemptionRow, shown: ReadonlySet<number>): Redemption {
   return { ...row, key: shown.has(row.id) ? openKey(ctx.secrets, row, SEAL) : "", count: 0 };
 }
@@ -142,7 +142,7 @@ function newRows(
   }));
 }
 
-/** Switches a code on or off. Throws: a refusal when it is used (reliability M08). */
+/** Switches a code on or off. Throws: a refusal when it is used (requirements M08). */
 async function toggle(tx: Db, { id }: RedemptionRow, status: number | undefined) {
   if (status !== RedemptionStatus.unused && status !== RedemptionStatus.disabled) throw faults.invalid();
   if (!(await setRedemptionStatus(tx, id, status))) throw faults.refused("已使用的兑换码不能修改状态");

@@ -17,7 +17,7 @@ export interface Route {
 
 /**
  * Every endpoint with its handler; fixed paths before those with parameters. Throws: when an endpoint has no handler or no
- * level that there is (reliability Z01).
+ * level that there is (requirements Z01).
  */
 export function routes(table: EndpointTable): Route[] {
   const found = Object.entries(table).flatMap(([resource, endpoints]) =>

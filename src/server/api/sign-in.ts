@@ -27,7 +27,7 @@ export interface Entrant {
 
 /**
  * Opens a session for a user who has proven to be one; undefined when the account was changed since, so that the proof no
- * longer counts (reliability A06). Data: five fields, all others zero (contract 3.3).
+ * longer counts (requirements A06). Data: five fields, all others zero (requirements W3.3).
  */
 export async function signIn(
   ctx: Context,
@@ -40,7 +40,7 @@ export async function signIn(
     audit(ctx, tx, { actor: user, address, requestId }, act),
   );
   if (sessionId === undefined) return undefined;
-  // A session that was there before is not carried on (reliability A04).
+  // A session that was there before is not carried on (requirements A04).
   if (session.id !== undefined) await ctx.sessions.end(session.id);
   session.set(sessionId);
   ctx.events.loginDone({ userId: user.id, address });

@@ -1,4 +1,4 @@
-// Handlers: the caller's own tokens (contract 3.7).
+// Handlers: the caller's own tokens (requirements W3.7).
 import {
   type Token,
   type TokenDraft,
@@ -160,7 +160,7 @@ async function getOwn(ctx: Context, id: number, actor: Actor): Promise<TokenRow>
   return row;
 }
 
-/** Balances change in the ledger only: the amount asked for becomes a delta there (design 1.3 #10). */
+/** Balances change in the ledger only: the amount asked for becomes a delta there (requirements J10). */
 async function setQuota(ctx: Context, actor: Actor, tokenId: number, quota: number): Promise<void> {
   const { outcome } = await ctx.ledger.adjust({
     userId: actor.id,
@@ -184,7 +184,7 @@ function isExhausted({ remain_quota, unlimited_quota }: Life): boolean {
   return !unlimited_quota && remain_quota <= 0;
 }
 
-/** Enabling or disabling by hand; refused while there is a reason not to be enabled (contract 3.7). */
+/** Enabling or disabling by hand; refused while there is a reason not to be enabled (requirements W3.7). */
 function toggle(ctx: Context, row: TokenRow, status: number | undefined): TokenChange {
   if (status !== TokenStatus.enabled && status !== TokenStatus.disabled) throw faults.invalid();
   const life = { ...row, unlimited_quota: row.unlimited_quota === 1 };
@@ -215,7 +215,7 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
   };
 }
 
-/** The balance that there shall be; undefined = as it is. Calls may have spent some since the form was opened (contract 3.7). */
+/** The balance that there shall be; undefined = as it is. Calls may have spent some since the form was opened (requirements W3.7). */
 function changedQuota(row: TokenRow, body: TokenUpdate): number | undefined {
   const isKept = body.remain_quota === row.remain_quota || body.remain_quota === body.original_remain_quota;
   return isKept ? undefined : body.remain_quota;

@@ -1,4 +1,4 @@
-// What the trail says of coming in, of keys that were opened and of what was refused (reliability K09, P05).
+// What the trail says of coming in, of keys that were opened and of what was refused (requirements K09, P05).
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";

@@ -1,4 +1,4 @@
-// Accounts that are made, bound, left or given a new password: each with its row in the trail, or not at all (reliability Z13).
+// Accounts that are made, bound, left or given a new password: each with its row in the trail, or not at all (requirements Z13).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueCode } from "#server/accounts/codes.ts";
 import { codeRef } from "#server/accounts/verification.ts";

@@ -1,4 +1,4 @@
-// Models of channels that no price table knows are told before anybody calls them (contract 9.4, 10.8).
+// Models of channels that no price table knows are told before anybody calls them (requirements W9.4, W10.8).
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChannelStatus } from "#contract/channel.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";

@@ -1,4 +1,4 @@
-// Handlers: administration of users (contract 3.5). Who may act on whom is decided in accounts/rank.ts alone.
+// Handlers: administration of users (requirements W3.5). Who may act on whom is decided in accounts/rank.ts alone.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { UserAction, userAdminApi } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
@@ -160,7 +160,7 @@ async function insertNamed(ctx: Context, tx: Db, draft: NewAccount): Promise<num
   }
 }
 
-/** What role and status a user has after an action. Throws: localErrors of contract 2.7. */
+/** What role and status a user has after an action. Throws: localErrors of requirements W2.7. */
 function actionResult(
   actor: Actor,
   target: UserRow,

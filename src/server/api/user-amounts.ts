@@ -1,4 +1,4 @@
-// The amounts in a user form: what they mean as changes of balances, and their booking by the bank (contract 3.5).
+// The amounts in a user form: what they mean as changes of balances, and their booking by the bank (requirements W3.5).
 import { LogType } from "#contract/log.ts";
 import type { UserUpdate } from "#contract/user-admin.ts";
 import { microOf } from "#contract/yuan.ts";
@@ -63,7 +63,7 @@ function amountChange(
 
 /**
  * Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. A form that is sent again, with the
- * same Idempotency-Key, changes each balance once (reliability M20, M22). The trail has the edit by then; it is told of what the bank
+ * same Idempotency-Key, changes each balance once (requirements M20, M22). The trail has the edit by then; it is told of what the bank
  * refused after all. Throws: a refusal then, which says that the rest is done.
  */
 export async function pay(
@@ -106,7 +106,7 @@ export async function pay(
   if (refused.length > 0) throw faults.refused(`${refused.join("；")}；其余修改已保存`);
 }
 
-/** Tells the trail when the bank did not do what the row before says: its rows come first (reliability Z13). */
+/** Tells the trail when the bank did not do what the row before says: its rows come first (requirements Z13). */
 export async function noteRefused(
   ctx: Context,
   call: ActCall,

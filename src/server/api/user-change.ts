@@ -1,4 +1,4 @@
-// Which fields of a user an edit changes, and whether the actor may (contract 3.5). Reads only; amounts are not fields.
+// Which fields of a user an edit changes, and whether the actor may (requirements W3.5). Reads only; amounts are not fields.
 import type { z } from "zod";
 import { DisplayName, Username } from "#contract/name.ts";
 import { Role, UserStatus } from "#contract/user.ts";
@@ -46,7 +46,7 @@ function checked(schema: z.ZodType<string>, value: string): string {
   return read.data;
 }
 
-/** A user has one group, and one that has a price (contract 20, D14). */
+/** A user has one group, and one that has a price (requirements W20.14). */
 function groupChange(ctx: Context, target: UserRow, body: UserUpdate): UserChange {
   if (body.group === undefined) return {};
   const group = body.group === "" ? "default" : body.group;
@@ -63,7 +63,7 @@ export function aboutUser({ id }: Pick<UserRow, "id">): string {
 function roleChange(actor: Actor, target: UserRow, { role }: UserUpdate): UserChange {
   if (role === undefined || role === target.role) return {};
   if (actor.role < Role.root) throw faults.denied("只有超级管理员可以修改角色", aboutUser(target));
-  // Never 100: no sequence of calls makes another super administrator (reliability Z06).
+  // Never 100: no sequence of calls makes another super administrator (requirements Z06).
   if (!mayGrant(actor, role)) throw faults.denied("不能授予该角色", aboutUser(target));
   return { role };
 }
@@ -88,7 +88,7 @@ function identityChange(target: UserRow, body: UserUpdate): UserChange {
 
 function passwordChange(ctx: Context, actor: Actor, target: UserRow, body: UserUpdate): UserChange {
   if (body.password === undefined || body.password === "") return {};
-  // There the current password is asked for (reliability A09).
+  // There the current password is asked for (requirements A09).
   if (actor.id === target.id) throw faults.refused("修改自己的密码请使用个人设置");
   const names = [target.username, body.username ?? "", ctx.options.get("SystemName")];
   if (isTooCommon(body.password, names)) throw faults.refused("这个密码太容易被猜到，请换一个");

@@ -20,7 +20,7 @@ import { audit } from "./audit-trail.ts";
 import type { Call, Handlers } from "./call.ts";
 import { nameChange } from "./user-change.ts";
 
-/** A user object with the zero value in every field (contract 3.3, login). */
+/** A user object with the zero value in every field (requirements W3.3, login). */
 export const blankUser: User = {
   id: 0,
   username: "",
@@ -57,7 +57,7 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
     const password = body.password === "" ? undefined : body.password;
     const renewal = password === undefined ? undefined : await newPassword(ctx, call, password);
     const change: UserChange = {
-      // Empty names are skipped, not cleared (contract 3.3).
+      // Empty names are skipped, not cleared (requirements W3.3).
       ...nameChange(await getUser(ctx.db, actor.id), {
         username: body.username || undefined,
         display_name: body.display_name || undefined,

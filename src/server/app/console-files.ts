@@ -79,7 +79,7 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
 
   return {
     async answer(path, request) {
-      // Also after a step back of the clock (reliability F08).
+      // Also after a step back of the clock (requirements F08).
       if (Math.abs(now() - scannedMs) > RESCAN_MS) scanning ??= scan();
       // Whoever else began it: before the first has ended nothing is known.
       await scanning;

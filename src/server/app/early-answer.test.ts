@@ -1,4 +1,4 @@
-// How much of a body nobody wants is read, on every kind of route, and that its sender is told why (reliability D01, R02).
+// How much of a body nobody wants is read, on every kind of route, and that its sender is told why (requirements D01, R02).
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";

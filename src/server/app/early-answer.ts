@@ -1,5 +1,5 @@
 // Answers that come before their request has ended: what their caller still sends is not read on, and he gets to read why he need not
-// send it (reliability D01, R02).
+// send it (requirements D01, R02).
 import {
   type IncomingMessage,
   type OutgoingHttpHeader,

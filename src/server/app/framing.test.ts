@@ -1,4 +1,4 @@
-// Heads that smuggle, and heads that never end, before the whole server (reliability R01, R17).
+// Heads that smuggle, and heads that never end, before the whole server (requirements R01, R17).
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";

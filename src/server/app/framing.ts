@@ -1,5 +1,5 @@
 // Requests that two servers would read in two ways, beside those that Node's parser refuses: whoever stands before us may have seen
-// another host, or another end of the body (reliability R17).
+// another host, or another end of the body (requirements R17).
 import type { IncomingMessage, RequestListener } from "node:http";
 
 /** Whether a head leaves open whom it is for, or where its body ends (RFC 9112 3.2 and 6.1). */

@@ -1,4 +1,4 @@
-// Who is turned away when a process holds nearly all it can, in which order, and that it passes (reliability D02).
+// Who is turned away when a process holds nearly all it can, in which order, and that it passes (requirements D02).
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -52,7 +52,7 @@ async function start() {
   };
 }
 
-/** How each format is told (reliability D02, P02). */
+/** How each format is told (requirements D02, P02). */
 const REFUSALS = [
   ["/v1/messages", { type: "error", error: { type: "api_error", message: "服务繁忙，请稍后再试" } }],
   ["/v1beta/models/gemini-2.5-flash:generateContent", { error: { code: 503, status: "UNAVAILABLE" } }],

@@ -1,4 +1,4 @@
-// How near this process is to what it can hold, and who is turned away first (reliability D02): at 80 % guests of the console, at
+// How near this process is to what it can hold, and who is turned away first (requirements D02): at 80 % guests of the console, at
 // 90 % new relayed calls, at 95 % new connections. Whoever is in already is served to the end.
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";

@@ -1,5 +1,5 @@
-// What is left at a provider, asked for as the catalogue's row says (providers 20). Short typed failures; the provider's own
-// words go nowhere (reliability S07).
+// What is left at a provider, asked for as the catalogue's row says (vendors/balances). Short typed failures; the provider's own
+// words go nowhere (requirements S07).
 
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Balance } from "#contract/provider.ts";
@@ -19,7 +19,7 @@ export type BalanceAnswer =
 
 const TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
-/** Accounts without a payment method were billed for this long (contract 9.7). */
+/** Accounts without a payment method were billed for this long (requirements W9.7). */
 const UNPAID_DAYS = 100;
 
 /** A failure whose sentence is for administrators. */
@@ -74,7 +74,7 @@ export function startBalanceUpdate(
   return startRun(ctx, { name: "channel-balances", begin, work });
 }
 
-/** The old billing API of OpenAI and everything that mimics it (providers 20.1). */
+/** The old billing API of OpenAI and everything that mimics it (vendors/balances). */
 async function askBilling(parts: BalanceParts, channel: LiveChannel): Promise<number> {
   const base = "/v1/dashboard/billing";
   const subscription = await ask(parts, channel, { url: `${base}/subscription` });

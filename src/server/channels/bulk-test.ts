@@ -1,4 +1,4 @@
-// The test of all or all disabled channels (contract 9.6): switches off what is broken or slow and on again what works, as
+// The test of all or all disabled channels (requirements W9.6): switches off what is broken or slow and on again what works, as
 // far as the options say, and tells the super administrator at the end.
 import { ChannelStatus } from "#contract/channel.ts";
 import { type ChannelRow, listLiveChannels, setChannelStatus } from "#server/store/channels.ts";
@@ -23,7 +23,7 @@ interface Findings {
   readonly enabled: string[];
 }
 
-/** Starts a run unless one goes on anywhere; false = one does (reliability M32). `begin` as in `Run`. */
+/** Starts a run unless one goes on anywhere; false = one does (requirements M32). `begin` as in `Run`. */
 export function startChannelTests(
   ctx: BulkTestParts,
   scope: TestScope,
@@ -104,7 +104,7 @@ async function disable(
     findings.disabled.push(`${nameOf(row)}：${reason}`);
 }
 
-/** What an administrator switched off stays off (contract 9.6). */
+/** What an administrator switched off stays off (requirements W9.6). */
 async function enable(ctx: BulkTestParts, row: ChannelRow, findings: Findings): Promise<void> {
   if (row.status !== ChannelStatus.autoDisabled || !ctx.options.get("AutomaticEnableChannelEnabled")) return;
   if (await move(ctx, row, ChannelStatus.enabled, "")) findings.enabled.push(nameOf(row));

@@ -117,7 +117,7 @@ class Line {
   }
 
   isCooling(now: number): boolean {
-    // Further ahead than they are ever set, they are older than a step back of the clock (reliability F08).
+    // Further ahead than they are ever set, they are older than a step back of the clock (requirements F08).
     this.#restUntil = Math.min(this.#restUntil, now + MAX_REST_MS);
     this.#probeUntil = Math.min(this.#probeUntil, now + PROBE_MS);
     return now < this.#restUntil || now < this.#probeUntil;

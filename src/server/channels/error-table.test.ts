@@ -1,5 +1,5 @@
-// The table of providers 29.18: what becomes of the errors of each vendor. Where the key or the account is at fault, the caller learns only
-// that, and another channel is tried (reliability R18, R26, D16); the row says so by `credential`.
+// The table of requirements T29.18: what becomes of the errors of each vendor. Where the key or the account is at fault, the caller learns only
+// that, and another channel is tried (requirements R18, R26, W20.16); the row says so by `credential`.
 import { expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { clientBody, play } from "#test/worlds/wire-cases.ts";

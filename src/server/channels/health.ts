@@ -24,12 +24,12 @@ export interface HealthParts extends Pick<Tools, "db" | "clock" | "options" | "c
   readonly candidates: Pick<Candidates, "onRenewed">;
 }
 
-/** So many failures of the credential one after another end a channel (reliability R26). */
+/** So many failures of the credential one after another end a channel (requirements R26). */
 const DISABLE_AFTER = 3;
 
-/** Statuses that speak of the key or the account (contract 9.5). 403 is not among them: moderation uses it too. */
+/** Statuses that speak of the key or the account (requirements W9.5). 403 is not among them: moderation uses it too. */
 const DISABLING_STATUS = new Set([401, 402]);
-/** Types and codes that do (contract 9.5, providers 21.4). Never prose: users can make an upstream say anything. */
+/** Types and codes that do (requirements W9.5, T21.4). Never prose: users can make an upstream say anything. */
 const DISABLING_SIGNALS = new Set([
   "insufficient_quota",
   "authentication_error",

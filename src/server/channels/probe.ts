@@ -1,4 +1,4 @@
-// The channel test (contract 9.6, providers 21.5): one tiny request through the very same code as every relayed call. Costs the operator,
+// The channel test (requirements W9.6, T21.5): one tiny request through the very same code as every relayed call. Costs the operator,
 // never a user; changes no status.
 import type { EndpointName } from "#contract/providers.ts";
 import type { Tools } from "#server/tools.ts";
@@ -26,7 +26,7 @@ export type Probe =
       readonly ms: number;
       readonly model: string;
       readonly message: string;
-      /** The channel's key or account is finished (contract 9.5). */
+      /** The channel's key or account is finished (requirements W9.5). */
       readonly isDisabling: boolean;
     };
 
@@ -117,7 +117,7 @@ function bodyOf(values: Question): ClientBody {
   return { bytes, object, model: values.model };
 }
 
-/** Admins are told the redacted words of the upstream where there are any (reliability S07). */
+/** Admins are told the redacted words of the upstream where there are any (requirements S07). */
 function describe(fault: RelayFault): string {
   const more = fault.words || fault.detail;
   return more === "" ? fault.publicMessage : `${fault.publicMessage}（${more}）`.slice(0, MOST_CHARACTERS);

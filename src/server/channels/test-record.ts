@@ -1,5 +1,5 @@
 // What a channel test leaves behind: the response time on the channel and an entry of type 5 in the usage log, which costs
-// nobody anything (reliability M32).
+// nobody anything (requirements M32).
 import { LogType } from "#contract/log.ts";
 import { type ChannelRow, setChannelTest } from "#server/store/channels.ts";
 import { insertLog } from "#server/store/logs.ts";

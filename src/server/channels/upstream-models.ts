@@ -1,5 +1,5 @@
 // The models a provider says it has, asked for as the catalogue's row says. Short typed failures; the provider's own words go
-// nowhere (reliability S07).
+// nowhere (requirements S07).
 
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import type { Tools } from "#server/tools.ts";

@@ -14,7 +14,7 @@ export class ExpiringKeys {
 
   /**
    * The time of a key if it is still to come. Marks are set at most `longestMs` ahead: one that is further away is older than a
-   * step back of the clock, and is brought nearer (reliability F08).
+   * step back of the clock, and is brought nearer (requirements F08).
    */
   get(key: string, { nowMs, longestMs }: { nowMs: number; longestMs: number }): number | undefined {
     const untilMs = this.#untilMs.get(key);

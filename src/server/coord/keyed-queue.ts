@@ -1,5 +1,5 @@
 // Questions that are put to the database for every call, a few at once for each key: whoever calls most waits in his own line, not
-// everybody behind him (reliability R25).
+// everybody behind him (requirements R25).
 
 /** More of one key would wait in the database for each other, and keep connections from the questions of others. */
 const AT_ONCE = 3;

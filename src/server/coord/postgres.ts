@@ -108,7 +108,7 @@ interface Message {
   readonly payload: string;
 }
 
-/** What windows are counted by: nodes whose clocks differ count as one (reliability L06). */
+/** What windows are counted by: nodes whose clocks differ count as one (requirements L06). */
 interface Shared {
   readonly store: PostgresStore;
   readonly clock: DatabaseClock;
@@ -149,7 +149,7 @@ async function count(
 
 /**
  * The time of a mark. One beyond the latest that could have been set is older than a step back of the clock, and is brought nearer
- * (reliability F08).
+ * (requirements F08).
  */
 async function nearMark(store: PostgresStore, name: string, latestMs: number): Promise<number | undefined> {
   const { rows } = await sql<{ until_ms: number }>`

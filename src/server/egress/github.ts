@@ -1,10 +1,10 @@
-// GitHub's part of a login: a code becomes a token, the token tells who it is, and is forgotten (contract 4.5).
+// GitHub's part of a login: a code becomes a token, the token tells who it is, and is forgotten (requirements W4.5).
 // Source: docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson, type JsonResult } from "./fetch-json.ts";
 import { SMALL_CALL, textField } from "./small-call.ts";
 
-/** The account as GitHub tells it. `id` never changes; `login` may pass to somebody else (reliability A16). */
+/** The account as GitHub tells it. `id` never changes; `login` may pass to somebody else (requirements A16). */
 export interface GithubProfile {
   readonly id: string;
   readonly login: string;

@@ -1,4 +1,4 @@
-// Sends one letter over SMTP (contract 4.7), with TLS from the start or by STARTTLS. The connection is opened here, judged by
+// Sends one letter over SMTP (requirements W4.7), with TLS from the start or by STARTTLS. The connection is opened here, judged by
 // the address policy, and given to nodemailer, which speaks the protocol.
 import { connect, isIP, type Socket } from "node:net";
 import type { Egress } from "./dispatcher.ts";

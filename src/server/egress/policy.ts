@@ -1,4 +1,4 @@
-// Which hosts and addresses may be reached (reliability 3.10). Pure: it resolves nothing and opens nothing; the
+// Which hosts and addresses may be reached (requirements S01). Pure: it resolves nothing and opens nothing; the
 // dispatcher asks it about the parsed address and again about the resolved one at connect time.
 import { BlockList, isIP } from "node:net";
 import type { EgressRule } from "#server/config.ts";

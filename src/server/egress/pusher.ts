@@ -1,4 +1,4 @@
-// Hands a message to the operator's message pusher (contract 4.8).
+// Hands a message to the operator's message pusher (requirements W4.8).
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { SMALL_CALL } from "./small-call.ts";

@@ -1,4 +1,4 @@
-// Names that mean one address when they are saved and another when they are called (reliability S02): what is connected to is
+// Names that mean one address when they are saved and another when they are called (requirements S02): what is connected to is
 // what was judged, every time.
 import type { LookupAddress } from "node:dns";
 import { createServer } from "node:http";

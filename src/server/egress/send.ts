@@ -37,7 +37,7 @@ export interface EgressRequest {
   readonly idleTimeoutMs: number;
   /** A loopback port this destination may have although the operator allowed none. */
   readonly loopbackPort?: number | undefined;
-  /** The address came from a caller: nothing inside may answer, whatever the operator allowed for channels (reliability S05). */
+  /** The address came from a caller: nothing inside may answer, whatever the operator allowed for channels (requirements S05). */
   readonly publicOnly?: true;
 }
 

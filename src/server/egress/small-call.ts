@@ -1,4 +1,4 @@
-// The bounds of the small calls to services that sign people in or carry messages: five seconds, 64 KiB (contract 4).
+// The bounds of the small calls to services that sign people in or carry messages: five seconds, 64 KiB (requirements W4).
 
 export const SMALL_CALL = { timeoutMs: 5_000, limitBytes: 64 * 1024 } as const;
 

@@ -5,7 +5,7 @@ import type { Policy } from "./policy.ts";
 import type { EgressFault, EgressRequest, Flow, Sink } from "./send.ts";
 import { type Opening, openSocket, type SocketResult } from "./socket.ts";
 
-/** Source: providers 2.6. */
+/** Source: requirements T2.6. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 /** One event of an answer. */
 const MESSAGE_LIMIT_BYTES = 16 * 1024 * 1024;

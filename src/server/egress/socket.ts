@@ -57,7 +57,7 @@ export function openSocket(policy: Policy, request: SocketRequest): Opening {
   const socket = new WebSocket(url, {
     headers: headersOf(request.headers),
     lookup: guardedLookup(policy, port),
-    // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (reliability R22).
+    // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (requirements R22).
     rejectUnauthorized: true,
     followRedirects: false,
     perMessageDeflate: false,

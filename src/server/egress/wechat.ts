@@ -1,4 +1,4 @@
-// Asks the operator's WeChat server whose code it is (contract 4.6). What it answers besides the id is never passed on.
+// Asks the operator's WeChat server whose code it is (requirements W4.6). What it answers besides the id is never passed on.
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { SMALL_CALL, textField } from "./small-call.ts";

@@ -1,5 +1,5 @@
 // Numbers for /metrics: counters, gauges and histograms in memory, and their Prometheus text. Names and labels come from
-// small fixed sets, so memory is bounded; nothing here knows what is counted (reliability P08).
+// small fixed sets, so memory is bounded; nothing here knows what is counted (requirements P08).
 
 /** A sample of /metrics: name, labels from small fixed sets, value. */
 export interface Sample {

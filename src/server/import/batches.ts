@@ -5,7 +5,7 @@ import type { Tally } from "./tally.ts";
 import type { ImportedTable } from "./target.ts";
 
 const BATCH = 1_000;
-/** Source: contract 7.5 #8. */
+/** Source: requirements W7.5. */
 const LOG_BATCH = 10_000;
 
 /** What `read` makes of a table's rows, in batches. What it misread is told before a batch is given: no row without an id is written. */

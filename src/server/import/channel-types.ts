@@ -1,4 +1,4 @@
-// What becomes of a foreign channel type. One API's numbers are ours; New API's differ from 26 on (contract 15.1, providers 2), and
+// What becomes of a foreign channel type. One API's numbers are ours; New API's differ from 26 on (requirements W15.1, T2), and
 // vendors we have no row for become custom channels with their address when they speak OpenAI's wire. Data only.
 import { newApiType } from "#contract/foreign-types.ts";
 import { providerOf } from "#contract/providers.ts";
@@ -17,7 +17,7 @@ function custom(baseUrl: string): Moved {
   return { type: CUSTOM, baseUrl };
 }
 
-/** New API gave numbers of One API's to others (providers 2.2). "none" = we have that number, but for another vendor. */
+/** New API gave numbers of One API's to others (requirements T2.2). "none" = we have that number, but for another vendor. */
 const NEW_API: Readonly<Record<number, Moved | "none">> = {
   2: "none",
   4: { type: 30 },

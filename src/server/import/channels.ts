@@ -1,4 +1,4 @@
-// Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (contract 7.5 #5, 15.1).
+// Channels: keys sealed, lists cleaned, types that we lack turned into custom ones or disabled (requirements W7.5, 15.1).
 
 import { ChannelStatus } from "#contract/channel.ts";
 import { typeName } from "#contract/foreign-types.ts";
@@ -131,7 +131,7 @@ function keysOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim());
 }
 
-/** Version, library, plugin or account: in `other`, or since 2024 in `config` (contract 13.1, providers 2.7). */
+/** Version, library, plugin or account: in `other`, or since 2024 in `config` (requirements W13.1, T2.7). */
 function otherOf(row: SourceRow): string {
   const other = textOf(row, "other");
   if (other !== "") return other;

@@ -1,10 +1,10 @@
-// Which program and age a database is of, by the columns it has (contract 7.5 #1, #12). Nothing else depends on versions:
+// Which program and age a database is of, by the columns it has (requirements W7.5, #12). Nothing else depends on versions:
 // every column is looked for by itself.
 import { ImportError, type Source } from "./source.ts";
 
 export interface Family {
   readonly name: string;
-  /** New API numbers channel types and log types differently (contract 19.1). */
+  /** New API numbers channel types and log types differently (requirements W19.1). */
   readonly isNewApi: boolean;
 }
 

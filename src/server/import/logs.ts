@@ -1,5 +1,5 @@
 // The usage log: all entries with their ids, and the sums by hour that statistics are read from. In batches, each whole or
-// not at all; a batch that was written before is left alone (contract 7.5 #8).
+// not at all; a batch that was written before is left alone (requirements W7.5).
 import { sql } from "kysely";
 import { LogType } from "#contract/log.ts";
 import type { Db } from "#server/store/db.ts";

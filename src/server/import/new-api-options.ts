@@ -4,7 +4,7 @@ import { tableIn } from "./ratio-tables.ts";
 
 /** What both have while nobody changed it. */
 const QUOTA_PER_UNIT = 500_000;
-/** Quota of one picture at ratio 1 (contract 12.1). */
+/** Quota of one picture at ratio 1 (requirements W12.1). */
 export const PICTURE_QUOTA = 1_000;
 
 export interface Page {

@@ -1,5 +1,5 @@
 // The command `tollgate import`: reads a One API database and fills an empty one of ours. Balances, keys, passwords and sums
-// are those of the source; nothing of the source is changed. May be run again after an interruption (contract 7.5).
+// are those of the source; nothing of the source is changed. May be run again after an interruption (requirements W7.5).
 import { IMPORT_UNFINISHED } from "#server/accounts/first-start.ts";
 import { openDataKey, readMasterKey, unlockSecrets } from "#server/accounts/master-key.ts";
 import { type Clock, systemClock } from "#server/clock.ts";

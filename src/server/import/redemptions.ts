@@ -1,4 +1,4 @@
-// Redemption codes as they are; used ones are history that no ledger entry of ours belongs to (contract 7.5 #7).
+// Redemption codes as they are; used ones are history that no ledger entry of ours belongs to (requirements W7.5).
 import { batches } from "./batches.ts";
 import { intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";

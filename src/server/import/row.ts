@@ -6,7 +6,7 @@ export type SourceRow = Readonly<Record<string, SourceValue | undefined>>;
 
 const MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Text without the blanks that char(n) columns are padded with on PostgreSQL (contract 7.2). */
+/** Text without the blanks that char(n) columns are padded with on PostgreSQL (requirements W7.2). */
 export function textOf(row: SourceRow, column: string, fallback = ""): string {
   const value = row[column];
   if (value === null || value === undefined) return fallback;
@@ -16,7 +16,7 @@ export function textOf(row: SourceRow, column: string, fallback = ""): string {
 }
 
 /**
- * Whole number; sums that overflowed in the source stay within what a number holds exactly (contract 7.5 #8). Absent, null and empty are
+ * Whole number; sums that overflowed in the source stay within what a number holds exactly (requirements W7.5). Absent, null and empty are
  * the default; what is no number is 0, which never allows more than was meant, and is noted.
  */
 export function intOf(row: SourceRow, column: string, fallback = 0): number {
@@ -92,7 +92,7 @@ export function secondsOf(row: SourceRow, column: string): number {
   return Math.max(0, intOf(row, column));
 }
 
-/** A comma list without blanks, empties and repeats (contract 7.5 #5). */
+/** A comma list without blanks, empties and repeats (requirements W7.5). */
 export function listOf(row: SourceRow, column: string): string[] {
   const parts = textOf(row, column).split(",");
   return [...new Set(parts.map((part) => part.trim()).filter((part) => part !== ""))];

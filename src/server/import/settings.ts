@@ -1,5 +1,5 @@
 // Options: known ones through the same door as in the console, so that they are checked and secrets are sealed; the others
-// are named (contract 7.5 #9), never what they hold, which may be a secret.
+// are named (requirements W7.5), never what they hold, which may be a secret.
 import { isOptionKey, type OptionKey, optionTable } from "#contract/option.ts";
 import { OptionError, type Options } from "#server/options.ts";
 import { callPrices, pageOf, quotaPerUnitIn } from "./new-api-options.ts";

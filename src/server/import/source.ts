@@ -1,4 +1,4 @@
-// A foreign database to read from, whatever engine it is of. Read-only, and one moment of it (contract 7.5 #10).
+// A foreign database to read from, whatever engine it is of. Read-only, and one moment of it (requirements W7.5).
 import type { SourceRow } from "./row.ts";
 
 export interface Source {

@@ -3,7 +3,7 @@
 import { misreadOf, type SourceRow, textOf } from "./row.ts";
 import { ImportError } from "./source.ts";
 
-/** Sums that people check an import by (contract 7.5 #13). */
+/** Sums that people check an import by (requirements W7.5). */
 export const SUM_NAMES = [
   "quota",
   "used_quota",

@@ -172,7 +172,7 @@ function entryOf({ scope, id, userId, quota, tokenQuota, yuanMicro }: Opening, n
   };
 }
 
-/** Lets new rows get ids after the imported ones (contract 7.5 #2). SQLite does so by itself. */
+/** Lets new rows get ids after the imported ones (requirements W7.5). SQLite does so by itself. */
 export async function resetSequences(store: Store): Promise<void> {
   if (store.dialect === "sqlite") return;
   for (const table of ["users", "tokens", "channels", "redemptions", "logs"]) {

@@ -1,4 +1,4 @@
-// Tokens: the same keys, so that clients go on working; known by their hash and sealed (contract 7.5 #4).
+// Tokens: the same keys, so that clients go on working; known by their hash and sealed (requirements W7.5).
 import { TokenStatus } from "#contract/token.ts";
 import { batches } from "./batches.ts";
 import { flagOf, intOf, type SourceRow, secondsOf, textOf } from "./row.ts";

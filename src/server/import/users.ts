@@ -1,4 +1,4 @@
-// Users: ids, names, password hashes and balances as they are; what must be unique here is made so (contract 7.5 #3).
+// Users: ids, names, password hashes and balances as they are; what must be unique here is made so (requirements W7.5).
 import { Role, UserStatus } from "#contract/user.ts";
 import { newAffCode } from "#server/secrets.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";

@@ -1,4 +1,4 @@
-// Job: tests all channels every CHANNEL_TEST_FREQUENCY minutes (contract 9.6).
+// Job: tests all channels every CHANNEL_TEST_FREQUENCY minutes (requirements W9.6).
 import { startChannelTests } from "#server/channels/bulk-test.ts";
 import { scheduledTester } from "#server/channels/test-record.ts";
 import type { Job } from "./job.ts";

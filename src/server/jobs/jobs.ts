@@ -33,7 +33,7 @@ export function startJobs(ctx: Context, table: readonly Job[] = jobs, tickMs = T
   const timer = setInterval(() => {
     const nowMs = ctx.clock.now();
     for (const entry of due) {
-      // After a step back of the clock nobody waits for the time to be what it was (reliability F08).
+      // After a step back of the clock nobody waits for the time to be what it was (requirements F08).
       entry.atMs = Math.min(entry.atMs, nowMs + Math.max(entry.periodMs, entry.job.firstMs ?? 0));
       if (entry.atMs > nowMs) continue;
       entry.atMs = nowMs + entry.periodMs;

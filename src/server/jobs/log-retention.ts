@@ -1,5 +1,5 @@
 // Job: removes entries about calls and tests that are older than LOG_RETENTION_DAYS. Top-ups, acts of administrators, sums and
-// the ledger stay. What is gone is gone, so a clock that leapt removes nothing (reliability F08).
+// the ledger stay. What is gone is gone, so a clock that leapt removes nothing (requirements F08).
 import { CLEARED_LOG_TYPES } from "#contract/log.ts";
 import type { Context } from "#server/context.ts";
 import { clearLogs } from "#server/store/logs.ts";

@@ -1,5 +1,5 @@
-// Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (reliability M33), and then the
-// trail of acts against its hashes (reliability P05).
+// Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (requirements M33), and then the
+// trail of acts against its hashes (requirements P05).
 import type { Context } from "#server/context.ts";
 import { audit } from "#server/money/ledger-check.ts";
 import type { Mismatch } from "#server/money/rows.ts";

@@ -1,5 +1,5 @@
 // Secrets that this process knows, found again in any text, whole or in pieces large enough to help somebody. It keeps them in
-// memory only, and says where one stands, never which (reliability K08).
+// memory only, and says where one stands, never which (requirements K08).
 
 /** Shorter ones would eat ordinary text. */
 const SHORTEST = 8;

@@ -15,7 +15,7 @@ const stopListening: (this: Server, done: () => void) => void = Object.getProtot
 
 /**
  * Stops listening and resolves when the last connection is gone; answers must say `Connection: close` from now on. Idle
- * connections close within a second (reliability G02).
+ * connections close within a second (requirements G02).
  */
 export async function closeGently(server: Server): Promise<void> {
   server.keepAliveTimeout = IDLE_MS;

@@ -1,5 +1,5 @@
 // The command `tollgate reset-password`: the way back for an account that no letter can help, a super administrator's above all
-// (reliability A22). Whoever may run it has the database and its key, so it proves nothing more.
+// (requirements A22). Whoever may run it has the database and its key, so it proves nothing more.
 import { UserStatus } from "#contract/user.ts";
 import { openDataKey, readMasterKey } from "#server/accounts/master-key.ts";
 import { type Clock, systemClock } from "#server/clock.ts";

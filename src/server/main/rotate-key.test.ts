@@ -1,4 +1,4 @@
-// What an exchange of the master key leaves in the database and on the disk, step by step (reliability K03). The command as operators
+// What an exchange of the master key leaves in the database and on the disk, step by step (requirements K03). The command as operators
 // run it, and killed at any moment: test/e2e/backup.test.ts.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

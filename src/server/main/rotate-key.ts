@@ -1,5 +1,5 @@
 // The command `tollgate rotate-key`: a new master key for the same data. Only the data key is sealed anew, so no other row can be left
-// behind; at every moment what is on disk opens the database, and both keys do until the new one is started with (reliability K03).
+// behind; at every moment what is on disk opens the database, and both keys do until the new one is started with (requirements K03).
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";

@@ -55,7 +55,7 @@ async function cutShort(app: App): Promise<void> {
 
 /**
  * First signal: no longer ready, nothing new, running requests end in their time; then those that still run get an error and
- * are settled. Second: the same at once (reliability G01).
+ * are settled. Second: the same at once (requirements G01).
  */
 function drainOnSignal(ctx: Context, app: App, server: Server): void {
   let drainingSinceMs: number | undefined;
@@ -85,7 +85,7 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
 
 const FAULTS = ["uncaughtException", "unhandledRejection"] as const;
 
-/** A fault nobody expected ends the process; calls are settled as far as that is possible (reliability G05). */
+/** A fault nobody expected ends the process; calls are settled as far as that is possible (requirements G05). */
 function dieOnFault(ctx: Context, app: App): void {
   const end = async () => {
     await cutShort(app);

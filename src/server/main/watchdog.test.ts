@@ -1,4 +1,4 @@
-// A process on SQLite whose event loop stands still ends, and one that was merely stopped goes on (reliability D03).
+// A process on SQLite whose event loop stands still ends, and one that was merely stopped goes on (requirements D03).
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, type TestContext, test } from "vitest";
 import { startServer, temporaryDir } from "#test/worlds/process.ts";

@@ -1,5 +1,5 @@
 // One process on SQLite: nobody stands outside of it, so the thread that writes the database looks whether the main thread's loop turns
-// (reliability D03). With PostgreSQL WORKERS above 1 does the same from outside.
+// (requirements D03). With PostgreSQL WORKERS above 1 does the same from outside.
 import { url as inspectorUrl } from "node:inspector";
 import type { Store } from "#server/store/db.ts";
 

@@ -12,7 +12,7 @@ const SETTLED_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** How often a worker says that its loop turns, and how long it may be silent (reliability D03: a stuck one is replaced within 10 s). */
+/** How often a worker says that its loop turns, and how long it may be silent (requirements D03: a stuck one is replaced within 10 s). */
 const HEARTBEAT_MS = 1_000;
 const STUCK_MS = 8_000;
 const ALIVE = "alive";
@@ -91,7 +91,7 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
     }, pauseMs);
   }
 
-  /** Each worker ends its calls when its successor listens; when none can start the old ones go on (reliability G03). */
+  /** Each worker ends its calls when its successor listens; when none can start the old ones go on (requirements G03). */
   async function replaceAll(): Promise<void> {
     if (isReplacing || !isRunning) return;
     isReplacing = true;

@@ -1,4 +1,4 @@
-// A real process under load, killed without warning (reliability M12, 4.4): what it acknowledged is booked, what was open is
+// A real process under load, killed without warning (requirements M12): what it acknowledged is booked, what was open is
 // recovered, and the sums are exact.
 import { spawn } from "node:child_process";
 import { once } from "node:events";

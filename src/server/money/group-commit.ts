@@ -9,11 +9,11 @@ import type { Operation, Outcome } from "./operations.ts";
 const GROUP_SIZE = 512;
 /** How often something that may pass by itself is tried again before the caller is told: about 4 s with the pauses below. */
 const TRIES = 8;
-/** A caller waits no longer than this for a lock that somebody else holds; one try alone can take 5 s of it (F03). */
+/** A caller waits no longer than this for a lock that somebody else holds; one try alone can take 5 s of it (requirements F03). */
 const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** While the database is stuck, no more than this many callers wait for it (reliability F03). */
+/** While the database is stuck, no more than this many callers wait for it (requirements F03). */
 const WAITING_WHILE_STUCK = 1_000;
 const STUCK_MS = 1_000;
 /** Operations that share a commit well: more of them save little, and wait longer. */

@@ -1,5 +1,5 @@
 // The laws of the bank, whatever is asked in whatever order: a plain model beside the real thing, compared after every
-// step together with the equations E1–E12 of reliability 4.2.
+// step together with the equations of the books (requirements E1–E12).
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";

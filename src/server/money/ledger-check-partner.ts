@@ -6,7 +6,7 @@ import { partnerRates } from "#contract/yuan.ts";
 import type { Db } from "#server/store/db.ts";
 import type { Mismatch } from "./rows.ts";
 
-/** Audits commissions, codes and gifts (reliability E7–E9). */
+/** Audits commissions, codes and gifts (requirements E7–E9). */
 export async function auditPartners(db: Db): Promise<Mismatch[]> {
   const [commissions, codes, gifts] = await Promise.all([
     auditCommissions(db),

@@ -11,7 +11,7 @@ const PAGE = 500;
 /** Every entry of the ledger, or the sums of sums.ts and the entries after them. */
 export type AuditBasis = "entries" | "sums";
 
-/** Audits everything (reliability E1–E5, E7–E9, E12). Goes page by page, so that it may run beside calls. */
+/** Audits everything (requirements E1–E5, E7–E9, E12). Goes page by page, so that it may run beside calls. */
 export async function audit(db: Db, basis: AuditBasis = "entries"): Promise<Mismatch[]> {
   const mismatches: Mismatch[] = [];
   for (let after = 0; ; ) {

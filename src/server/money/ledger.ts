@@ -32,11 +32,11 @@ import { hasGifts } from "./rules-partner.ts";
 import { createSqliteBackend } from "./sqlite/backend.ts";
 
 export interface Ledger {
-  /** Sets an amount aside before anything goes upstream, for everybody, or says why not (reliability M03–M05). */
+  /** Sets an amount aside before anything goes upstream, for everybody, or says why not (requirements M03–M05). */
   reserve(order: ReserveOrder): Promise<ReserveVerdict>;
   /** Sets more aside while a stream runs. False = user or token has no more; nothing changed then. */
   extend(requestId: string, more: bigint): Promise<boolean>;
-  /** Notes what had been received, for recovery. Returns at once; call it at most every 250 ms or 64 tokens (M12). */
+  /** Notes what had been received, for recovery. Returns at once; call it at most every 250 ms or 64 tokens (requirements M12). */
   checkpoint(requestId: string, seen: Seen): void;
   /**
    * Books a call exactly once: closes the reservation and writes balances, counters, ledger, log and sums together. User
@@ -53,7 +53,7 @@ export interface Ledger {
   abandon(requestId: string): Promise<void>;
   /** Changes a balance by hand, with who and why in the ledger. */
   adjust(adjustment: Adjustment): Promise<Adjusted>;
-  /** Turns a code into quota, gifts and commission, all of it or nothing, once per code (reliability M06, M07). */
+  /** Turns a code into quota, gifts and commission, all of it or nothing, once per code (requirements M06, M07). */
   redeem(order: RedeemOrder): Promise<Redeemed>;
   /** Corrects the commission of a user or records a payment, with who and why in the ledger. */
   changeCommission(change: CommissionChange): Promise<CommissionChanged>;
@@ -255,7 +255,7 @@ class LedgerClient implements Ledger {
 
   /**
    * Nobody knows whether a reservation that was given up stands: its caller is refused and never closes it, and this process
-   * lives, so that recovery does not either (reliability M12, F06). Where there is none, a release does nothing.
+   * lives, so that recovery does not either (requirements M12, F06). Where there is none, a release does nothing.
    */
   #takeBack(operation: Operation): void {
     if (operation.kind !== "reserve") return;
@@ -319,7 +319,7 @@ function expectKind<Kind extends Operation["kind"]>(
   return outcome as Extract<Outcome, { kind: Kind }>;
 }
 
-/** A negative amount would hand out money (reliability M02). */
+/** A negative amount would hand out money (requirements M02). */
 function assertAmount(amount: bigint): void {
   if (amount < 0n) throw new RangeError(`an amount cannot be negative: ${amount}`);
 }

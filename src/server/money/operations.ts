@@ -30,7 +30,7 @@ export interface ReserveOrder {
   readonly modelName: string;
 }
 
-/** What had been received of an answer at some moment; recovery books the last one (reliability M12). */
+/** What had been received of an answer at some moment; recovery books the last one (requirements M12). */
 export interface Seen {
   readonly charge: bigint;
   readonly promptTokens: number;
@@ -46,7 +46,7 @@ export interface Settlement {
   readonly channelId: number;
   readonly charge: bigint;
   readonly usage: Usage;
-  /** null = LogConsumeEnabled is off; ledger, counters and rollups are booked all the same (reliability M28). */
+  /** null = LogConsumeEnabled is off; ledger, counters and rollups are booked all the same (requirements M28). */
   readonly log: SettlementLog | null;
   /** A few milliseconds do not matter to the caller: the settlement waits for others to share a commit with. */
   readonly mayWait?: boolean;
@@ -66,7 +66,7 @@ export interface Adjustment {
   /** Only with `token-adjust`. */
   readonly tokenId?: number;
   readonly kind: AdjustKind;
-  /** A change, or the balance there should be; the latter becomes a change of the balance of that moment (design 1.3 #10). */
+  /** A change, or the balance there should be; the latter becomes a change of the balance of that moment (requirements J10). */
   readonly quota: { readonly delta: bigint } | { readonly target: bigint };
   /** User id of who does it. */
   readonly actorId: number;

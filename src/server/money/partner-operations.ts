@@ -2,7 +2,7 @@
 // millionths of a yuan, both bigint.
 import type { QuotaDisplay } from "#contract/quota.ts";
 
-/** An entry of the user's log that is written in the transaction of what it tells (contract 10.7). */
+/** An entry of the user's log that is written in the transaction of what it tells (requirements W10.7). */
 export interface LogNote {
   /** `LogType`: top-up, management or system. */
   readonly type: number;

@@ -39,7 +39,7 @@ test("puts the operator's ratios above the built-in ones, and the rule below", (
     completionRatio: "4",
     cacheRatio: "0.5",
   });
-  // In no table: 4/3 comes from the rule (contract 14.2).
+  // In no table: 4/3 comes from the rule (requirements W14.2).
   const byRule = book.find("gpt-3.5-turbo-0613", "gpt-3.5-turbo-0613", "default");
   expect(byRule).toMatchObject({ completionRatio: "4/3", cacheRatio: "1" });
 });

@@ -14,7 +14,7 @@ import { divide, exactText, multiply, parseRational } from "./rational.ts";
 
 export interface PriceBook {
   /**
-   * The price of the requested model, else of the model it is mapped to, else the fallback (contract 9.4, 10.8).
+   * The price of the requested model, else of the model it is mapped to, else the fallback (requirements W9.4, W10.8).
    * undefined = unpriced and no fallback: refuse the call.
    */
   find(model: string, upstreamModel: string, group: string): Price | undefined;

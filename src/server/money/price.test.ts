@@ -26,7 +26,7 @@ const usage = (promptTokens: number, completionTokens: number, cachedTokens = 0)
   cachedTokens,
 });
 
-// Contract 21.1 with the ratios it names, and providers 27.5.
+// Contract 21.1 with the ratios it names, and requirements T27.5.
 test.each([
   ["gpt-3.5-turbo 1000 + 1000", price("0.25", "3"), usage(1000, 1000), 1000n],
   ["gpt-4 10 + 5", price("15", "2"), usage(10, 5), 300n],

@@ -66,7 +66,7 @@ export interface Tier {
   readonly price: Price;
 }
 
-/** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (providers 22.2); at OpenAI it is twelve hours, and half of one. */
+/** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (requirements T22.2); at OpenAI it is twelve hours, and half of one. */
 const HOUR_TO_MINUTES = "1.6";
 /** Moonshot's five minutes cost what input costs, and its hour is 2 × the input all the same (platform.kimi.ai, pricing, 2026-11). */
 const HOUR_TO_INPUT = "2";
@@ -127,14 +127,14 @@ function exactRatio(ratio: string): string {
   return exactText(parseRational(ratio));
 }
 
-/** The price that holds for a request with so much input: a long one may have another (providers 22.2). */
+/** The price that holds for a request with so much input: a long one may have another (requirements T22.2). */
 export function tierOf(price: Price, promptTokens: number): Price {
   let found = price;
   for (const tier of price.tiers) if (promptTokens > tier.above) found = tier.price;
   return found;
 }
 
-/** A count as a whole number from 0 to 2^53 − 1, whatever was reported (reliability M02, M17). */
+/** A count as a whole number from 0 to 2^53 − 1, whatever was reported (requirements M02, M17). */
 export function whole(count: number): bigint {
   return BigInt(wholeNumber(count));
 }
@@ -189,7 +189,7 @@ function isPlain(
 
 /**
  * The charge of a call: ceil(Σ tokens of a kind × the kind's ratios × model ratio × group ratio); at least 1 when the ratio
- * is not 0 and there were tokens, 0 without tokens (contract 10.3, providers 22.2). Unit: quota.
+ * is not 0 and there were tokens, 0 without tokens (requirements W10.3, T22.2). Unit: quota.
  */
 export function charge(usage: Usage, price: Price): bigint {
   const { weights } = tierOf(price, usage.promptTokens);
@@ -204,7 +204,7 @@ export function charge(usage: Usage, price: Price): bigint {
 /**
  * What to set aside before a call: the prompt and as much output as may come, at least `floorTokens` of prompt
  * (PreConsumedQuota). Never less than the charge of any answer within these bounds to a prompt of text that is not cached for
- * an hour (contract 10.2 [P]). Unit: quota.
+ * an hour (requirements W10.2 [P]). Unit: quota.
  */
 export function estimate(promptTokens: number, maxTokens: number, price: Price, floorTokens: number): bigint {
   const input = whole(promptTokens);
@@ -280,7 +280,7 @@ export function formula(sum: string, { words }: Pick<Price, "words">, charged: b
   return `(${sum})${words.factors}${charged}`;
 }
 
-/** At most six significant digits (contract 10.7 [P]). */
+/** At most six significant digits (requirements W10.7 [P]). */
 export function shown(ratio: string): string {
   return showRational(parseRational(ratio));
 }

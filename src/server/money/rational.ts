@@ -8,7 +8,7 @@ export interface Rational {
 
 const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
 
-/** Reads `1.25`, `4/3`, `1e-7`; numbers are taken as the decimal they print as (reliability M01). Throws: RangeError. */
+/** Reads `1.25`, `4/3`, `1e-7`; numbers are taken as the decimal they print as (requirements M01). Throws: RangeError. */
 export function parseRational(value: string | number): Rational {
   const text = String(value).trim();
   const [top = "", bottom, ...more] = text.split("/");

@@ -38,7 +38,7 @@ export async function recoverDead(deps: {
   }
 }
 
-/** How often the living look for the dead: with the seconds of doubt, what a killed process held is free within five (M12). */
+/** How often the living look for the dead: with the seconds of doubt, what a killed process held is free within five (requirements M12). */
 const WATCH_MS = 1_000;
 
 /** Closes what other processes leave open, soon after they are gone, and tells when the database answers again. Returns the way to stop. */

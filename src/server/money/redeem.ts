@@ -26,7 +26,7 @@ export interface Redemption {
   readonly operationId?: string | undefined;
 }
 
-/** Redeems a code, with or without a gift code (contract 3.8, 17.3). Throws: StoreError. */
+/** Redeems a code, with or without a gift code (requirements W3.8, W17.3). Throws: StoreError. */
 export async function redeem(parts: RedeemParts, redemption: Redemption): Promise<Redeemed> {
   const { db, ledger } = parts;
   const { userId, key, giftCode, display } = redemption;

@@ -76,14 +76,14 @@ export function close(desk: Desk, reservation: Reservation): void {
   if (!desk.changes.inserted.delete(reservation)) desk.changes.deleted.add(reservation);
 }
 
-/** An exhausted token that has quota again works again (contract 3.7). */
+/** An exhausted token that has quota again works again (requirements W3.7). */
 export function reviveToken(token: TokenBook): void {
   if (token.status === TokenStatus.exhausted && (token.isUnlimited || token.remainQuota > 0n)) {
     token.status = TokenStatus.enabled;
   }
 }
 
-/** A token that has nothing left stops working (spec §4). */
+/** A token that has nothing left stops working (requirements B4). */
 export function exhaustToken(token: TokenBook): void {
   if (token.status === TokenStatus.enabled && !token.isUnlimited && token.remainQuota <= 0n) {
     token.status = TokenStatus.exhausted;

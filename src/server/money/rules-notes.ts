@@ -1,4 +1,4 @@
-// Entries of the user's log that are no calls: top-ups, gifts, changes by hand (contract 10.7). Pure, part of rules.ts.
+// Entries of the user's log that are no calls: top-ups, gifts, changes by hand (requirements W10.7). Pure, part of rules.ts.
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { NO_CALL } from "#server/store/no-call.ts";
 import type { LogNote } from "./partner-operations.ts";

@@ -1,4 +1,4 @@
-// Codes, gifts, invitations and commission (contract 17, spec §9). Pure, part of rules.ts: whatever an order brings to
+// Codes, gifts, invitations and commission (requirements W17, B9). Pure, part of rules.ts: whatever an order brings to
 // whomever is decided and booked here at once, so that it is stored in one transaction or not at all.
 import { partnerRates, yuanText } from "#contract/yuan.ts";
 import type {
@@ -14,7 +14,7 @@ import { balanceFault, type Desk, MAX_AMOUNT } from "./rules-booking.ts";
 import { amountText, note, noteChange } from "./rules-notes.ts";
 import { LogType, RedemptionStatus, UserStatus } from "./states.ts";
 
-/** What a gift code adds to a code's quota, for each side: 5 %, rounded down (reliability M07). */
+/** What a gift code adds to a code's quota, for each side: 5 %, rounded down (requirements M07). */
 export function giftOf(quota: bigint): bigint {
   return (quota * partnerRates.giftPercent) / 100n;
 }
@@ -64,7 +64,7 @@ function judge(desk: Desk, order: RedeemOrder): Parties | LocalError {
   if (order.giverId === user.id) return "own_gift";
   if (order.giverId !== null && !giver) return "unknown_gift";
   const gift = giver ? giftOf(code.quota) : 0n;
-  // Who was deleted or banned earns nothing, and nobody earns by inviting himself (contract 17.3).
+  // Who was deleted or banned earns nothing, and nobody earns by inviting himself (requirements W17.3).
   const inviter = order.inviterId === user.id ? undefined : enabled(desk, order.inviterId);
   const commission = inviter ? commissionOf(code.quota, order.display.quotaPerUnit) : 0n;
   const parties = { user, code, giver, gift, inviter, commission };
@@ -166,7 +166,7 @@ function entry(desk: Desk, user: UserBook, parts: EntryParts): void {
   desk.booked.set(operationId, written);
 }
 
-/** Changes what the plan owes a user: a correction, or a payment of at least 100 yuan (spec §9). */
+/** Changes what the plan owes a user: a correction, or a payment of at least 100 yuan (requirements B9). */
 export function changeCommission(
   desk: Desk,
   change: CommissionChange,
@@ -191,7 +191,7 @@ export function changeCommission(
   return { outcome: "done", before, after };
 }
 
-/** Grants what a registration brings, once per new user; each gift is told to who gets it (contract 3.3, 10.7). */
+/** Grants what a registration brings, once per new user; each gift is told to who gets it (requirements W3.3, W10.7). */
 export function grantSignup(desk: Desk, gifts: SignupGifts, operationId: string): void {
   const user = desk.users.get(gifts.userId);
   if (!user || desk.booked.has(operationId)) return;

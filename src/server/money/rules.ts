@@ -73,7 +73,7 @@ export function isSyncedByLater({ kind }: Operation): boolean {
   return kind === "reserve" || kind === "extend";
 }
 
-/** Sets the amount aside, or says why not. Repeating an open reservation changes nothing (reliability F06). */
+/** Sets the amount aside, or says why not. Repeating an open reservation changes nothing (requirements F06). */
 function reserve(desk: Desk, order: Of<"reserve">): Outcome {
   if (desk.booked.has(order.requestId))
     return { kind: "failed", reason: `request ${order.requestId} was settled before` };
@@ -100,7 +100,7 @@ function judge(
   return token && !token.isUnlimited && token.remainQuota < order.amount ? "token_quota" : "reserved";
 }
 
-/** Whether a token may be used but for its quota; marks one whose time has just run out (spec §4). */
+/** Whether a token may be used but for its quota; marks one whose time has just run out (requirements B4). */
 function isUsable(desk: Desk, token: TokenBook): boolean {
   if (token.isDeleted) return false;
   if (token.status !== TokenStatus.enabled && token.status !== TokenStatus.exhausted) return false;
@@ -137,7 +137,7 @@ function hold(desk: Desk, order: Of<"reserve">, user: UserBook, token: TokenBook
   desk.changes.inserted.add(reservation);
 }
 
-/** Sets more aside, all or nothing. A token or user stopped meanwhile may finish what it began (reliability M24). */
+/** Sets more aside, all or nothing. A token or user stopped meanwhile may finish what it began (requirements M24). */
 function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
   const reservation = desk.reservations.get(requestId);
   if (!reservation) return false;
@@ -174,7 +174,7 @@ function checkpoint(desk: Desk, { requestId, seen }: Of<"checkpoint">): Outcome 
   return { kind: "checkpoint" };
 }
 
-/** Books a call once; a repetition gets the answer of the first time (reliability M10). */
+/** Books a call once; a repetition gets the answer of the first time (requirements M10). */
 function settle(desk: Desk, settlement: Of<"settle">): Outcome {
   const booked = desk.booked.get(settlement.requestId);
   if (booked) return { kind: "settle", booking: { charged: -booked.amount, shortfall: booked.shortfall } };
@@ -215,7 +215,7 @@ function release(desk: Desk, { requestId }: Of<"release">): Outcome {
 
 /**
  * The published rule for calls whose process died: what had been received at the last checkpoint is charged, nothing when
- * there was none, and the rest goes back (reliability M12).
+ * there was none, and the rest goes back (requirements M12).
  */
 function recover(desk: Desk, { requestId, deadNode }: Of<"recover">): boolean {
   const reservation = desk.reservations.get(requestId);
@@ -244,7 +244,7 @@ function recover(desk: Desk, { requestId, deadNode }: Of<"recover">): boolean {
   return true;
 }
 
-/** Changes a balance by hand, with an entry that says who and why (reliability M22). */
+/** Changes a balance by hand, with an entry that says who and why (requirements M22). */
 function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjusted {
   if (desk.booked.has(operationId)) return { outcome: "repeated" };
   const user = desk.users.get(adjustment.userId);

@@ -32,7 +32,7 @@ function settledBefore(db: object, newest: number, nowMs: number): number {
   const before = seen.get(db);
   if (before && nowMs >= before.atMs && nowMs - before.atMs < SETTLED_MS) return 0;
   seen.set(db, { id: newest, atMs: nowMs });
-  // What was seen later than now was seen before a step back of the clock; how long ago, nobody knows (reliability F08).
+  // What was seen later than now was seen before a step back of the clock; how long ago, nobody knows (requirements F08).
   return before && nowMs >= before.atMs ? before.id : 0;
 }
 

@@ -9,9 +9,9 @@ export type Counted =
   | { readonly unit: "character"; readonly characters: number }
   | { readonly unit: "second"; readonly seconds: number };
 
-/** A picture of ratio 1 costs as much as so many LLM tokens (contract 12.1). */
+/** A picture of ratio 1 costs as much as so many LLM tokens (requirements W12.1). */
 const TOKENS_PER_IMAGE = 1000n;
-/** LLM tokens in a minute of sound: whisper-1 at ratio 15 is 3,000 quota = $0.006 (contract 12.3 [P]). */
+/** LLM tokens in a minute of sound: whisper-1 at ratio 15 is 3,000 quota = $0.006 (requirements W12.3 [P]). */
 const TOKENS_PER_MINUTE = 200n;
 const MS_PER_MINUTE = 60_000n;
 /** Sound is rarely coded in less: 32 kbit/s. */
@@ -56,7 +56,7 @@ function wholeMs(seconds: number): bigint {
 /**
  * The charge of a call that is not counted in LLM tokens: ceil(count × unit × model ratio × group ratio); at least 1 when the
  * ratio is not 0, 0 when nothing was counted. Known before the call for pictures and characters, so it is what to set aside.
- * Unit: quota. Source: contract 12, 21.1.
+ * Unit: quota. Source: requirements W12, W21.1.
  */
 export function chargeUnits(counted: Counted, price: Price): bigint {
   const { times } = countOf(counted, price.model);

@@ -1,4 +1,5 @@
-// A disk that refuses to write or to read the log for a while: groups wait, what was told stays true, nothing is booked twice (reliability F04).
+// A disk that refuses to write or to read the log for a while: groups wait, what was told stays true, nothing is booked twice (requirements
+// F04).
 import { closeSync, constants, openSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

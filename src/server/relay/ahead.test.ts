@@ -1,5 +1,5 @@
 // What must be in the database before a byte moves: the reservation before the provider is connected, the booking before the client
-// has the answer (reliability M03, M11).
+// has the answer (requirements M03, M11).
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Streams that begin and fail before they have said anything: nobody pays for them, whatever format they come in (reliability M13).
+// Streams that begin and fail before they have said anything: nobody pays for them, whatever format they come in (requirements M13).
 import { describe, expect, it } from "vitest";
 import { chunk, type Step, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";

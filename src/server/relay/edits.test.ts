@@ -1,4 +1,4 @@
-// Edits are text like completions: the body passes, and input and instruction are what the prompt costs (contract 8.1).
+// Edits are text like completions: the body passes, and input and instruction are what the prompt costs (requirements W8.1).
 import { describe, expect, it } from "vitest";
 import { json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf, MODEL } from "#test/worlds/relay-world.ts";

@@ -1,4 +1,4 @@
-// Whatever goes wrong: what a client is told is typed, short, names the request and tells nothing of the inside (reliability P02).
+// Whatever goes wrong: what a client is told is typed, short, names the request and tells nothing of the inside (requirements P02).
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   channelFault,

@@ -117,7 +117,7 @@ function plain(text: string): string {
 
 /**
  * Status, code and sentence, as the console takes them apart. What an upstream said of a request may repeat it, and is not stored
- * (reliability P01): then a sentence of ours stands there.
+ * (requirements P01): then a sentence of ours stands there.
  */
 function told({ status, fault }: FailedCall): string {
   const isTheirs = fault.upstreamStatus > 0 && fault.upstreamStatus === fault.status;

@@ -21,7 +21,7 @@ export function faultOf(error: unknown): RelayFault {
   return localErrors.internal(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-/** Ends a request. Nothing of an answer's end reaches the client before its charge is durable (reliability M11). */
+/** Ends a request. Nothing of an answer's end reaches the client before its charge is durable (requirements M11). */
 export async function finish(
   { ctx, errorLog }: Pick<Services, "ctx" | "errorLog">,
   state: RequestState,
@@ -81,7 +81,7 @@ function note(errorLog: Services["errorLog"], state: RequestState, status: numbe
   });
 }
 
-/** What is to be paid for. Nothing is charged for an upstream's failure before output, though its answer may have begun (reliability M13). */
+/** What is to be paid for. Nothing is charged for an upstream's failure before output, though its answer may have begun (requirements M13). */
 function received({ reply, fault, trace }: RequestState, account: Account): RequestState["reply"] {
   const isUpstreams = fault !== undefined && (fault.upstreamStatus > 0 || fault.blame === "channel");
   if (!isUpstreams || reply?.kind !== "stream" || !account.isEmpty(reply)) return reply;

@@ -1,5 +1,5 @@
 // An error that comes as the first event of a stream with status 200 is told as with status 500, in every format, passed or translated:
-// without the inside of the upstream, and only after other channels (reliability R11, P02).
+// without the inside of the upstream, and only after other channels (requirements R11, P02).
 import { beforeEach, describe, expect, it } from "vitest";
 import { chunk, DONE, json, raw, type Step, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld } from "#test/worlds/relay-world.ts";

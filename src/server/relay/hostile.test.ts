@@ -1,4 +1,4 @@
-// Callers that try to pay less than they use, to be answered for nothing, or to make us work for it (reliability M02, M04, M17, R15).
+// Callers that try to pay less than they use, to be answered for nothing, or to make us work for it (requirements M02, M04, M17, R15).
 import { beforeEach, describe, expect, it } from "vitest";
 import { chatReply, chunk, DONE, json, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf, MODEL, QUESTION } from "#test/worlds/relay-world.ts";

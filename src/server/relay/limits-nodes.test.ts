@@ -1,4 +1,4 @@
-// Limits of tokens and users hold over all nodes of one PostgreSQL together (reliability L06).
+// Limits of tokens and users hold over all nodes of one PostgreSQL together (requirements L06).
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";

@@ -1,4 +1,4 @@
-// Fields of requests for pictures that set their price: what is not read as the upstream may read it is refused (contract 12.1).
+// Fields of requests for pictures that set their price: what is not read as the upstream may read it is refused (requirements W12.1).
 import { beforeEach, describe, expect, it } from "vitest";
 import { json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";

@@ -1,4 +1,4 @@
-// What a caller says to be served at another price than ours does not reach the provider, in any format (reliability M02, M18).
+// What a caller says to be served at another price than ours does not reach the provider, in any format (requirements M02, M18).
 import { describe, expect, it } from "vitest";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";

@@ -231,7 +231,7 @@ describe("a plain call", () => {
       await pending;
       await sleep(120);
     });
-    // The answer had arrived in full: it is charged in full (reliability M16).
+    // The answer had arrived in full: it is charged in full (requirements M16).
     expect({ charged, entries }).toEqual({ charged: 300, entries: 1 });
     server.close();
   });

@@ -1,4 +1,4 @@
-// The story of one request (design 4.7): door, reception, bank, map, workshop, pipe, bank, exit. One try, one finally, one settle. A
+// The story of one request (ARCHITECTURE.md): door, reception, bank, map, workshop, pipe, bank, exit. One try, one finally, one settle. A
 // fault is made where it happens and only read here.
 import type { Context } from "#server/context.ts";
 import type { ReserveVerdict } from "#server/money/operations.ts";
@@ -48,13 +48,13 @@ export interface Relay {
   (req: RelayRequest, res: RelayResponse): void;
   readonly upgrade: Realtime["upgrade"];
   readonly decline: Realtime["decline"];
-  /** Answers a call that is not taken, in its own format; the connection ends (reliability D02). */
+  /** Answers a call that is not taken, in its own format; the connection ends (requirements D02). */
   turnAway(req: RelayRequest, res: RelayResponse, fault: RelayFault): void;
   /** From now on connections end with the answers that have not begun. */
   drain(): void;
   /**
    * Ends what still runs because the process ends: upstreams are aborted, what had come is settled, clients get an error as
-   * the last event or as the answer (reliability G01). Resolves when all of it is booked.
+   * the last event or as the answer (requirements G01). Resolves when all of it is booked.
    */
   cut(): Promise<void>;
 }
@@ -65,7 +65,7 @@ interface Running {
   readonly done: Promise<void>;
 }
 
-/** A silent stream shows that it lives after one to two of these (providers 17.1.1: every 15–20 s). */
+/** A silent stream shows that it lives after one to two of these (vendors/claude-code: every 15–20 s). */
 const PULSE_MS = 9_000;
 
 /** How often it is looked whether calls that are no streams have had their time: one timer for all of them. */
@@ -74,7 +74,7 @@ const DEADLINE_LOOK_MS = 250;
 /** When the process ends, calls that still wait for a count after this long are charged by a rough one. */
 const COUNTING_MS = 2_000;
 
-/** Time limits of a call, and of a client that does not take its answer (reliability R03). Unit: ms. */
+/** Time limits of a call, and of a client that does not take its answer (requirements R03). Unit: ms. */
 interface RelayTimes extends AttemptLimits {
   readonly stallMs: number;
 }
@@ -218,7 +218,10 @@ async function relay(
 
 type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
 
-/** After a channel that was silent for all of the time another one may still answer at once. Looked at every 250 ms: with that less than a second. */
+/**
+ * After a channel that was silent for all of the time another one may still answer at once. Looked at every 250 ms: with that less than a
+ * second.
+ */
 const LAST_CHANCE_MS = 500;
 
 /** From now on the call has the time that calls have which are no streams: all its attempts together (RELAY_TIMEOUT). */

@@ -1,4 +1,4 @@
-// Sound on its way to the client: nothing of ours gets into it, and a part of it never looks like all of it (reliability R10, R23).
+// Sound on its way to the client: nothing of ours gets into it, and a part of it never looks like all of it (requirements R10, R23).
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";

@@ -1,5 +1,5 @@
 // The relay when the database cannot be written: nothing goes upstream without a reservation, callers are told soon and may
-// come again, and afterwards everything goes on with exact books (reliability F02, F03).
+// come again, and afterwards everything goes on with exact books (requirements F02, F03).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -262,7 +262,7 @@ describe("streams", () => {
   );
 
   // The machine may be busy with something else, but not at every turn.
-  it("takes 250 ms for that at most, one time with another (reliability R24)", () => {
+  it("takes 250 ms for that at most, one time with another (requirements R24)", () => {
     expect(stoppedMs.toSorted((a, b) => a - b)[1]).toBeLessThan(250);
   });
 

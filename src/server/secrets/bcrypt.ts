@@ -1,4 +1,4 @@
-// Passwords of imported accounts, which are bcrypt hashes until their owner logs in once (design 1.1 #10). Verified in a
+// Passwords of imported accounts, which are bcrypt hashes until their owner logs in once (requirements A07). Verified in a
 // thread of their own, one at a time.
 import { Worker } from "node:worker_threads";
 import type { BcryptQuestion } from "./bcrypt-worker.ts";

@@ -1,5 +1,5 @@
 // The trail of administrators' acts: appended to and read, never changed. Each row carries the hash of the one before, so
-// that a row that was edited, removed or slipped in shows (reliability P05).
+// that a row that was edited, removed or slipped in shows (requirements P05).
 import { type Selectable, sql } from "kysely";
 import { sha256Hex } from "#server/secrets.ts";
 import type { Db } from "./db.ts";
@@ -43,7 +43,7 @@ function hashOf(row: Omit<AuditRow, "hash">): string {
 
 /**
  * Appends an act. Call it last in the transaction of the act itself: from here to the commit other acts wait, and when this
- * fails the act is undone with it (reliability Z13).
+ * fails the act is undone with it (requirements Z13).
  */
 export async function appendAudit(db: Db, entry: NewAudit): Promise<void> {
   if (!db.isTransaction) return db.transaction().execute((tx) => appendAudit(tx, entry));

@@ -180,7 +180,7 @@ export async function removeChannelsByStatus(
 export interface ChannelFilter {
   /** Id or head of the name; "" = all. */
   readonly keyword?: string | undefined;
-  /** Keyed hash of the keyword, which may be a whole key (design 1.3 #8). */
+  /** Keyed hash of the keyword, which may be a whole key (requirements J8). */
   readonly keyHash?: string | undefined;
 }
 

@@ -16,7 +16,7 @@ const PROBE_PROGRAM = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
-  /** The same database for what reads whole tables, and takes as long as it needs: nobody else waits for it (reliability D04). */
+  /** The same database for what reads whole tables, and takes as long as it needs: nobody else waits for it (requirements D04). */
   readonly patient: Db;
   /** Whether the database can be written to at this moment (for /readyz). Never throws. */
   ready(): Promise<boolean>;

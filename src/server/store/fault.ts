@@ -25,7 +25,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The disk did not take what it was to keep: from now on nothing may rely on it (reliability F04). */
+/** The disk did not take what it was to keep: from now on nothing may rely on it (requirements F04). */
 export class SyncFault extends Error {
   override readonly name = "SyncFault";
 }
@@ -89,7 +89,7 @@ export function faultKind(error: unknown): StoreFaultKind {
   return LOST_MESSAGE.test(error.message) ? "lost" : "other";
 }
 
-/** Troubles that pass, or that the operator ends: trying again makes sense (reliability F02, F03). */
+/** Troubles that pass, or that the operator ends: trying again makes sense (requirements F02, F03). */
 const PASSING: ReadonlySet<StoreFaultKind> = new Set(["busy", "full", "lost", "timeout"]);
 
 /** Whether the database cannot do now what it may do later. */

@@ -1,4 +1,4 @@
-// A filter of the usage log → a query that an index answers at ten million rows (design 1.5). Reads only.
+// A filter of the usage log → a query that an index answers at ten million rows (requirements N1). Reads only.
 import { SqliteAdapter, sql } from "kysely";
 import { LogType } from "#contract/log.ts";
 import { UserStatus } from "#contract/user.ts";
@@ -7,7 +7,7 @@ import { idRange } from "./log-spans.ts";
 import { SPAN_SEC } from "./span.ts";
 import type { LogSumsTable } from "./tables.ts";
 
-/** "" and 0 = not filtered; times in seconds, both ends included (contract 3.9). */
+/** "" and 0 = not filtered; times in seconds, both ends included (requirements W3.9). */
 export interface LogFilter {
   readonly userId?: number | undefined;
   readonly type?: number | undefined;
@@ -40,7 +40,7 @@ async function findByName(db: Db, username: string): Promise<number | undefined>
   return user?.id;
 }
 
-/** The deleted user whose newest entry bears the name: deletion gives the name away (contract 3.3). */
+/** The deleted user whose newest entry bears the name: deletion gives the name away (requirements W3.3). */
 async function findDeleted(db: Db, username: string): Promise<number | undefined> {
   const user = await db
     .selectFrom("users")

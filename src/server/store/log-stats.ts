@@ -144,7 +144,7 @@ function add(sums: readonly LogSums[]): LogSums {
 }
 
 /**
- * Sums consumption by filter; the filter's type does not count (contract 3.9). Hours that lie wholly inside the time come
+ * Sums consumption by filter; the filter's type does not count (requirements W3.9). Hours that lie wholly inside the time come
  * from the sums by hour, which survive the clearing of the log.
  */
 export async function statLogs(db: Db, given: LogFilter): Promise<LogSums> {

@@ -1,12 +1,12 @@
 // Which channels failed before one answered, as the column `trail` of the log keeps it. Never decides who may see it: users do not
-// learn of channels (reliability P06).
+// learn of channels (requirements P06).
 
 /** A channel that was called in vain. */
 export interface Failure {
   readonly channelId: number;
   /** A name from a small fixed set, e.g. `upstream_500`. */
   readonly error: string;
-  /** The upstream's own words without secrets and without those of the request (reliability P01); "" = none. */
+  /** The upstream's own words without secrets and without those of the request (requirements P01); "" = none. */
   readonly said: string;
 }
 

@@ -60,7 +60,7 @@ export type ListedLog = Omit<LogRow, "trail"> & {
 };
 type NamedFailure = Failure & { readonly channelName: string };
 
-/** Entries that can be paged through; who wants older ones narrows the filter (reliability D04). */
+/** Entries that can be paged through; who wants older ones narrows the filter (requirements D04). */
 const REACH = 50_000;
 
 /** A page of the log, newest first. With `beforeId` it goes on from there, at any depth. */
@@ -111,12 +111,12 @@ export async function countLogs(db: Db, filter: LogFilter): Promise<number> {
   return row.total;
 }
 
-/** Entries a search brings (contract 3.9). */
+/** Entries a search brings (requirements W3.9). */
 const FOUND = 100;
 
 /**
  * The newest 100 entries whose type is the keyword or, among the newest 50,000, whose content begins with it
- * (contract 3.9, reliability D05).
+ * (requirements W3.9, D05).
  */
 export async function searchLogs(db: Db, args: { keyword: string; userId?: number }): Promise<ListedLog[]> {
   const keyword = keywordOf(args.keyword);
@@ -138,7 +138,7 @@ async function searchContent(db: Db, keyword: string, userId: number | undefined
   return nameChannels(db, await query.orderBy("id", "desc").limit(FOUND).execute());
 }
 
-/** Rows one statement of a clearing removes, so that nobody waits long for the writer (contract 3.9). */
+/** Rows one statement of a clearing removes, so that nobody waits long for the writer (requirements W3.9). */
 const CLEAR_ROWS = 1_000;
 
 /** Deletes entries of some types that are older than `before` (seconds), in batches. Returns how many. */

@@ -2,7 +2,7 @@
 
 /**
  * The mailbox of an address in lower case, which is the address without the tag that its owner is free to make up:
- * `wang+shop@example.com` is `wang@example.com` (reliability M25).
+ * `wang+shop@example.com` is `wang@example.com` (requirements M25).
  */
 export function mailboxOf(email: string): string {
   return email.replace(/^([^+@]+)\+[^@]*@/, "$1@");

@@ -1,5 +1,5 @@
 // Migrations that are interrupted: whatever the moment, the database is as before or as after, and ends with the same schema
-// as one that never was (reliability U01).
+// as one that never was (requirements U01).
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { sql } from "kysely";

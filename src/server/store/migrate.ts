@@ -14,7 +14,7 @@ import type { Tables } from "./tables.ts";
 const LOCK_KEY = 7_260_551_204;
 /**
  * On PostgreSQL whoever wants a table for himself makes all wait who come after him, also while he waits for somebody who reads it. So a
- * migration waits for a moment only, lets the others pass, and tries again (reliability U04).
+ * migration waits for a moment only, lets the others pass, and tries again (requirements U04).
  */
 const LOCK_WAIT_MS = 1_000;
 const LOCK_PAUSE_MS = 2_000;
@@ -42,8 +42,8 @@ export function checksum(migration: Migration, dialect: "sqlite" | "postgres"): 
 }
 
 /**
- * Applies what is missing. Several processes may do this at once: one works, the others wait (reliability U01, U02).
- * Throws: StoreError when the database is newer than this program or an applied migration has changed since (U03).
+ * Applies what is missing. Several processes may do this at once: one works, the others wait (requirements U01, U02).
+ * Throws: StoreError when the database is newer than this program or an applied migration has changed since (requirements U03).
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const migrations = options.migrations ?? MIGRATIONS;

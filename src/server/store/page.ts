@@ -2,10 +2,10 @@
 import { type RawBuilder, sql } from "kysely";
 import { type Db, isPostgres } from "./db.ts";
 
-/** Rows skipped at most: who wants older ones narrows the filter (reliability D04). */
+/** Rows skipped at most: who wants older ones narrows the filter (requirements D04). */
 export const MAX_OFFSET = 100_000;
 const MAX_SIZE = 100;
-/** Longer search words find nothing that shorter ones do not (reliability D05). */
+/** Longer search words find nothing that shorter ones do not (requirements D05). */
 const MAX_KEYWORD = 64;
 
 /** A page of a list. `page` counts from 0. */
@@ -44,7 +44,7 @@ export function keywordOf(text: string | undefined): string {
 const LAST = "\u{10ffff}";
 
 /**
- * Whether a column begins with the keyword, ignoring case; nothing in the keyword is a wildcard (reliability D05). Each database
+ * Whether a column begins with the keyword, ignoring case; nothing in the keyword is a wildcard (requirements D05). Each database
  * gets the form for which it uses an index on lower(column).
  */
 export function startsWith(db: Db, column: string, keyword: string): RawBuilder<boolean> {

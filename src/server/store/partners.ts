@@ -5,7 +5,7 @@ import type { Db } from "./db.ts";
 import { bounds, type Page } from "./page.ts";
 import { findUserByAffCode, findUserById, type UserRow } from "./users.ts";
 
-/** Who has this invitation code: as it is written, else in any case when only one has it so (contract 20, D8). */
+/** Who has this invitation code: as it is written, else in any case when only one has it so (requirements W20.8). */
 export async function findAffOwner(db: Db, affCode: string): Promise<UserRow | undefined> {
   if (affCode === "") return undefined;
   const exact = await findUserByAffCode(db, affCode);
@@ -39,7 +39,7 @@ function friendsOf(db: Db, userId: number) {
     .where("status", "<>", UserStatus.deleted);
 }
 
-/** A page of those a user invited, newest first; who deleted the account is left out (contract 17.2). */
+/** A page of those a user invited, newest first; who deleted the account is left out (requirements W17.2). */
 export function listFriends(
   db: Db,
   userId: number,

@@ -1,5 +1,5 @@
 // Connections of the pool that break in somebody's hands, between two statements: the next one is told, and the process lives
-// (reliability F05); statements that take too long (D04). An error that nobody listens to fails this file.
+// (requirements F05); statements that take too long (requirements D04). An error that nobody listens to fails this file.
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { createLink } from "#test/emulators/network-link.ts";

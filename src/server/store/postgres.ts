@@ -6,11 +6,11 @@ import type { Tables } from "./tables.ts";
 
 const INT8 = 20;
 
-/** No statement of the console may take longer (reliability D04). */
+/** No statement of the console may take longer (requirements D04). */
 const STATEMENT_TIMEOUT_MS = 5_000;
 /** Those of the program's own connections are short, and calls wait for them. */
 const OWN_STATEMENT_TIMEOUT_MS = 4_000;
-/** The server ends a statement and says so. Who hears nothing for so much longer has a connection that leads nowhere (F05). */
+/** The server ends a statement and says so. Who hears nothing for so much longer has a connection that leads nowhere (requirements F05). */
 const SILENCE_MS = 500;
 /** How often a connection that stays is asked whether anybody is there. */
 const PULSE_MS = 1_000;
@@ -21,7 +21,7 @@ const POOL_SIZE = 10;
 /** One that nobody uses is not kept for long: whether it still leads anywhere shows only when it is used. */
 const IDLE_MS = 3_000;
 
-/** int8 as a number. Throws: when it is not exact as one (reliability M01). */
+/** int8 as a number. Throws: when it is not exact as one (requirements M01). */
 function parseInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new StoreError("other", `${text} is too large for a number`);

@@ -75,7 +75,7 @@ export async function findRedemptionIdByKey(db: Db, keyHash: string): Promise<nu
   return row?.id;
 }
 
-/** Moves a code that is not used to a status. Returns whether it could (reliability M08). */
+/** Moves a code that is not used to a status. Returns whether it could (requirements M08). */
 export async function setRedemptionStatus(db: Db, id: number, status: number): Promise<boolean> {
   const result = await db
     .updateTable("redemptions")

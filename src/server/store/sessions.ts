@@ -5,7 +5,7 @@ import type { SessionsTable } from "./tables.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
 
-/** Adds a session. Call it in the transaction that looked whether its user may have one (reliability A06). */
+/** Adds a session. Call it in the transaction that looked whether its user may have one (requirements A06). */
 export async function insertSession(db: Db, session: Insertable<SessionsTable>): Promise<void> {
   await db.insertInto("sessions").values(session).execute();
 }

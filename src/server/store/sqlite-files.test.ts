@@ -1,4 +1,4 @@
-// The files of a SQLite database: who may read them, and that one process alone writes to them (reliability F10).
+// The files of a SQLite database: who may read them, and that one process alone writes to them (requirements F10).
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PROBE } from "./ready.ts";
 
-/** Whoever asks has gone by then: the next who asks finds out (reliability G04). */
+/** Whoever asks has gone by then: the next who asks finds out (requirements G04). */
 const PATIENCE_MS = 500;
 
 /**

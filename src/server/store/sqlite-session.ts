@@ -6,7 +6,7 @@ import { BUSY_TIMEOUT_MS, LockPatience } from "./lock-patience.ts";
 import type { QueryAnswer, SqlValue, WorkerFault, WorkerOptions } from "./sqlite-messages.ts";
 import { WalFile } from "./wal-file.ts";
 
-/** Before 3.51.3 a WAL reset could corrupt the file (sqlite.org/wal.html#walresetbug, reliability F01). */
+/** Before 3.51.3 a WAL reset could corrupt the file (sqlite.org/wal.html#walresetbug, requirements F01). */
 const OLDEST_SQLITE = [3, 51, 3] as const;
 /** Statements kept prepared; filters make some dozens of variants. */
 const STATEMENTS = 500;
@@ -83,7 +83,7 @@ function open(options: WorkerOptions): DatabaseSync {
 
 /**
  * Writes the log that is there into the file and begins a new one. What the disk did not take from the last process may be in the system's
- * memory alone: a power cut would end the log there, before all that we write behind it (reliability F04). When somebody else reads the
+ * memory alone: a power cut would end the log there, before all that we write behind it (requirements F04). When somebody else reads the
  * file, or it is full, the log goes on.
  */
 function beginLog(database: DatabaseSync): void {

@@ -1,4 +1,4 @@
-// Long reads of SQLite have a thread to themselves, and hold up nobody (reliability D04).
+// Long reads of SQLite have a thread to themselves, and hold up nobody (requirements D04).
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { createTestDatabase } from "#test/worlds/stores.ts";

@@ -48,7 +48,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
       const tell = (early: unknown) => port.postMessage({ id: request.id, early } satisfies WorkerReply);
       succeed(answer(session, request, tell));
     } catch (error) {
-      // It ends this thread, and that the process: whatever came after it would rest on what may not be there (reliability F04).
+      // It ends this thread, and that the process: whatever came after it would rest on what may not be there (requirements F04).
       if (isSyncFault(error)) throw error;
       fail(error);
     }

@@ -24,7 +24,7 @@ import type { Tables } from "./tables.ts";
 
 /** A transaction that its code forgot would stop all writing; after this long it is rolled back. */
 const TRANSACTION_LIMIT_MS = 15_000;
-/** No more than this many wait for the writer; groups of calls are bounded where they form (reliability F03). */
+/** No more than this many wait for the writer; groups of calls are bounded where they form (requirements F03). */
 const WAITING_AT_MOST = 1_000;
 
 export interface SqliteFiles {
@@ -51,7 +51,7 @@ export async function openSqliteFiles(
   const file = join(dataDir, "tollgate.db");
   const existed = existsSync(file);
   makePrivate(file);
-  // Lock and log stand beside the file itself, whatever links lead to it: one lock for all who use it (reliability F10).
+  // Lock and log stand beside the file itself, whatever links lead to it: one lock for all who use it (requirements F10).
   const origin = realpathSync(file);
   const lockFile = origin.replace(/(\.db)?$/, ".lock");
   makePrivate(lockFile);

@@ -13,7 +13,7 @@ export interface UsersTable {
   email: string;
   /** Of `email`, without its tag; "" = none, or one that another account held when this was first counted. */
   mailbox: Generated<string>;
-  /** Numeric GitHub id as text; "" = not bound (reliability A16). */
+  /** Numeric GitHub id as text; "" = not bound (requirements A16). */
   github_id: string;
   wechat_id: string;
   /** Keyed hash of the system access token; null = none. */
@@ -25,14 +25,14 @@ export interface UsersTable {
   aff_code: string;
   inviter_id: number;
   created_at: number;
-  /** 1 = this super administrator chose to come in through GitHub or WeChat too (reliability A22). */
+  /** 1 = this super administrator chose to come in through GitHub or WeChat too (requirements A22). */
   external_login: Generated<number>;
   /** What the partner plan owes the user, in millionths of a yuan. */
   invite_commission_micro: Generated<number>;
 }
 
 export interface SessionsTable {
-  /** Hash of the cookie value; the value itself is nowhere stored (reliability A01). */
+  /** Hash of the cookie value; the value itself is nowhere stored (requirements A01). */
   id_hash: string;
   user_id: number;
   created_at: number;
@@ -65,7 +65,7 @@ export interface QuotaRemindersTable {
 export interface TokensTable {
   id: Generated<number>;
   user_id: number;
-  /** Keyed hash of the full key, for look-up (reliability K05). */
+  /** Keyed hash of the full key, for look-up (requirements K05). */
   key_hash: string;
   /** Sealed copy for the owner's "copy" button. */
   key_sealed: string;
@@ -81,7 +81,7 @@ export interface TokensTable {
   used_quota: Generated<number>;
   models: string;
   subnet: string;
-  /** Seconds; 0 = alive. Rows stay for the sums of the ledger (reliability M29). */
+  /** Seconds; 0 = alive. Rows stay for the sums of the ledger (requirements M29). */
   deleted_at: Generated<number>;
 }
 
@@ -202,7 +202,7 @@ export interface ReservationsTable {
   token_id: number;
   channel_id: number;
   amount: number;
-  /** Charge of what had been received at the last checkpoint; recovery books this (reliability M12). */
+  /** Charge of what had been received at the last checkpoint; recovery books this (requirements M12). */
   seen_charge: number;
   seen_prompt_tokens: number;
   seen_completion_tokens: number;
@@ -218,13 +218,13 @@ export interface ReservationsTable {
 export interface NodesTable {
   /** Boot id. */
   node: string;
-  /** Seconds, by the clock of the database on PostgreSQL (reliability F08). */
+  /** Seconds, by the clock of the database on PostgreSQL (requirements F08). */
   lease_until: number;
   /** 1 = it holds a session's advisory lock as long as it can reach the database; on PostgreSQL only. */
   is_locked: Generated<number>;
 }
 
-/** Codes worth quota, each used once. Deleted ones stay as rows: the ledger names their ids (reliability M08). */
+/** Codes worth quota, each used once. Deleted ones stay as rows: the ledger names their ids (requirements M08). */
 export interface RedemptionsTable {
   id: Generated<number>;
   /** Who made it. */
@@ -335,7 +335,7 @@ export interface SignupsTable {
   for_inviter: number;
 }
 
-/** What proved who somebody was that a registration brought gifts to; stays when the account is deleted (reliability M25). */
+/** What proved who somebody was that a registration brought gifts to; stays when the account is deleted (requirements M25). */
 export interface WelcomedTable {
   /** Keyed hash of a mailbox, a GitHub id or a WeChat id. */
   identity_hash: string;

@@ -146,7 +146,7 @@ export function listTokens(db: Db, args: TokenFilter & SortedPage): Promise<Toke
   const column = sortColumn(args.order, TOKEN_SORT_COLUMNS);
   const direction = args.desc ? "desc" : "asc";
   let query = filtered(db, args).select(COLUMNS);
-  // Unlimited counts as more than any number (contract 3.7).
+  // Unlimited counts as more than any number (requirements W3.7).
   if (column === "remain_quota") query = query.orderBy("unlimited_quota", direction);
   if (column) query = query.orderBy(column, direction);
   return query.orderBy("id", "desc").limit(limit).offset(offset).execute();

@@ -34,7 +34,7 @@ const SUPERS_LOCK = 7_260_551_205;
 
 /**
  * Counts the enabled super administrators beside one user, and keeps everybody else who asks waiting until the transaction
- * `tx` ends: two who remove each other are judged one after the other (reliability A23).
+ * `tx` ends: two who remove each other are judged one after the other (requirements A23).
  */
 export async function countOtherSupers(
   tx: Db,
@@ -62,7 +62,7 @@ export async function listSupers(db: Db): Promise<string[]> {
 
 /**
  * Deletes a user for everybody but the ledger: the name is free again, what proved who it was is gone, sessions and keys
- * die (contract 3.3, reliability A26, P07). Returns whether the user was still as seen. Unit of `now`: seconds.
+ * die (requirements W3.3, A26, P07). Returns whether the user was still as seen. Unit of `now`: seconds.
  */
 export async function buryUser(tx: Db, seen: Seen, args: { name: string; now: number }): Promise<boolean> {
   const isBuried = await changeSeenUser(tx, seen, {

@@ -74,7 +74,7 @@ export async function findUserByLogin(db: Db, nameOrEmail: string): Promise<User
   );
 }
 
-/** What proves who somebody is besides a password; each belongs to one account (reliability A19). */
+/** What proves who somebody is besides a password; each belongs to one account (requirements A19). */
 export type Identity = "email" | "github_id" | "wechat_id";
 
 /** What stands in `github_id` of an imported account whose source knew only the login name; never mistaken for an id. */

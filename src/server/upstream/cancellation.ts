@@ -1,7 +1,7 @@
 // The one signal by which a call is cancelled. Imports nothing.
 
 /**
- * Cancels a call from outside: the one signal of a request (design 4.7). Lighter than AbortController, which costs more
+ * Cancels a call from outside: the one signal of a request. Lighter than AbortController, which costs more
  * than the rest of the hot path's bookkeeping together.
  */
 export class Cancellation {

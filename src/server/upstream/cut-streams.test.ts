@@ -1,5 +1,5 @@
 // Every recorded stream, cut off at any byte or broken off by an error of its vendor's after any event, for the client it was recorded for:
-// what has come are whole events, and without an end of its own format the answer counts as broken (reliability R10, providers 1.5).
+// what has come are whole events, and without an end of its own format the answer counts as broken (requirements R10, T1.5).
 import { expect, it } from "vitest";
 import type { EndpointName } from "#contract/provider.ts";
 import { type Fixture, loadFixtures, playFixture, type Run } from "#test/worlds/wire-cases.ts";

@@ -1,4 +1,4 @@
-// One answer in the four stream formats, and the twelve ways between them (providers 27.6): what a client of one format reads from the
+// One answer in the four stream formats, and the twelve ways between them (requirements T27.6): what a client of one format reads from the
 // upstream of another is what the upstream said.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

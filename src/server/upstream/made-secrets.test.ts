@@ -1,5 +1,5 @@
 // What a signer makes of a channel's key (a token, a signature, a signed address) is no more to be read in a reply or an error than the
-// key itself, whatever status it comes with and however it is written (reliability R18).
+// key itself, whatever status it comes with and however it is written (requirements R18).
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { clientBody, play } from "#test/worlds/wire-cases.ts";

@@ -1,4 +1,4 @@
-// Requests whose texts and names are those of an object's own members: no table of ours may take them for entries (reliability R06).
+// Requests whose texts and names are those of an object's own members: no table of ours may take them for entries (requirements R06).
 import { describe, expect, it } from "vitest";
 import { providers, type Wire } from "#contract/providers.ts";
 import { FORMATS } from "#test/worlds/matrix.ts";

@@ -1,5 +1,6 @@
 // Whatever conversation a client sends to a vendor with a wire of its own, every turn says something, calls have JSON for arguments and
-// are answered right behind, and where sides must take turns they do (providers 8.4, 9.4, 11.4, 12.3, 23.3, 23.4).
+// are answered right behind, and where sides must take turns they do (vendors/baidu, vendors/zhipu-v3, vendors/spark-socket,
+// vendors/hunyuan, vendors/coze, vendors/cohere).
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";

@@ -1,5 +1,6 @@
 // What a vendor with a wire of its own says in a stream is what a client of OpenAI's wire reads, wherever the bytes are cut and whatever
-// stands between: comments, fields nobody knows, events without a payload (providers 1.4, 8.5, 9.4, 10.3, 11.4, 12.3, 14.2, 29.11–29.16).
+// stands between: comments, fields nobody knows, events without a payload (vendors/baidu, vendors/zhipu-v3, vendors/dashscope-chat,
+// vendors/spark-socket, vendors/hunyuan, vendors/ollama, vendors/cohere, vendors/dify, requirements T1.4).
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

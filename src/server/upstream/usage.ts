@@ -1,4 +1,4 @@
-// Usage as upstreams report it, read with suspicion (reliability M17): whole numbers, not negative, within what the request
+// Usage as upstreams report it, read with suspicion (requirements M17): whole numbers, not negative, within what the request
 // could have caused. Pure.
 import type { Quirks } from "#contract/providers.ts";
 import { asObject, type JsonRecord } from "./json/values.ts";
@@ -67,7 +67,10 @@ function detailsOf(usage: JsonRecord, names: readonly string[]): JsonRecord | un
   return undefined;
 }
 
-/** Moonshot's, DeepSeek's and Mistral's names; no quirks of single rows, because resellers forward them too (providers 13, 23.5). */
+/**
+ * Moonshot's, DeepSeek's and Mistral's names; no quirks of single rows, because resellers forward them too (vendors/quirks,
+ * vendors/deepseek).
+ */
 const OWN_CACHED = ["cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"] as const;
 
 /** The cached prompt tokens by a vendor's own name. */
@@ -100,7 +103,7 @@ function promptParts(usage: JsonRecord, promptTokens: number) {
   const share = new Share(promptTokens);
   const cachedTokens = share.take(countOf(details?.["cached_tokens"]) ?? ownCachedOf(usage));
   if (details === undefined) return { cachedTokens };
-  // DashScope keeps Anthropic's name (providers 10.2).
+  // DashScope keeps Anthropic's name (vendors/dashscope).
   const written = countOf(details["cache_write_tokens"]) ?? countOf(details["cache_creation_input_tokens"]);
   const cacheWriteTokens = share.take(written);
   const cacheWriteHourTokens = Math.min(longWritten(details), cacheWriteTokens);
@@ -141,7 +144,10 @@ function completionParts(usage: JsonRecord, completionTokens: number) {
   };
 }
 
-/** All that was put out: xAI counts the reasoning beside the completion (providers 23), but within it in Responses, as its totals show. */
+/**
+ * All that was put out: xAI counts the reasoning beside the completion (vendors/newer-types), but within it in Responses, as its totals
+ * show.
+ */
 function spokenOf(usage: JsonRecord, prompt: number, completion: number, quirks: Quirks | undefined): number {
   const isBeside = quirks?.reasoningBeside === true && countOf(usage["total_tokens"]) !== prompt + completion;
   if (!isBeside) return completion;

@@ -1,5 +1,6 @@
 // Whatever conversation a client sends, the request that leaves is one its vendor takes: sides in turn, every call answered right
-// behind it and once, ids and names in the vendor's signs, no blank text (providers 6.1, 7.2, 17.1.2, 18.5; AWS API reference).
+// behind it and once, ids and names in the vendor's signs, no blank text (vendors/claude-request, vendors/gemini-request,
+// vendors/claude-messages, requirements T18.5; AWS API reference).
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";

@@ -14,7 +14,7 @@ import { abbreviate, formatQuota, type QuotaDisplay } from "#contract/quota.ts";
 
 const LISTS = [channelApi.list, channelApi.search] as const;
 
-/** A stored balance in the unit of its type (spec §9). */
+/** A stored balance in the unit of its type (requirements B9). */
 export function balanceText(balance: number, unit: BalanceUnit, display: QuotaDisplay): string {
   switch (unit) {
     case "usd":

@@ -1,4 +1,4 @@
-// The buttons under the channel list: add, test all, test disabled, delete disabled, refresh (spec §2).
+// The buttons under the channel list: add, test all, test disabled, delete disabled, refresh (requirements B2).
 import { DeleteOutlined, PlusOutlined, ReloadOutlined, ThunderboltOutlined } from "@ant-design/icons";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { Button } from "antd";

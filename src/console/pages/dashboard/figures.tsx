@@ -46,7 +46,7 @@ function Figure({ label, value, note, change }: FigureProps) {
   );
 }
 
-/** What the account has spent since it exists; tells when that cannot be had (spec §8). */
+/** What the account has spent since it exists; tells when that cannot be had (requirements B8). */
 function useHistory() {
   const history = useQuery({ ...query(logApi.history, {}), meta: { silent: true } });
   const { isError } = history;

@@ -1,4 +1,4 @@
-// The chat client that the operator linked to. No key of the visitor is put into its address (reliability H08).
+// The chat client that the operator linked to. No key of the visitor is put into its address (requirements H08).
 import { useUser } from "#console/base/session.ts";
 import { useStatus } from "#console/base/status.ts";
 import { FramePage } from "#console/ui/frame-page.tsx";

@@ -28,7 +28,7 @@ describe("log filters", () => {
     expect(isFiltered({ ...NO_FILTERS, type: 2 })).toBe(true);
   });
 
-  it("ask from epoch 0 to at least one hour ahead by default (spec §9)", () => {
+  it("ask from epoch 0 to at least one hour ahead by default (requirements B9)", () => {
     const now = 1_700_000_123;
     const { start_timestamp, end_timestamp } = logQuery(NO_FILTERS, now);
     expect(start_timestamp).toBe(0);

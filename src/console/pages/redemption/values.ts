@@ -9,7 +9,7 @@ export interface RedemptionValues {
   readonly count: number | null;
 }
 
-/** Spec §9. */
+/** Source: requirements B9. */
 const DEFAULT_QUOTA = 100_000;
 const DEFAULT_COUNT = 1;
 
@@ -18,7 +18,7 @@ export function valuesOf(redemption: Redemption | undefined): RedemptionValues {
   return { name: redemption.name, quota: redemption.quota, count: DEFAULT_COUNT };
 }
 
-/** What is sent; quota and count as integers (spec §5). */
+/** What is sent; quota and count as integers (requirements B5). */
 export function draftOf({ name, quota, count }: RedemptionValues): RedemptionDraft {
   return { name: name.trim(), quota: Math.trunc(quota ?? 0), count: Math.trunc(count ?? 0) };
 }

@@ -1,4 +1,4 @@
-// A list of mail domains as tags; an empty or repeated one is refused with a word, not dropped (spec §5).
+// A list of mail domains as tags; an empty or repeated one is refused with a word, not dropped (requirements B5).
 import { Select } from "antd";
 import { useState } from "react";
 

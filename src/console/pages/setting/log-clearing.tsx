@@ -1,4 +1,4 @@
-// Clears the usage log up to a moment; 30 days ago unless another is chosen (spec §9).
+// Clears the usage log up to a moment; 30 days ago unless another is chosen (requirements B9).
 import { DatePicker } from "antd";
 import dayjs, { type Dayjs } from "dayjs";
 import { useState } from "react";

@@ -43,7 +43,7 @@ interface SwitchControl {
   readonly disabled: boolean;
 }
 
-/** Turning off password login asks first (spec §4). */
+/** Turning off password login asks first (requirements B4). */
 function PasswordLoginSwitch({ onChange, ...rest }: SwitchControl) {
   const { modal } = App.useApp();
   const change = (isOn: boolean) => {

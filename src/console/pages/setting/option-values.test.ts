@@ -32,7 +32,7 @@ describe("a field", () => {
     expect(kindOf("ServerAddress")).toBe("text");
   });
 
-  it("normalises addresses before they are sent (spec §5)", () => {
+  it("normalises addresses before they are sent (requirements B5)", () => {
     expect(textOf("ServerAddress", " https://a.example/ ")).toBe("https://a.example");
     expect(textOf("WeChatServerAddress", "https://w.example//")).toBe("https://w.example");
   });
@@ -79,7 +79,7 @@ describe("what is sent", () => {
     expect(changesOf(keys, valuesOf(keys, stored), stored)).toEqual([]);
   });
 
-  it("is the address before its secret, and the switch that needs both at last (reliability S06)", () => {
+  it("is the address before its secret, and the switch that needs both at last (requirements S06)", () => {
     const values = {
       WeChatAuthEnabled: true,
       WeChatServerAddress: "https://new.example/",

@@ -79,7 +79,7 @@ function read(key: OptionKey, value: FieldValue): { readonly text: string; reado
   const typed = Array.isArray(value) ? value.join(",") : String(value ?? "");
   const { schema } = rowOf(key);
   const inward = schema.safeDecode(typed);
-  // Encoding normalises, e.g. an address loses its trailing slash (spec §5); what is normal may be refused in turn.
+  // Encoding normalises, e.g. an address loses its trailing slash (requirements B5); what is normal may be refused in turn.
   const outward = inward.success ? schema.safeEncode(inward.data) : inward;
   if (outward.success) return { text: String(outward.data) };
   return { text: typed, fault: outward.error.issues[0]?.message ?? "选项的值有误" };
@@ -110,7 +110,7 @@ function turnOf({ key, value }: OptionChange): number {
 
 /**
  * What has to be sent, in order. A server that gets another address forgets the secret of the old one, so the address comes first
- * (reliability S06); a switch may need both (contract 6.3). Secrets only when something was typed (spec §5).
+ * (requirements S06); a switch may need both (requirements W6.3). Secrets only when something was typed (requirements B5).
  */
 export function changesOf(
   keys: readonly OptionKey[],

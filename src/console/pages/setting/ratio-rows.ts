@@ -37,7 +37,7 @@ export function mergedRatios(key: RatioKey, { base, mine, theirs }: RatioVersion
 
 const BUILT_IN: Partial<Record<RatioKey, Ratios>> = builtInRatios;
 
-/** A table that was sent, as the server then lists it: the built-in rows that it leaves out still stand (contract 6.1). */
+/** A table that was sent, as the server then lists it: the built-in rows that it leaves out still stand (requirements W6.1). */
 export function completeRatios(key: RatioKey, text: string): string {
   const [builtIn, ratios] = [BUILT_IN[key], readRatios(key, text)];
   return builtIn === undefined || ratios === undefined ? text : writeRatios({ ...builtIn, ...ratios });
@@ -96,7 +96,7 @@ export interface Money {
   readonly per: string;
 }
 
-/** Quota of `count` units becomes dollars through QuotaPerUnit (contract 10.1). */
+/** Quota of `count` units becomes dollars through QuotaPerUnit (requirements W10.1). */
 function moneyOf(model: string, ratio: number, quotaPerUnit: number): Money {
   const { count, word } = UNITS[chargeUnit[model] ?? "token"];
   return { dollars: (ratio * count) / quotaPerUnit, per: word };

@@ -29,7 +29,7 @@ export function RemainingQuota({ token }: { readonly token: Token }) {
   );
 }
 
-/** The date (spec §3), in a warning tone near the end; how far away it is on hover. */
+/** The date (requirements B3), in a warning tone near the end; how far away it is on hover. */
 export function Expiry({ token }: { readonly token: Token }) {
   const { expired_time } = token;
   const { text, tone } = expiryWords(expired_time, Date.now() / 1000);

@@ -5,7 +5,7 @@ import type { Tone } from "#console/ui/status-tag.tsx";
 /** Seconds since 1970 on the wire; -1 = never. */
 export const NEVER = -1;
 
-/** Presets of the form (spec §5), in seconds from now. */
+/** Presets of the form (requirements B5), in seconds from now. */
 export const EXPIRY_PRESETS = [
   { label: "永不过期", seconds: NEVER },
   { label: "一个月后过期", seconds: 30 * 86_400 },

@@ -5,7 +5,7 @@ import { expiryWords, NEVER } from "./expiry.ts";
 import { draftOf, isExpiry, updateOf, valuesOf, wholeDay } from "./values.ts";
 
 describe("token values", () => {
-  it("start with the default quota and no expiry (spec §9)", () => {
+  it("start with the default quota and no expiry (requirements B9)", () => {
     expect(draftOf(valuesOf(undefined))).toMatchObject({
       remain_quota: 500_000,
       expired_time: NEVER,

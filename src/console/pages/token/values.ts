@@ -40,7 +40,7 @@ export function valuesOf(token: Token | undefined): TokenValues {
   };
 }
 
-/** What is sent; `remain_quota` as an integer (spec §5). */
+/** What is sent; `remain_quota` as an integer (requirements B5). */
 export function draftOf(values: TokenValues): TokenDraft {
   return {
     name: values.name,

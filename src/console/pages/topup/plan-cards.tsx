@@ -6,7 +6,7 @@ import { useStatus } from "#console/base/status.ts";
 import { Callout } from "#console/ui/callout.tsx";
 import { discountText, PLANS, type Plan } from "./plans.ts";
 
-/** Only addresses a link may have; what the status says is untrusted here (reliability H06). */
+/** Only addresses a link may have; what the status says is untrusted here (requirements H06). */
 function shopLink(link: string | undefined): string | undefined {
   return link !== undefined && /^(https?:\/\/|\/(?![/\\]))/.test(link) ? link : undefined;
 }

@@ -1,4 +1,4 @@
-// The plans on the top-up page (spec §9). Pure.
+// The plans on the top-up page (requirements B9). Pure.
 
 export interface Plan {
   readonly dollars: number;

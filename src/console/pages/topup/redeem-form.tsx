@@ -14,7 +14,7 @@ interface Codes {
   readonly gift_code?: string;
 }
 
-/** The server's own words where it answered; one sentence for everything else (spec §8). */
+/** The server's own words where it answered; one sentence for everything else (requirements B8). */
 function tell(error: Error): void {
   const hasAnswer = error instanceof ApiFault && error.kind !== "network" && error.kind !== "unreadable";
   if (hasAnswer) handleFault(error);

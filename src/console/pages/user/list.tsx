@@ -37,7 +37,7 @@ const SORTS = [
   { key: "request_count", title: "请求次数" },
 ] as const;
 
-/** Bans, activates or deletes; the row takes what the server returned (spec §4). */
+/** Bans, activates or deletes; the row takes what the server returned (requirements B4). */
 function useManage() {
   const client = useQueryClient();
   const manage = useCall(userAdminApi.manage, { invalidates: LISTS, onSuccess: () => toast.success() });
@@ -73,7 +73,7 @@ interface RowVerbs {
   readonly setDoomed: (user: User) => void;
 }
 
-/** What can be done with a row; super administrators are out of reach (spec §4). */
+/** What can be done with a row; super administrators are out of reach (requirements B4). */
 function useActions({ setEnabled, setPaid, setDoomed }: RowVerbs) {
   const toForm = useToForm();
   const navigate = useNavigate();

@@ -1,4 +1,4 @@
-// Creates a user. Nothing is sent while the name or the password is missing (spec §5).
+// Creates a user. Nothing is sent while the name or the password is missing (requirements B5).
 import { Form, Input } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { toast } from "#console/base/toast.ts";

@@ -32,13 +32,13 @@ export interface UserValues {
 
 const NAME_LENGTH = 15;
 
-/** A user name for narrow places: at most 15 characters and an ellipsis (spec §2). */
+/** A user name for narrow places: at most 15 characters and an ellipsis (requirements B2). */
 export function cutName(name: string): string {
   const characters = [...name];
   return characters.length > NAME_LENGTH ? `${characters.slice(0, NAME_LENGTH).join("")}…` : name;
 }
 
-/** The groups of a user; none means default (spec §3). */
+/** The groups of a user; none means default (requirements B3). */
 export function groupsOf(group: string): string[] {
   return group
     .split(",")
@@ -60,7 +60,7 @@ export function valuesOf(user: User): UserValues {
   };
 }
 
-/** Amounts go with what the form was opened with, so that what was spent meanwhile is not undone (contract 3.5). */
+/** Amounts go with what the form was opened with, so that what was spent meanwhile is not undone (requirements W3.5). */
 function amountsOf(user: User, values: UserValues): Partial<UserUpdate> {
   const quota = Math.trunc(values.quota ?? user.quota);
   const commission = values.commission.trim();
@@ -79,7 +79,7 @@ function profileOf({ username, display_name, group, role }: UserValues) {
   return { username: username.trim(), display_name: display_name.trim(), group, role };
 }
 
-/** Only what was edited: what somebody else saved since `user` was read stays (contract 3.5). */
+/** Only what was edited: what somebody else saved since `user` was read stays (requirements W3.5). */
 export function updateOf(user: User, values: UserValues): UserUpdate {
   const cleared = (["email", "github_id", "wechat_id"] as const).filter((name) =>
     values.cleared.includes(name),
@@ -94,12 +94,12 @@ export function updateOf(user: User, values: UserValues): UserUpdate {
   };
 }
 
-/** Whether deleting and disabling are turned off for this row: super administrators are out of reach (spec §4). */
+/** Whether deleting and disabling are turned off for this row: super administrators are out of reach (requirements B4). */
 export function isProtected(user: Pick<User, "role">): boolean {
   return user.role >= Role.root;
 }
 
-/** Whether the server lets an administrator of this role edit that user (contract 2.7). */
+/** Whether the server lets an administrator of this role edit that user (requirements W2.7). */
 export function mayEdit(actorRole: number, user: Pick<User, "role">): boolean {
   return actorRole >= Role.root || actorRole > user.role;
 }
@@ -109,7 +109,7 @@ export function isOwed(balance: string): boolean {
   return (microOf(balance) ?? 0n) > 0n;
 }
 
-/** Whether the balance of the partner plan is enough for a withdrawal (spec §9: at least 100 yuan). */
+/** Whether the balance of the partner plan is enough for a withdrawal (requirements B9: at least 100 yuan). */
 export function isWithdrawable({
   invite_commission_balance,
 }: Pick<User, "invite_commission_balance">): boolean {

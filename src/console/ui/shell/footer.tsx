@@ -12,7 +12,7 @@ const LINKS = [
   { to: "/terms", label: "服务条款" },
 ] as const;
 
-/** The default links of a footer (spec §1). */
+/** The default links of a footer (requirements B1). */
 function DefaultFooter({ name, version }: { readonly name: string; readonly version: string }) {
   return (
     <div className="tg-footer-default">

@@ -58,7 +58,7 @@ function Side() {
   );
 }
 
-/** Red until the first password is changed (design 1.3 #2). */
+/** Red until the first password is changed (requirements J2). */
 function DefaultPasswordBanner() {
   const user = useUser();
   const status = useStatus();

@@ -12,7 +12,7 @@ import { formatQuota } from "#contract/quota.ts";
 import type { User } from "#contract/user.ts";
 import { useLogout } from "./logout.ts";
 
-/** The remaining quota of the user as the server tells it: the answer to a login knows of none (contract 3.3). */
+/** The remaining quota of the user as the server tells it: the answer to a login knows of none (requirements W3.3). */
 export function BalancePill() {
   const display = useQuotaDisplay();
   const { data: user } = useQuery(selfQuery);

@@ -71,7 +71,7 @@ export class Connector {
       ...options,
       servername: isIP(host) === 0 ? host : "",
       ALPNProtocols: ["http/1.1"],
-      // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (reliability R22).
+      // Also against NODE_TLS_REJECT_UNAUTHORIZED=0 (requirements R22).
       rejectUnauthorized: true,
       session: this.#sessions.get(authority),
     });

@@ -1,5 +1,5 @@
-// Keeps the connections of one policy: an idle one of the same origin takes the next call, else another is opened. Never caps them
-// (design 4.7); admissions are capped instead.
+// Keeps the connections of one policy: an idle one of the same origin takes the next call, else another is opened. Never caps them;
+// admissions are capped instead.
 
 import type { Policy } from "#server/egress/policy.ts";
 import { type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";

@@ -1,4 +1,4 @@
-// What a broken connection does to the bank on PostgreSQL (reliability F05, F06).
+// What a broken connection does to the bank on PostgreSQL (requirements F05, F06).
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";

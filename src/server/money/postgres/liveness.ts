@@ -21,7 +21,7 @@ const LOCK_CLASS = 0x7012;
 /** A lock may be free for a moment: a process connects anew every quarter of a second after it lost its connection. */
 const DOUBT_MS = 2_500;
 
-/** Seconds by the clock of the database: the same for all nodes (reliability F08). */
+/** Seconds by the clock of the database: the same for all nodes (requirements F08). */
 const DATABASE_NOW = sql<number>`extract(epoch FROM clock_timestamp())::bigint`;
 
 /** Whether a session of the process in `nodes.node` holds its lock; key 2 of a lock is shown as an unsigned number. */

@@ -1,4 +1,4 @@
-// Who may come in: key → caller, in the family's order of checks (contract 8.3). Keys are remembered until somebody says that a token or
+// Who may come in: key → caller, in the family's order of checks (requirements W8.3). Keys are remembered until somebody says that a token or
 // user changed; balances are never judged here, the bank does that for every call.
 import { parseCredential } from "#server/accounts/credential.ts";
 import { isInRanges } from "#server/address.ts";

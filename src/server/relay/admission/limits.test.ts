@@ -1,4 +1,4 @@
-// Limits of tokens and users, and of those who guess keys (reliability L06, R25).
+// Limits of tokens and users, and of those who guess keys (requirements L06, R25).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { newTokenKey } from "#server/secrets.ts";

@@ -1,4 +1,4 @@
-// How many calls tokens and users may begin in a minute and have running at once (reliability L06, R25): counted over all nodes,
+// How many calls tokens and users may begin in a minute and have running at once (requirements L06, R25): counted over all nodes,
 // which costs a question to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
 import type { Counting } from "#server/limits/counting.ts";
 import type { Limits } from "#server/limits/limits.ts";

@@ -54,7 +54,10 @@ export function priceOf(
   throw new LocalError(localErrors.priceMissing(model));
 }
 
-/** What is held for an amount: for nothing the least there is, so that free models need some balance, unless none is asked for (reliability M31). */
+/**
+ * What is held for an amount: for nothing the least there is, so that free models need some balance, unless none is asked for (requirements
+ * M31).
+ */
 export function held({ options }: Pick<BillingServices, "options">, amount: bigint): bigint {
   return amount === 0n && !options.get("FreeAtZeroEnabled") ? 1n : amount;
 }
@@ -110,7 +113,7 @@ export class Account {
 
   /**
    * Looks at a running stream: notes what has come and asks for more before it runs out. Nothing is delivered for which there may be no
-   * quota (reliability M04).
+   * quota (requirements M04).
    */
   watch(reply: StreamReply): Verdict {
     const { running } = this.#pricing;

@@ -1,4 +1,4 @@
-// What recovery charges for a stream whose process died is never more than came (reliability M12).
+// What recovery charges for a stream whose process died is never more than came (requirements M12).
 import { decode, encode } from "gpt-tokenizer/encoding/o200k_base";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ReplyTap } from "#server/upstream/handlers/usage-observer.ts";

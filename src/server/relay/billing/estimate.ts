@@ -7,7 +7,7 @@ import type { Heard } from "#server/upstream/handlers/handler.ts";
 import { approximateTokens, TOKENS_PER_BYTE } from "#server/upstream/tokens/counter.ts";
 import { promptParts } from "#server/upstream/tokens/prompt.ts";
 
-/** An image of 1024 × 1024, and any image in low detail (contract 11.3). */
+/** An image of 1024 × 1024, and any image in low detail (requirements W11.3). */
 const IMAGE_TOKENS = 765;
 const LEAST_IMAGE_TOKENS = 85;
 /** Most text has at least four bytes a token, in whatever language, and at most six; code has fewer. */

@@ -1,4 +1,4 @@
-// A stream never delivers much more than its caller has set aside (reliability M04).
+// A stream never delivers much more than its caller has set aside (requirements M04).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createRelay } from "#server/relay/relay.ts";

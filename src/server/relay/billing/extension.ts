@@ -1,4 +1,4 @@
-// How far what was set aside for a stream goes, and the questions for more while it runs (reliability M04). Knows no price.
+// How far what was set aside for a stream goes, and the questions for more while it runs (requirements M04). Knows no price.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#server/clock.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";

@@ -1,4 +1,4 @@
-// What pictures and sound cost (contract 12, providers 22): by the piece where the model's price is one, else by the tokens the upstream
+// What pictures and sound cost (requirements W12, T22): by the piece where the model's price is one, else by the tokens the upstream
 // told, else by what they commonly come to.
 import { imageTokens } from "#contract/image-prices.ts";
 import { pricedName } from "#contract/price-names.ts";
@@ -17,7 +17,7 @@ import { NO_USAGE, type Pricing, type Reply, type Sum } from "./pricing.ts";
 const MOST_PICTURE = 65_536;
 const MOST_PROMPT = 1_048_576;
 const MOST_PER_SECOND = 100;
-/** Audio tokens in a second of generated speech, and in a second of heard speech (providers 17.4). */
+/** Audio tokens in a second of generated speech, and in a second of heard speech (vendors/realtime). */
 const SPOKEN_TOKENS_PER_SECOND = 20;
 const HEARD_TOKENS_PER_SECOND = 10;
 /** Letters, and Chinese characters, spoken in a second. */
@@ -104,7 +104,7 @@ export class MediaPricing implements Pricing {
 
 /**
  * The part of a task that is charged when its client leaves before the answer: what went in, and of pictures that are paid by the
- * piece the one that was begun (docs/decisions/006, reliability M16).
+ * piece the one that was begun (docs/decisions/006, requirements M16).
  */
 function begun(task: TaskFacts): TaskFacts {
   return task.kind === "images" ? { ...task, images: 1 } : task;

@@ -11,7 +11,7 @@ import type { BillingServices } from "./pricing.ts";
 import { NO_USAGE, type Pricing, type Reply, type RunningPricing, type Sum } from "./pricing.ts";
 import { boundsOf, widened } from "./usage-bounds.ts";
 
-/** Output set aside for a call that names no limit (contract 10.2 [P]); a stream begins with less and asks for more. */
+/** Output set aside for a call that names no limit (requirements W10.2 [P]); a stream begins with less and asks for more. */
 const WHOLE_OUTPUT = 4_096;
 const STREAM_OUTPUT = 1_024;
 /** The most a call can reserve for one answer. */
@@ -137,7 +137,7 @@ export class TextPricing implements Pricing, RunningPricing {
     };
   }
 
-  /** Prompt and output received so far, counted here (the published rule of reliability M15). */
+  /** Prompt and output received so far, counted here (the published rule of requirements M15). */
   async #count(reply: Reply): Promise<TokenUsage> {
     const incoming = this.#incoming;
     const { tokens } = this.#tools;

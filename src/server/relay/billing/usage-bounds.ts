@@ -1,4 +1,4 @@
-// The most that a call of text can honestly have used: what an upstream tells beyond it cannot be (reliability M17). Pure.
+// The most that a call of text can honestly have used: what an upstream tells beyond it cannot be (requirements M17). Pure.
 
 import { type IncomingRequest, WITHOUT_OUTPUT } from "#server/relay/text/incoming.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";

@@ -10,7 +10,7 @@ import { type ErrorFormat, errorFormats } from "./error-format.ts";
 import type { RelayRequest, RelayResponse } from "./routes.ts";
 import { limitStall, STALL_MS } from "./slow-client.ts";
 
-/** Response headers of upstreams that clients may see (providers 1.3, reliability R15). */
+/** Response headers of upstreams that clients may see (requirements T1.3, R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
 
 /** Names the hints of a request that its upstream could not be given. */
@@ -101,7 +101,7 @@ export class ClientResponse {
     this.#sendJson(fault.status, this.errorFormat.body(fault, this.requestId), ["upgrade", "websocket"]);
   }
 
-  /** Answers a CORS preflight: any origin may call, no credentials travel (contract 1.4, reliability Z09). */
+  /** Answers a CORS preflight: any origin may call, no credentials travel (requirements W1.4, Z09). */
   sendPreflight(): void {
     this.#writeHead(204, [
       "access-control-allow-origin",
@@ -117,7 +117,7 @@ export class ClientResponse {
   }
 
   /**
-   * A fault: as an error body, or once a stream runs as its last event, without the terminator (R10). Sound breaks off, so that nobody
+   * A fault: as an error body, or once a stream runs as its last event, without the terminator (requirements R10). Sound breaks off, so that nobody
    * takes it for complete.
    */
   sendFault(fault: RelayFault): void {
@@ -154,7 +154,7 @@ export class ClientResponse {
     this.#writeHead(200, head);
   }
 
-  /** Called every so often: a stream that has been silent since the last call shows that it lives (providers 17.1.1). */
+  /** Called every so often: a stream that has been silent since the last call shows that it lives (vendors/claude-code). */
   keepAlive(): void {
     const wasQuiet = this.#isQuiet;
     this.#isQuiet = true;

@@ -1,4 +1,4 @@
-// How each client format is told that something went wrong (providers 3.3, 18.8): the body of an error, and the last event of a stream
+// How each client format is told that something went wrong (requirements T3.3, T18.8): the body of an error, and the last event of a stream
 // that broke.
 import { openAiError } from "#server/errors.ts";
 import { type ClientBody, valuesOf } from "#server/upstream/call/body.ts";
@@ -17,7 +17,7 @@ export interface ErrorFormat {
   /** The HTTP status of a fault in this format. */
   status(fault: RelayFault): number;
   body(fault: RelayFault, requestId: string): Json;
-  /** A broken stream's last bytes; there is no terminator after them (reliability R10). */
+  /** A broken stream's last bytes; there is no terminator after them (requirements R10). */
   lastEvent(fault: RelayFault, requestId: string): string;
   /** Whether a fault before the first byte is the only event of a stream that succeeded, as it is where the format comes from. */
   isEvent?(fault: RelayFault): boolean;
@@ -25,7 +25,7 @@ export interface ErrorFormat {
   readonly ping: string;
 }
 
-/** Anthropic's own status for "overloaded" means nothing to other clients (providers 18.8). */
+/** Anthropic's own status for "overloaded" means nothing to other clients (requirements T18.8). */
 const OVERLOADED = 529;
 
 const openai: ErrorFormat = {
@@ -34,7 +34,7 @@ const openai: ErrorFormat = {
 
   status: ({ status }) => (status === OVERLOADED ? 503 : status),
 
-  /** Source: contract 8.5. */
+  /** Source: requirements W8.5. */
   body(fault, requestId) {
     const { publicMessage: message, type, param, code, extra } = fault;
     const { error } = openAiError({ message, type, param, code }, requestId);
@@ -60,7 +60,7 @@ export interface Asking {
 
 /**
  * Its stream has an error event of its own, flat as documented and nested as OpenAI's servers send it: by the latter alone its SDK for Python
- * knows an error. Codex looks only at the response that failed (providers 17.3.4).
+ * knows an error. Codex looks only at the response that failed (vendors/responses-events).
  */
 const responses: ErrorFormat = {
   ...openai,
@@ -177,7 +177,7 @@ const geminiArray: ErrorFormat = {
   },
 };
 
-/** A realtime client is told by an event; the close follows (providers 3.3). */
+/** A realtime client is told by an event; the close follows (requirements T3.3). */
 export function realtimeError(fault: RelayFault, requestId: string): string {
   const { publicMessage: message, type, param, code } = fault;
   const { error } = openAiError({ message, type, param, code }, requestId);

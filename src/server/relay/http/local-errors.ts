@@ -1,4 +1,4 @@
-// The answers of the relay that come from itself: one sentence each, in the family's statuses and codes (contract 8.3–8.5).
+// The answers of the relay that come from itself: one sentence each, in the family's statuses and codes (requirements W8.3, W8.5).
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 
 /** Ends a request with a fault that only the renderer cares about. */
@@ -18,7 +18,7 @@ const invalid = (message: string, param: string | null = null) =>
 export const localErrors = {
   keyMissing: () =>
     localFault(401, "missing_key", "未提供令牌，请在 Authorization 请求头中以 Bearer 方式携带"),
-  /** The same for keys that are unknown, deleted and disabled, so that guessing teaches nothing (reliability L06). */
+  /** The same for keys that are unknown, deleted and disabled, so that guessing teaches nothing (requirements L06). */
   keyInvalid: () => localFault(401, "invalid_key", "无效的令牌"),
   keyExpired: () => localFault(401, "expired_key", "该令牌已过期"),
   keyExhausted: () => localFault(401, "exhausted_key", "该令牌额度已用尽"),
@@ -39,7 +39,10 @@ export const localErrors = {
     publicMessage: `请求未指定 model，按默认模型 ${model} 处理：${fault.publicMessage}。请在请求中指定 model`,
     param: "model",
   }),
-  /** Nothing that passes by itself (contract 10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence meanwhile. */
+  /**
+   * Nothing that passes by itself (requirements W10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence
+   * meanwhile.
+   */
   priceMissing: (model: string) =>
     localFault(
       400,
@@ -100,17 +103,17 @@ export const localErrors = {
   quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
-  /** Bodies of calls take as much memory as they may (reliability D02). */
+  /** Bodies of calls take as much memory as they may (requirements D02). */
   overloaded: (): RelayFault => ({
     ...localFault(503, "overloaded", "服务繁忙，请稍后再试"),
     retryAfterMs: 3_000,
   }),
-  /** Nothing could be set aside, so nothing was sent (reliability F02, F03). */
+  /** Nothing could be set aside, so nothing was sent (requirements F02, F03). */
   bankClosed: (detail: string): RelayFault => ({
     ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),
     retryAfterMs: 2_000,
   }),
-  /** A head that can be read in two ways (reliability R17). */
+  /** A head that can be read in two ways (requirements R17). */
   ambiguous: () => localFault(400, "ambiguous_request", "请求头有歧义"),
   upgradeRequired: () => localFault(426, "upgrade_required", "该接口只接受 WebSocket 连接"),
   upgradeRefused: () => localFault(400, "upgrade_not_supported", "该路径不支持 WebSocket 连接"),

@@ -1,4 +1,4 @@
-// How much of a body is read (reliability R04).
+// How much of a body is read (requirements R04).
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";

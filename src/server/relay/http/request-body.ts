@@ -5,10 +5,10 @@ import { InFlight, type InFlightEntry } from "./in-flight.ts";
 import { LocalError, localErrors } from "./local-errors.ts";
 import type { RelayRequest } from "./routes.ts";
 
-/** Source: reliability R04. Files come in forms. Unit: MiB. */
+/** Source: requirements R04. Files come in forms. Unit: MiB. */
 const BODY_LIMIT = { form: 64, other: 32 } as const;
 const MIB = 1024 * 1024;
-/** Between two looks this much must have come, else the client is too slow (reliability R02). */
+/** Between two looks this much must have come, else the client is too slow (requirements R02). */
 const LEAST_BYTES = 16 * 1024;
 const LOOK_MS = 30_000;
 const SWEEP_MS = 1_000;
@@ -37,7 +37,7 @@ export type ReadBody = (req: RelayRequest, reader: Reader) => Buffer | Promise<B
 
 /**
  * Makes a reader with one timer for all bodies: a timer each would cost more than reading most of them. `memoryBytes` is what the
- * process may use, of which bodies that came in pieces may take a part as long as their calls run (reliability D02).
+ * process may use, of which bodies that came in pieces may take a part as long as their calls run (requirements D02).
  */
 export function createBodyReader(memoryBytes: number): ReadBody {
   const shelf = new Shelf(memoryBytes * HELD_SHARE);

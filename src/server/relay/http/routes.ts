@@ -1,4 +1,4 @@
-// The relay's door, inwards: paths → what is asked (contract 8.1), and what a request's headers say. Talks to no database.
+// The relay's door, inwards: paths → what is asked (requirements W8.1), and what a request's headers say. Talks to no database.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import { identifyCaller } from "#server/address.ts";
@@ -31,7 +31,7 @@ export interface RelayRoute {
   readonly embed?: EmbedKind;
 }
 
-/** How many tokens a request would be (providers 17.1.5, 17.2). */
+/** How many tokens a request would be (vendors/claude-count, vendors/gemini-clients). */
 export interface CountRoute {
   readonly kind: "count";
   readonly endpoint: "messages" | "generate";
@@ -85,10 +85,10 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
 const COUNT = "/v1/messages/count_tokens";
 export const REALTIME = "/v1/realtime";
 
-/** Source: contract 8.1, providers 3.1; of Responses all that needs what an upstream keeps (providers 17.3.5). */
+/** Source: requirements W8.1, T3.1; of Responses all that needs what an upstream keeps (vendors/responses-stored). */
 const ABSENT =
   /^\/v1\/(responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
-/** Source: providers 17.2. SDKs say v1beta, or what they are told of v1 and v1alpha. */
+/** Source: vendors/gemini-clients. SDKs say v1beta, or what they are told of v1 and v1alpha. */
 const GEMINI =
   /^\/v1(?:alpha|beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
@@ -124,7 +124,7 @@ function postRoute(path: string): Route | undefined {
     : { kind: "relay", endpoint: "embeddings", pathModel: decode(engine) };
 }
 
-/** Source: providers 17.2. */
+/** Source: vendors/gemini-clients. */
 function geminiRoute(pathModel: string, action: string | undefined): Route {
   switch (action) {
     case "countTokens":
@@ -220,7 +220,7 @@ export function splitUrl(url: string): Asked {
   };
 }
 
-/** The headers a key may come in, best first, and Gemini's query (providers 3.2). */
+/** The headers a key may come in, best first, and Gemini's query (requirements T3.2). */
 export function offersOf(req: RelayRequest, queryKey = ""): string[] {
   const { authorization, "x-api-key": xApiKey, "api-key": apiKey, "x-goog-api-key": googKey } = req.headers;
   if (xApiKey === undefined && apiKey === undefined && googKey === undefined && queryKey === "")
@@ -230,13 +230,13 @@ export function offersOf(req: RelayRequest, queryKey = ""): string[] {
   ) as string[]; // filtered to strings
 }
 
-/** Whose list of models a client reads (providers 3.4). */
+/** Whose list of models a client reads (requirements T3.4). */
 export function listFormat({ headers }: RelayRequest, { path, key }: Asked): ListFormat {
   if (GEMINI_LIST.test(path) || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
 }
 
-/** Headers that belong to a client format and go on to an upstream of the same format (providers 1.3, 17.1.1). */
+/** Headers that belong to a client format and go on to an upstream of the same format (vendors/claude-code, requirements T1.3). */
 const FORMAT_HEADERS: Readonly<Partial<Record<TextEndpoint | TaskEndpoint, readonly string[]>>> = {
   messages: ["anthropic-version", "anthropic-beta"],
   responses: ["openai-beta"],
@@ -254,7 +254,7 @@ export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | TaskEn
   );
 }
 
-/** Headers by which clients name a conversation (providers 17.1.1, 17.3.1). */
+/** Headers by which clients name a conversation (vendors/claude-code, vendors/codex). */
 const SESSION_HEADERS = ["session_id", "session-id", "x-session-id", "x-claude-code-session-id"] as const;
 const MAX_SESSION = 256;
 

@@ -1,4 +1,4 @@
-// Clients that ask and do not read (reliability R03).
+// Clients that ask and do not read (requirements R03).
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeEach, expect, it } from "vitest";

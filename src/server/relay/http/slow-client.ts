@@ -1,7 +1,7 @@
 // Clients that do not read: what was written for one of them is kept for a while, not for ever.
 import type { RelayResponse } from "./routes.ts";
 
-/** A client that takes nothing is given up within this time (reliability R03). */
+/** A client that takes nothing is given up within this time (requirements R03). */
 export const STALL_MS = 120_000;
 /** Node looks so often whether anything moved; to the first look what the system took at once has moved. */
 const LOOKS = 2;

@@ -1,4 +1,4 @@
-// Pictures, sound, moderation and rerank: what goes out, what comes back, what it costs (contract 12).
+// Pictures, sound, moderation and rerank: what goes out, what comes back, what it costs (requirements W12).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { json, raw, type Step, silence, sse } from "#test/emulators/fake-upstream.ts";

@@ -1,4 +1,4 @@
-// What is asked of pictures and sound: read from a JSON body or a form, checked as contract 12 says, and counted for the price. Talks to
+// What is asked of pictures and sound: read from a JSON body or a form, checked as requirements W12 says, and counted for the price. Talks to
 // no database.
 import { isUtf8 } from "node:buffer";
 import { type ImageKind, unpricedPart } from "#contract/image-prices.ts";
@@ -41,7 +41,7 @@ export function isMediaRequest(incoming: IncomingRequest): incoming is TaskIncom
   return "task" in incoming;
 }
 
-/** Source: contract 8.1, 12.1, 12.3. */
+/** Source: requirements W8.1, W12.1, W12.3. */
 const DEFAULT_MODELS: Readonly<Partial<Record<TaskEndpoint, string>>> = {
   images: "dall-e-2",
   "image-edits": "dall-e-2",

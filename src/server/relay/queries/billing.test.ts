@@ -1,4 +1,4 @@
-// The billing mimic on real HTTP (contract 8.6, providers 20.9).
+// The billing mimic on real HTTP (requirements W8.6, T20.9).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";

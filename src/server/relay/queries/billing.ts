@@ -1,4 +1,4 @@
-// The old billing API of OpenAI for clients that still ask for it (contract 8.6, providers 20.9): a token's or its user's quota in
+// The old billing API of OpenAI for clients that still ask for it (requirements W8.6, T20.9): a token's or its user's quota in
 // dollars or in units. Reads only.
 
 import type { Context } from "#server/context.ts";

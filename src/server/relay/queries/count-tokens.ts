@@ -1,5 +1,5 @@
-// How many tokens a Messages or Gemini request would be (providers 17.1.5, 17.2): asked of a channel that can tell, else counted here.
-// Nobody is charged.
+// How many tokens a Messages or Gemini request would be (vendors/claude-count, vendors/gemini-clients): asked of a channel that can tell,
+// else counted here. Nobody is charged.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
@@ -44,7 +44,7 @@ export async function countPrompt(tools: CountTools, counted: Counted): Promise<
   return incoming.endpoint === "generate" ? { totalTokens: tokens } : { input_tokens: tokens };
 }
 
-/** The generation request in a body: Gemini's may be wrapped (providers 17.2). */
+/** The generation request in a body: Gemini's may be wrapped (vendors/gemini-clients). */
 export function countedPart(endpoint: "messages" | "generate", bytes: Buffer): Buffer {
   if (endpoint === "messages") return bytes;
   // One that is too deep to be written anew is refused where it is read.

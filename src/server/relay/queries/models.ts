@@ -1,4 +1,4 @@
-// GET /v1/models: what this caller can use (contract 8.7 [P]): the models of its group's enabled channels, within the token's list.
+// GET /v1/models: what this caller can use (requirements W8.7 [P]): the models of its group's enabled channels, within the token's list.
 
 import { MODEL_CREATED_SEC, modelObject } from "#contract/channel.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
@@ -13,7 +13,7 @@ interface ModelList {
   find(candidates: Candidates, caller: Caller, id: string): object;
 }
 
-/** Source: providers 3.4. */
+/** Source: requirements T3.4. */
 export const models: Readonly<Record<ListFormat, ModelList>> = {
   openai: { list: listModels, find: findModel },
   anthropic: {

@@ -1,4 +1,4 @@
-// What a realtime conversation costs, response by response (providers 17.4): the next one is always set aside before it can begin, those
+// What a realtime conversation costs, response by response (vendors/realtime): the next one is always set aside before it can begin, those
 // that are made beside it are when they begin, and each is booked as soon as it is done. Knows prices and no sockets.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
@@ -179,7 +179,7 @@ export class RealtimeBill {
 
   /**
    * Sees to it that what has come of a response is covered: one that is made beside others is set aside now, and more is asked for before
-   * it runs out. A fault = there is no more; a promise = not known yet: meanwhile nothing is handed on (reliability M04).
+   * it runs out. A fault = there is no more; a promise = not known yet: meanwhile nothing is handed on (requirements M04).
    */
   #covered(making: Making): RelayFault | undefined | Promise<RelayFault | undefined> {
     const { cover } = making;

@@ -1,4 +1,4 @@
-// What is set aside for one response of a realtime conversation, and the questions for more while it is made (reliability M04). Knows no
+// What is set aside for one response of a realtime conversation, and the questions for more while it is made (requirements M04). Knows no
 // price.
 import type { Seen } from "#server/money/operations.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";

@@ -306,7 +306,7 @@ describe("who may come in", () => {
     const elsewhere = new WebSocket(`${world.url.replace("http", "ws")}/v1/chat/completions`);
     const [error] = await once(elsewhere, "error");
     expect(String(error)).toContain("400");
-    // Codex tries it, and goes on without on this word alone (providers 17.3.1).
+    // Codex tries it, and goes on without on this word alone (vendors/codex).
     const codex = new WebSocket(`${world.url.replace("http", "ws")}/v1/responses`);
     const [declined] = await once(codex, "error");
     expect(String(declined)).toContain("426");

@@ -1,4 +1,4 @@
-// Realtime conversations (providers 17.4): an upgrade is taken, the caller let in and the first response set aside, a channel found that
+// Realtime conversations (vendors/realtime): an upgrade is taken, the caller let in and the first response set aside, a channel found that
 // speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -37,17 +37,17 @@ import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./session.ts";
 const NO_BYTES = Buffer.alloc(0);
 
 export interface Realtime {
-  /** Takes an upgrade to WebSocket; on any path but ours it is refused (reliability R28). */
+  /** Takes an upgrade to WebSocket; on any path but ours it is refused (requirements R28). */
   upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
-  /** Answers an upgrade that is not taken now (reliability D02). */
+  /** Answers an upgrade that is not taken now (requirements D02). */
   decline(socket: Duplex, fault: RelayFault): void;
   /** Ends all conversations with an error and 1001. Resolves when they are booked. */
   cut(): Promise<void>;
 }
 
-/** Codex tries a WebSocket here, and goes on by HTTP when told so (providers 17.3.1). */
+/** Codex tries a WebSocket here, and goes on by HTTP when told so (vendors/codex). */
 const RESPONSES_PATH = "/v1/responses";
-/** A key in the list of protocols: browsers can send no headers (providers 3.2). */
+/** A key in the list of protocols: browsers can send no headers (requirements T3.2). */
 const KEY_PROTOCOL = "openai-insecure-api-key.";
 const BETA_PROTOCOL = "openai-beta.realtime-v1";
 /** Sessions of the vendor last an hour at most. */

@@ -1,5 +1,5 @@
 // Two sockets of one realtime conversation: messages are copied both ways as they are, with back-pressure; what costs something is booked
-// before the message that says so goes on (reliability M11). Knows no channels and no database.
+// before the message that says so goes on (requirements M11). Knows no channels and no database.
 import { WebSocket } from "ws";
 import { realtimeError } from "#server/relay/http/error-format.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";

@@ -66,7 +66,7 @@ function mixBegin(
 ): number {
   let hash = seed;
   const before = system === undefined ? undefined : findMember(object, system);
-  // The end: the begin may hold a line of the client's that changes with each call (providers 17.1.1).
+  // The end: the begin may hold a line of the client's that changes with each call (vendors/claude-code).
   if (before !== undefined) {
     const { valueStart, valueEnd } = before;
     hash = mixText(hash, sample(bytes, Math.max(valueStart, valueEnd - SAMPLE_BYTES), valueEnd));

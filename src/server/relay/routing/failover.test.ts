@@ -1,4 +1,4 @@
-// Channels that change while a call goes from one to the next: what is called is what there is at that moment (reliability R09).
+// Channels that change while a call goes from one to the next: what is called is what there is at that moment (requirements R09).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";
 import { chatReply, json, type Step } from "#test/emulators/fake-upstream.ts";

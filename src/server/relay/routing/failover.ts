@@ -1,4 +1,4 @@
-// Rooms 4 to 6: which channels may serve, which is called, and whether another gets a try (contract 8.4, 9.2, 9.3 [P]). Nothing is
+// Rooms 4 to 6: which channels may serve, which is called, and whether another gets a try (requirements W8.4, W9.2, W9.3 [P]). Nothing is
 // retried once a byte of a reply is there.
 
 import { ChannelStatus } from "#contract/channel.ts";
@@ -25,14 +25,14 @@ export interface FailoverServices {
   readonly health: Health;
 }
 
-/** Source: reliability R09. */
+/** Source: requirements R09. */
 const MAX_RETRIES = 5;
 /** Channels that are asked in vain whether they could serve a request; each look costs us work and the caller nothing. */
 const MAX_UNCALLED = 10;
 /** After this long no other channel is tried: the client has waited enough. */
 const RETRY_BUDGET_MS = 120_000;
 
-/** Pauses between calls: twice as long each time, and never the same for two requests (reliability R09). */
+/** Pauses between calls: twice as long each time, and never the same for two requests (requirements R09). */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -71,7 +71,7 @@ export function findCandidates(
 
 type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault">;
 
-/** Who named no model is told which one that stood for: it may be one that nobody has any more (contract 8.1). */
+/** Who named no model is told which one that stood for: it may be one that nobody has any more (requirements W8.1). */
 function unserved({ model, isModelDefault }: AskedModel, fault: RelayFault): LocalError {
   return new LocalError(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
 }

@@ -17,7 +17,7 @@ export interface Choice {
 
 /**
  * Chooses among candidates: the highest priority that is left; within it by weight, where all-zero weights mean an even
- * choice and a zero beside positive ones means "only when the others failed" (contract 9.2 [P]).
+ * choice and a zero beside positive ones means "only when the others failed" (requirements W9.2 [P]).
  */
 export function choose<C extends Choosable>(candidates: readonly C[], choice: Choice): C | undefined {
   const [only] = candidates;

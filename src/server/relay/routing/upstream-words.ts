@@ -1,5 +1,5 @@
 // What an upstream said when it refused a call, as administrators read it in the usage log: without credentials and addresses, and without
-// words of the request, which a log never holds (reliability P01). Pure.
+// words of the request, which a log never holds (requirements P01). Pure.
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
 /** What these say is about the request, and its client reads it in full. */

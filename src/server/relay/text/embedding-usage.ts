@@ -6,7 +6,7 @@ import { findMember, wholeObject } from "#server/upstream/json/scan.ts";
 import { asNumber } from "#server/upstream/json/values.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
 
-/** What makes an answer one, and where its tokens are told: embeddings as OpenAI has them, rerank as Jina does (providers 19.1). */
+/** What makes an answer one, and where its tokens are told: embeddings as OpenAI has them, rerank as Jina does (vendors/rerank). */
 const SHAPES = {
   embeddings: { substance: "data", told: "prompt_tokens" },
   rerank: { substance: "results", told: "total_tokens" },

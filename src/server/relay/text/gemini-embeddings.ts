@@ -1,5 +1,5 @@
-// Gemini's embedContent and batchEmbedContents (providers 7.6, 17.2) as embeddings: read at the door into OpenAI's body, so that every
-// channel that embeds can serve them, and answered in Gemini's shape.
+// Gemini's embedContent and batchEmbedContents (vendors/gemini-embeddings, vendors/gemini-clients) as embeddings: read at the door into
+// OpenAI's body, so that every channel that embeds can serve them, and answered in Gemini's shape.
 
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { EmbedKind } from "#server/relay/http/routes.ts";

@@ -1,4 +1,4 @@
-// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (contract 8.5, reliability
+// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (requirements W8.5, reliability
 // M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
 
 import { isUtf8 } from "node:buffer";
@@ -57,11 +57,11 @@ export interface IncomingRequest {
   readonly tally: Readonly<Tally>;
 }
 
-/** Source: contract 8.1. */
+/** Source: requirements W8.1. */
 const DEFAULT_MODELS: Readonly<Partial<Record<EndpointName, string>>> = {
   moderation: "text-moderation-stable",
 };
-/** Source: contract 8.5. */
+/** Source: requirements W8.5. */
 const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
 const MAX_BEST_OF = 20;
@@ -153,7 +153,7 @@ function larger(one: number | undefined, other: number | undefined): number | un
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
-/** Gemini's limits stand one level down, and in two spellings (providers 17.2). Throws: LocalError. */
+/** Gemini's limits stand one level down, and in two spellings (vendors/gemini-clients). Throws: LocalError. */
 function geminiLimits(body: ClientBody): Pick<IncomingRequest, "maxTokens" | "choices"> {
   const config = memberObject(body, spelled(body, "generationConfig", "generation_config"));
   if (config === undefined) return { maxTokens: undefined, choices: 1 };

@@ -177,7 +177,7 @@ const INDEXES = [
   "CREATE INDEX logs_not_calls ON logs (type, id) WHERE type <> 2",
   // Clearing by age.
   "CREATE INDEX logs_created ON logs (created_at, type)",
-  // A call is booked once, whatever is retried (reliability M10).
+  // A call is booked once, whatever is retried (requirements M10).
   "CREATE UNIQUE INDEX ledger_request ON ledger (request_id)",
   "CREATE INDEX ledger_user ON ledger (user_id, id)",
 ];

@@ -1,4 +1,4 @@
-// Redemption codes, and what the partner plan adds to users and to the ledger (contract 3.8, 17).
+// Redemption codes, and what the partner plan adds to users and to the ledger (requirements W3.8, W17).
 import type { Migration } from "./migration.ts";
 
 /** Columns shared by both databases; the words that differ are filled in. */
@@ -25,20 +25,20 @@ function tables(type: { id: string; int: string; strict: string }): string[] {
     "CREATE UNIQUE INDEX redemptions_batch ON redemptions (batch, batch_index) WHERE batch <> ''",
     `ALTER TABLE users ADD COLUMN invite_commission_micro ${int} NOT NULL DEFAULT 0
       CHECK (invite_commission_micro >= 0)`,
-    // Gift codes are found whatever case they are typed in (D8).
+    // Gift codes are found whatever case they are typed in (requirements W20.8).
     "CREATE INDEX users_aff_code_lower ON users (lower(aff_code)) WHERE aff_code <> ''",
     `ALTER TABLE ledger ADD COLUMN redemption_id ${int} NOT NULL DEFAULT 0`,
     `ALTER TABLE ledger ADD COLUMN yuan_micro ${int} NOT NULL DEFAULT 0`,
     // The few entries that make up commissions, for the checker.
     "CREATE INDEX ledger_commission ON ledger (user_id, yuan_micro) WHERE yuan_micro <> 0",
-    // A code is worth its quota once, and each party gets its part once, whatever the rows say (contract 17.3).
+    // A code is worth its quota once, and each party gets its part once, whatever the rows say (requirements W17.3).
     "CREATE UNIQUE INDEX ledger_redeemed ON ledger (redemption_id) WHERE kind = 'redeem'",
     "CREATE UNIQUE INDEX ledger_redemption ON ledger (redemption_id, kind, user_id) WHERE redemption_id <> 0",
   ];
 }
 
 const REFUSAL = "a redemption code that was used stays used";
-/** Nothing leaves "used", and what was used stays what it was (reliability M08). */
+/** Nothing leaves "used", and what was used stays what it was (requirements M08). */
 const CHANGES_USED = `OLD.status = 3 AND (NEW.status <> 3 OR NEW.quota <> OLD.quota
   OR NEW.used_user_id <> OLD.used_user_id OR NEW.redeemed_time <> OLD.redeemed_time)`;
 

@@ -20,7 +20,7 @@ function statements(type: { int: string; bare: string }): string[] {
       empty_sent_at ${int} NOT NULL DEFAULT 0
     )${bare}`,
     `ALTER TABLE users ADD COLUMN external_login ${int} NOT NULL DEFAULT 0 CHECK (external_login IN (0, 1))`,
-    // An address that several accounts share stays with the oldest that is not deleted (reliability A19).
+    // An address that several accounts share stays with the oldest that is not deleted (requirements A19).
     `UPDATE users SET email = '' WHERE email <> '' AND EXISTS (
       SELECT 1 FROM users AS other WHERE lower(other.email) = lower(users.email)
       AND (other.status, other.id) < (users.status, users.id))`,

@@ -1,4 +1,4 @@
-// One account for each mailbox: addresses that differ in a tag behind the name count as one (reliability M25, store/mailbox.ts). And who
+// One account for each mailbox: addresses that differ in a tag behind the name count as one (requirements M25, store/mailbox.ts). And who
 // had the gifts of a registration, known by hash: an account that is deleted and made anew brings no second ones.
 import type { Migration } from "./migration.ts";
 

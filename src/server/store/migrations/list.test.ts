@@ -1,4 +1,4 @@
-// What was released stays as it was: a database that was made with it refuses a program that knows it otherwise (reliability U03).
+// What was released stays as it was: a database that was made with it refuses a program that knows it otherwise (requirements U03).
 import { expect, test } from "vitest";
 import { checksum } from "#server/store/migrate.ts";
 import { MIGRATIONS } from "./list.ts";

@@ -26,7 +26,7 @@ export interface AttemptLimits {
   readonly streamMs: number;
 }
 
-/** Source: reliability R08. */
+/** Source: requirements R08. */
 export const DEFAULT_LIMITS = { firstByteMs: 120_000, idleMs: 90_000, streamMs: 30 * 60_000 } as const;
 
 export interface AttemptTools {
@@ -70,7 +70,7 @@ async function elseItsOwn(
 }
 
 function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result> {
-  // What is made of the key for this call joins the secrets that its course was given before (reliability R18).
+  // What is made of the key for this call joins the secrets that its course was given before (requirements R18).
   const plan = shared.signer === undefined ? shared : { ...shared, secrets: [...shared.secrets] };
   const prepared = prepare(tools, call, plan);
   if (prepared instanceof Promise) {
@@ -103,7 +103,7 @@ function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared
   return ask(tools, call, plan, prepared);
 }
 
-/** Source: providers 10.5. */
+/** Source: vendors/dashscope-images. */
 const ASK_AGAIN_MS = 2_000;
 const MOST_QUESTIONS = 60;
 
@@ -136,7 +136,7 @@ function ask(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): P
   return signAndSend(tools, call, plan, prepared);
 }
 
-/** Sends with a credential made for this call; once more when an exchanged one turns out to be stale (providers 2.3). */
+/** Sends with a credential made for this call; once more when an exchanged one turns out to be stale (requirements T2.3). */
 async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
   const { signer } = plan;
   if (signer === undefined) throw new Error("planned without a signer");
@@ -198,7 +198,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
     const flow = tools.egress.send(requestOf(tools.limits, isStream, parcel), receiver);
     receiver.attach(flow);
     cancellation.watch(() => {
-      // A client that leaves while the next channel is made ready leaves nothing that was sent: this call was in vain (M13).
+      // A client that leaves while the next channel is made ready leaves nothing that was sent: this call was in vain (requirements M13).
       if (isOver) return;
       trace.isSent = flow.isSent;
       receiver.abort();

@@ -30,7 +30,7 @@ export function effortValues(
   return effort === undefined || effort === asked ? [] : [["reasoning_effort", effort]];
 }
 
-/** Weakest first. Source: providers 4.6. */
+/** Weakest first. Source: vendors/openai-reasoning. */
 const EFFORTS: readonly unknown[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /** The nearest effort at least as strong as the one asked for that the model knows; undefined = it may stay. */

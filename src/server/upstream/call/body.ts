@@ -1,5 +1,5 @@
 // Edits an OpenAI-shaped request body where it must differ for an upstream, and leaves every other byte as the client sent it:
-// the model's name, the wish for usage, and the quirks of a row (design 4.6). Pure.
+// the model's name, the wish for usage, and the quirks of a row. Pure.
 import type { BodyEdits } from "#contract/providers.ts";
 import { editObject } from "#server/upstream/json/edit.ts";
 import { findMember, type JsonObject, readMember, wholeObject } from "#server/upstream/json/scan.ts";

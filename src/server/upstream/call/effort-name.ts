@@ -5,7 +5,7 @@ import { type Effort, effortOf } from "#server/upstream/hub/request.ts";
 /** `gpt-5.1-codex-max` is a name of its own. */
 const EFFORT_IN_NAME = /-(none|minimal|low|medium|high|xhigh|(?<!-codex-)max)$/;
 
-/** Takes the effort off a model's name. Source: providers 4.6. */
+/** Takes the effort off a model's name. Source: vendors/openai-reasoning. */
 export function splitEffort(
   quirks: Quirks | undefined,
   model: string,

@@ -1,15 +1,15 @@
 // Brings media that stand at an address into a request, for wires that take them inline only. The address came from a caller: it is
-// fetched from public hosts alone, bounded in number, size, kind and time, without redirects (reliability S05).
+// fetched from public hosts alone, bounded in number, size, kind and time, without redirects (requirements S05).
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { Flow, ReplyHeaders } from "#server/egress/send.ts";
 import { mediaTypeOf } from "#server/upstream/handlers/classify.ts";
 import { type HubPart, type HubRequest, type MediaSource, Unmappable } from "#server/upstream/hub/request.ts";
 
-/** Source: reliability S05. */
+/** Source: requirements S05. */
 const ONE_LIMIT_BYTES = 10 * 1024 * 1024;
 const ALL_LIMIT_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
-/** Source: providers 7.2. */
+/** Source: vendors/gemini-request. */
 const MEDIA_LIMIT = 16;
 /** What a medium may be; a page that says why there is none is not among it. */
 const MEDIA_TYPES = /^(image|audio|video)\/|^application\/pdf$/;

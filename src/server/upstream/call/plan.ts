@@ -213,7 +213,7 @@ const OWN_WAYS: Readonly<Partial<Record<EndpointName, { readonly name: OwnWire; 
   speech: { name: "speech", way: speechWay },
 };
 
-/** The header allow-list (providers 1.3, reliability R16): these, and nothing that the client sent. */
+/** The header allow-list (requirements T1.3, R16): these, and nothing that the client sent. */
 function headersOf(signed: readonly string[], quirks: Quirks | undefined, optionText: OptionText): string[] {
   const headers = ["content-type", "application/json", "user-agent", "Tollgate", ...signed];
   for (const [name, option] of Object.entries(quirks?.headers ?? {})) {
@@ -223,7 +223,7 @@ function headersOf(signed: readonly string[], quirks: Quirks | undefined, option
   return headers;
 }
 
-/** A provider whose own default address is this machine may be reached there, at that port (reliability S04). */
+/** A provider whose own default address is this machine may be reached there, at that port (requirements S04). */
 function loopbackPortOf(provider: Provider): number | undefined {
   if (!URL.canParse(provider.baseUrl)) return undefined;
   const url = new URL(provider.baseUrl);

@@ -26,7 +26,7 @@ function telling(outcome: Outcome, names: readonly string[]): Outcome {
 
 function faultOf(error: unknown): RelayFault {
   if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
-  // Texts in a body may hold JSON of any depth, which cannot be written again: it is the client's, not a fault of ours (reliability R05).
+  // Texts in a body may hold JSON of any depth, which cannot be written again: it is the client's, not a fault of ours (requirements R05).
   if (error instanceof RangeError) return unmappableFault("messages", "内容嵌套过深");
   throw error;
 }

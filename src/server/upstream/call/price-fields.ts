@@ -1,4 +1,4 @@
-// Fields by which a caller would choose another price than the one that is billed: they do not go upstream (reliability M02, M18). Pure.
+// Fields by which a caller would choose another price than the one that is billed: they do not go upstream (requirements M02, M18). Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { editObject } from "#server/upstream/json/edit.ts";
@@ -7,7 +7,10 @@ import { asObject } from "#server/upstream/json/values.ts";
 import type { ClientBody } from "./body.ts";
 import type { FormBody } from "./form.ts";
 
-/** Tiers at the list price or below it, in the words of all formats. Source: providers 4.2, 17.1.2, 17.2. */
+/**
+ * Tiers at the list price or below it, in the words of all formats. Source: vendors/openai-chat, vendors/claude-messages,
+ * vendors/gemini-clients.
+ */
 const LISTED_TIER = /^(service_tier_)?(unspecified|auto|default|flex|standard|standard_only)$/i;
 
 /** Whether a value leaves the price as it is. */

@@ -236,7 +236,7 @@ export class Receiver implements Sink, StreamReply {
     }
   }
 
-  /** Whatever comes renews the patience of the connection; nothing renews these limits (reliability R08). */
+  /** Whatever comes renews the patience of the connection; nothing renews these limits (requirements R08). */
   #checkStreamTime(): void {
     const { firstEventMs, streamMs } = this.#options;
     if (this.#mode !== "stream") return;

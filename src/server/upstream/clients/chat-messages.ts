@@ -1,4 +1,4 @@
-// The history of an OpenAI chat body → the hub (providers 4.3).
+// The history of an OpenAI chat body → the hub (vendors/openai-chat).
 
 import {
   type HubMessage,

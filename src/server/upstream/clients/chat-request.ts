@@ -1,4 +1,4 @@
-// An OpenAI chat body → the hub (providers 4.2). Lenient where the field's clients are; what it has no word for goes on under its own
+// An OpenAI chat body → the hub (vendors/openai-chat). Lenient where the field's clients are; what it has no word for goes on under its own
 // name.
 
 import type {

@@ -1,4 +1,4 @@
-// The event stream of OpenAI chat completions (providers 4.5), written piece by piece. Texts are put together by hand: this runs once
+// The event stream of OpenAI chat completions (vendors/openai-stream), written piece by piece. Texts are put together by hand: this runs once
 // per generated token.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
@@ -93,7 +93,7 @@ export class ChatRenderer implements StreamRenderer {
   #finish(index: number): string {
     let out = "";
     const calls = this.#callsOf(index);
-    // No argument text at all means an empty object (providers 18.4).
+    // No argument text at all means an empty object (requirements T18.4).
     for (const [at, { hasArguments, isCustom }] of calls) {
       if (!hasArguments && !isCustom)
         out += this.#delta(index, `{"tool_calls":[{"index":${at},"function":{"arguments":"{}"}}]}`);

@@ -1,4 +1,4 @@
-// OpenAI chat completions as a client format (providers 4): bodies into the hub, replies and streams out of it.
+// OpenAI chat completions as a client format (vendors/openai): bodies into the hub, replies and streams out of it.
 
 import type { HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
 import { mediaUrl } from "#server/upstream/hub/request.ts";

@@ -78,7 +78,7 @@ export interface NativeFormat {
   readonly keys: ReplyKeys;
   /** Those of whole replies; absent = the same. */
   readonly wholeKeys?: ReplyKeys;
-  /** What tools are called with in a whole reply, where that is no text; it was generated like any other (contract 11.5). */
+  /** What tools are called with in a whole reply, where that is no text; it was generated like any other (requirements W11.5). */
   calls?(body: JsonRecord): string;
   /** Events up to this size are always looked into: terminators are short. */
   readonly shortBytes: number;

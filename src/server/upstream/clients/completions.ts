@@ -1,4 +1,4 @@
-// OpenAI's old completions as a client format (providers 4.7), for wires that only chat: the prompt becomes one user message.
+// OpenAI's old completions as a client format (vendors/openai-completions), for wires that only chat: the prompt becomes one user message.
 
 import type { HubChunk, HubReply } from "#server/upstream/hub/reply.ts";
 import { type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";

@@ -1,4 +1,4 @@
-// Gemini's `contents` as messages of the hub (providers 17.2, 18.6). Pure.
+// Gemini's `contents` as messages of the hub (vendors/gemini-clients, requirements T18.6). Pure.
 
 import {
   type HubMessage,

@@ -1,4 +1,4 @@
-// Members of Gemini's bodies, which clients may write in camelCase or snake_case (providers 17.2). Pure.
+// Members of Gemini's bodies, which clients may write in camelCase or snake_case (vendors/gemini-clients). Pure.
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 const SNAKE = new Map<string, string>();

@@ -1,4 +1,4 @@
-// What has to be read of Gemini's own answers while they pass untouched (providers 7.3). Pure.
+// What has to be read of Gemini's own answers while they pass untouched (vendors/gemini-reply). Pure.
 
 import { usageOf } from "#server/upstream/dialects/gemini-usage.ts";
 import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";

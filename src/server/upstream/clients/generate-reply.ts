@@ -1,4 +1,4 @@
-// Whole replies in Gemini's shape, and the parts that its streams are made of (providers 7.3, 18.6). Pure.
+// Whole replies in Gemini's shape, and the parts that its streams are made of (vendors/gemini-reply, requirements T18.6). Pure.
 
 import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
 import type { HubToolCall } from "#server/upstream/hub/request.ts";
@@ -56,7 +56,7 @@ export function callParts(calls: readonly HubToolCall[]): { parts: JsonRecord[];
   return { parts, isBroken: parts.length < calls.length };
 }
 
-/** Tool turns end with STOP: clients break on any other word (providers 30). */
+/** Tool turns end with STOP: clients break on any other word (requirements T30). */
 export function finishFields(finish: FinishReason | undefined, isBroken: boolean): JsonRecord {
   if (finish === "length") return { finishReason: "MAX_TOKENS" };
   if (finish === "content_filter") return { finishReason: "SAFETY" };

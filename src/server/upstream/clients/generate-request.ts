@@ -1,4 +1,4 @@
-// Gemini's generateContent bodies into the hub (providers 17.2, 18.2, 18.6). Pure.
+// Gemini's generateContent bodies into the hub (vendors/gemini-clients, requirements T18.2, T18.6). Pure.
 
 import {
   type Effort,

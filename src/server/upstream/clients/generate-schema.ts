@@ -1,4 +1,4 @@
-// Gemini's Schema as the JSON schema that everybody else reads (providers 18.6). Pure.
+// Gemini's Schema as the JSON schema that everybody else reads (requirements T18.6). Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { camel } from "./generate-fields.ts";
 

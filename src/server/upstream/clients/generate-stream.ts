@@ -1,5 +1,5 @@
 // Gemini's streamed replies: each event is a whole answer with the new parts only; the last one has the finish reasons and the usage
-// (providers 18.6). Framed as events, or as one JSON array for clients without `alt=sse`. Texts are put together by hand: this runs
+// (requirements T18.6). Framed as events, or as one JSON array for clients without `alt=sse`. Texts are put together by hand: this runs
 // once per generated token.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";

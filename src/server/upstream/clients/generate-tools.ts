@@ -1,4 +1,4 @@
-// Gemini's tools and the choice among them, in the hub's words (providers 17.2, 18.6). Pure.
+// Gemini's tools and the choice among them, in the hub's words (vendors/gemini-clients, requirements T18.6). Pure.
 
 import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
 import { asText, type JsonRecord } from "#server/upstream/json/values.ts";

@@ -252,7 +252,7 @@ describe("reply", () => {
           index: 0,
         },
       ],
-      // Source: providers 27.6.
+      // Source: requirements T27.6.
       usageMetadata: {
         promptTokenCount: 10,
         cachedContentTokenCount: 4,

@@ -1,4 +1,4 @@
-// The system texts and the messages of a Messages request in the hub's words (providers 17.1.2, 18.3).
+// The system texts and the messages of a Messages request in the hub's words (vendors/claude-messages, requirements T18.3).
 
 import {
   type HubMessage,
@@ -11,7 +11,7 @@ import {
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheMark } from "./read.ts";
 
-/** Claude Code's attribution; Anthropic takes it away itself, nobody else does. Source: providers 17.1.1. */
+/** Claude Code's attribution; Anthropic takes it away itself, nobody else does. Source: vendors/claude-code. */
 const ATTRIBUTION = "x-anthropic-billing-header:";
 
 export interface History {
@@ -133,7 +133,7 @@ class HistoryReader {
     }
   }
 
-  /** What Anthropic's own tools said goes: their results can be read by Anthropic alone. Source: providers 18.3. */
+  /** What Anthropic's own tools said goes: their results can be read by Anthropic alone. Source: requirements T18.3. */
   #unknown(type: string): readonly HubPart[] {
     if (!/^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/.test(type))
       throw new Unmappable("messages[].content[].type", `该渠道不支持 ${type.slice(0, 60)} 内容`);

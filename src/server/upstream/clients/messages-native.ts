@@ -1,4 +1,4 @@
-// Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (providers 17.1).
+// Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (vendors/claude-messages).
 import { errorIn } from "#server/upstream/dialects/anthropic-reply.ts";
 import { isZero, openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -22,7 +22,7 @@ export const messagesNative: NativeFormat = {
   usage: (raw) => openAiUsage(raw) ?? {},
 };
 
-/** The answer to a count of tokens: a number, no reply. Source: providers 17.1.5. */
+/** The answer to a count of tokens: a number, no reply. Source: vendors/claude-count. */
 export const messagesCount: NativeFormat = {
   ...messagesNative,
   isReply: (body) => typeof body["input_tokens"] === "number",
@@ -53,7 +53,7 @@ function news(event: JsonRecord): NativeNews {
   }
 }
 
-/** A zero never takes back what message_start told: vendors repeat the object with its input side empty (providers 17.1.4). */
+/** A zero never takes back what message_start told: vendors repeat the object with its input side empty (vendors/claude-events). */
 function withoutZeros(usage: JsonRecord | undefined): JsonRecord | undefined {
   if (usage === undefined) return undefined;
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => !isZero(value)));

@@ -43,7 +43,7 @@ function fold(events: readonly JsonRecord[]) {
   );
 }
 
-/** One answer with thinking, text and a call: the fixture of providers 27.6. */
+/** One answer with thinking, text and a call: the fixture of requirements T27.6. */
 const FOUR_WAY: readonly HubChunk[] = [
   { kind: "head", id: "chatcmpl-1" },
   { kind: "thought", index: 0, text: "T" },

@@ -1,4 +1,4 @@
-// A whole reply as an Anthropic message, and the words that streams share with it (providers 17.1.3, 18.4).
+// A whole reply as an Anthropic message, and the words that streams share with it (vendors/claude-messages, requirements T18.4).
 
 import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
 import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
@@ -47,7 +47,7 @@ function inputOf(text: string, isCustom: boolean): JsonRecord {
   return isCustom ? { input: text } : (readJson(text) ?? { INVALID_JSON: text });
 }
 
-/** Source: providers 18.4. */
+/** Source: requirements T18.4. */
 export function messageId(id: string | undefined, seed: string): string {
   if (id === undefined || id === "") return `msg_${seed}`;
   return id.startsWith("msg_") ? id : `msg_${id}`;
@@ -99,7 +99,7 @@ export function citationOf(annotation: JsonRecord, text: string): JsonRecord | u
   };
 }
 
-/** Usage in Anthropic's words: the input without what was read from the cache or written to it (providers 18.4). */
+/** Usage in Anthropic's words: the input without what was read from the cache or written to it (requirements T18.4). */
 export function anthropicUsage(usage: JsonRecord | undefined): JsonRecord {
   const input = asObject(usage?.["prompt_tokens_details"]);
   const output = asObject(usage?.["completion_tokens_details"]);

@@ -1,5 +1,5 @@
-// A streamed reply as Anthropic's events (providers 17.1.4, 18.4). Blocks never overlap: what comes while a tool's arguments are not
-// complete waits in a lane of its own.
+// A streamed reply as Anthropic's events (vendors/claude-events, requirements T18.4). Blocks never overlap: what comes while a tool's
+// arguments are not complete waits in a lane of its own.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import { roughTokens } from "#server/upstream/hub/size.ts";
@@ -67,7 +67,7 @@ export class MessagesRenderer implements StreamRenderer {
     );
   }
 
-  /** The input as it is told already, else roughly; the exact one follows in message_delta. Source: providers 18.4. */
+  /** The input as it is told already, else roughly; the exact one follows in message_delta. Source: requirements T18.4. */
   #start(id: string | undefined): string {
     this.#isStarted = true;
     const { model, seed, request } = this.#context;

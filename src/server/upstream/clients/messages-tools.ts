@@ -1,5 +1,5 @@
 // The tools of a Messages request in the hub's words: functions, Anthropic's own client tools as functions of a fixed form, and the web
-// search (providers 18.3).
+// search (requirements T18.3).
 
 import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -14,7 +14,7 @@ interface ClientTool {
   readonly parameters: JsonRecord;
 }
 
-/** Tools that the client runs, though Anthropic defines their form; any other model is told it. Source: providers 18.3, vendor docs. */
+/** Tools that the client runs, though Anthropic defines their form; any other model is told it. Source: requirements T18.3, vendor docs. */
 const CLIENT_TOOLS: readonly (readonly [prefix: string, tool: ClientTool])[] = [
   [
     "bash_",

@@ -1,4 +1,4 @@
-// Anthropic Messages as a client format: its requests into the hub, replies out of it (providers 17.1, 18.3, 18.4).
+// Anthropic Messages as a client format: its requests into the hub, replies out of it (vendors/claude-messages, requirements T18.3, T18.4).
 
 import {
   type Effort,
@@ -28,7 +28,7 @@ const KNOWN = new Set(
     " ",
   ),
 );
-/** Members without which the answer would be another one: they work with Anthropic's own servers only. Source: providers 18.7. */
+/** Members without which the answer would be another one: they work with Anthropic's own servers only. Source: requirements T18.7. */
 const VITAL: Readonly<Record<string, string>> = {
   mcp_servers: "该渠道不支持由上游连接 MCP 服务器",
   container: "该渠道不支持容器",
@@ -46,7 +46,7 @@ function parseMessages(body: JsonRecord, { model, isStream }: ParseContext): Hub
   const output = asObject(body["output_config"]);
   if (output?.["task_budget"] !== undefined) dropped.add("output_config.task_budget");
   const user = asText(asObject(body["metadata"])?.["user_id"]);
-  // Longer names are refused elsewhere (providers 18.3).
+  // Longer names are refused elsewhere (requirements T18.3).
   const name = user === undefined ? undefined : shortName(user, USER_LIMIT);
   const stop = asList(body["stop_sequences"]).filter((item) => typeof item === "string");
   return {
@@ -64,7 +64,7 @@ function parseMessages(body: JsonRecord, { model, isStream }: ParseContext): Hub
     reasoning: reasoningOf(asObject(body["thinking"]), asText(output?.["effort"])),
     serviceTier: tierOf(body["service_tier"]),
     user: name,
-    // Claude Code names its conversation here: requests of one share a beginning (providers 17.1.1).
+    // Claude Code names its conversation here: requests of one share a beginning (vendors/claude-code).
     cacheKey: name,
     dropped: [...dropped],
   };
@@ -87,7 +87,7 @@ function tierOf(tier: unknown): string | undefined {
 
 const EFFORTS: ReadonlySet<string> = new Set<Effort>(["low", "medium", "high", "xhigh", "max"]);
 
-/** Source: providers 18.2. */
+/** Source: requirements T18.2. */
 function reasoningOf(thinking: JsonRecord | undefined, word: string | undefined): HubReasoning | undefined {
   // The set holds words of Effort only.
   const effort = word !== undefined && EFFORTS.has(word) ? (word as Effort) : undefined;

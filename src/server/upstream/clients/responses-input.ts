@@ -1,5 +1,5 @@
-// The input of a Responses body → the hub's history (providers 17.3.2, 18.5). Calls that stand as items of their own go back into the
-// assistant's turn.
+// The input of a Responses body → the hub's history (vendors/responses-request, requirements T18.5). Calls that stand as items of their own
+// go back into the assistant's turn.
 
 import {
   type HubMessage,

@@ -1,4 +1,4 @@
-// OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (providers 17.3.4).
+// OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (vendors/responses-events).
 
 import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub/responses.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -50,8 +50,8 @@ function errorOf(error: JsonRecord): NonNullable<NativeNews["error"]> {
 
 /**
  * Whether an item of the input is a thought that its upstream could not read. One that another channel has written carries a proof of ours
- * or none: OpenAI refuses the first, and looks for the second among what it has stored, which is nothing (providers 17.3.5). A thought in
- * clear words needs no proof: models that anybody may run put theirs into the content.
+ * or none: OpenAI refuses the first, and looks for the second among what it has stored, which is nothing (vendors/responses-stored). A
+ * thought in clear words needs no proof: models that anybody may run put theirs into the content.
  */
 export function isUnreadable(item: JsonRecord): boolean {
   if (item["type"] !== "reasoning") return false;

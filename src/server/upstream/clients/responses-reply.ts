@@ -1,4 +1,5 @@
-// A reply as a Responses object and its items (providers 17.3.3, 18.5): what the plain answer and the stream's last event share.
+// A reply as a Responses object and its items (vendors/responses-reply, requirements T18.5): what the plain answer and the stream's last
+// event share.
 
 import type { FinishReason, HubAnswer } from "#server/upstream/hub/reply.ts";
 import type { HubThought } from "#server/upstream/hub/request.ts";

@@ -1,4 +1,4 @@
-// The event stream of OpenAI Responses (providers 17.3.4): items open, grow and close; the last event repeats them all. Calls may grow
+// The event stream of OpenAI Responses (vendors/responses-events): items open, grow and close; the last event repeats them all. Calls may grow
 // side by side, thoughts and the message close when something else begins.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";

@@ -1,4 +1,4 @@
-// Tools of the Responses format → the hub, and their calls back (providers 18.5): functions are flat, custom tools take text, OpenAI's
+// Tools of the Responses format → the hub, and their calls back (requirements T18.5): functions are flat, custom tools take text, OpenAI's
 // shells and patches become functions with a fixed form, namespaces are flattened.
 
 import type { HubTool, HubToolCall, HubToolChoice } from "#server/upstream/hub/request.ts";

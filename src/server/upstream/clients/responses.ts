@@ -1,4 +1,4 @@
-// OpenAI Responses as a client format, for upstreams that do not speak it: stateless only (providers 17.3, 18.5).
+// OpenAI Responses as a client format, for upstreams that do not speak it: stateless only (vendors/responses, requirements T18.5).
 
 import type { HubReply } from "#server/upstream/hub/reply.ts";
 import {
@@ -16,7 +16,7 @@ import { itemsOf, responseOf } from "./responses-reply.ts";
 import { ResponsesRenderer } from "./responses-stream.ts";
 import { toolBook, toolChoice } from "./responses-tools.ts";
 
-/** What an upstream would have to remember for the next call (providers 17.3.5). */
+/** What an upstream would have to remember for the next call (vendors/responses-stored). */
 export const STATE = ["previous_response_id", "conversation", "background"] as const;
 
 /** Members that are read, or that say nothing about the answer. */

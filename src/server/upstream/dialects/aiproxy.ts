@@ -1,4 +1,4 @@
-// AI Proxy's library (providers 15.2, contract 13): one question to a collection of documents, answered with a list of those it used.
+// AI Proxy's library (vendors/aiproxy, requirements W13): one question to a collection of documents, answered with a list of those it used.
 
 import { agentHints, agentTurns, refuseBeyondAgent } from "#server/upstream/hub/agent.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";

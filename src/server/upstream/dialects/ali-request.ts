@@ -1,4 +1,4 @@
-// The hub → a body of DashScope's own generation service (providers 10.3, 29.6): OpenAI's messages within `input`, settings within
+// The hub → a body of DashScope's own generation service (vendors/dashscope-chat): OpenAI's messages within `input`, settings within
 // `parameters`; models that see and hear take their content as parts of another form.
 
 import { chatMessages, mediaInResults } from "#server/upstream/hub/chat-body.ts";
@@ -36,7 +36,7 @@ const NAME_LIMIT = 64;
 const SEARCHING = /-internet$/;
 /** Models of the multimodal address. */
 const MULTIMODAL = /^(qwen[\w.]*-(vl|omni|audio)|qvq|qwen(3\.[5-9]|[4-9](\.\d+)?)-plus|qwen3\.8-(max|flash))/;
-/** They answer in streams only. Source: providers 10.2. */
+/** They answer in streams only. Source: vendors/dashscope. */
 const STREAMING = /^(qwq|qvq|qwen[\w.]*-omni)/;
 /** Open models that think unless told not to, and can do so in streams only. */
 const THINKING = /^qwen3-\d[\w.-]*b(-a\d+b)?$/;

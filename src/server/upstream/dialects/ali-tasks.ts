@@ -1,4 +1,5 @@
-// Pictures and rerank of DashScope (providers 10.5, 10.6). A picture is a task: it is asked for, and then asked after.
+// Pictures and rerank of DashScope (vendors/dashscope-images, vendors/dashscope-errors). A picture is a task: it is asked for, and then
+// asked after.
 
 import { scoresIn } from "#server/upstream/hub/plain.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";

@@ -1,4 +1,5 @@
-// DashScope's own wire, Tongyi Qianwen (providers 10.3–10.6): OpenAI's choices within `output`, usage by names of its own.
+// DashScope's own wire, Tongyi Qianwen (vendors/dashscope-chat, vendors/dashscope-errors): OpenAI's choices within `output`, usage by names
+// of its own.
 
 import { ChatStream } from "#server/upstream/hub/chat-reply.ts";
 import { vectorsOf } from "#server/upstream/hub/plain.ts";
@@ -22,7 +23,10 @@ import type {
   WireEvent,
 } from "./dialect.ts";
 
-/** What its codes stand for where the status does not tell; the first that fits counts. Source: providers 10.6, 29.18. */
+/**
+ * What its codes stand for where the status does not tell; the first that fits counts. Source: vendors/dashscope-errors, requirements
+ * T29.18.
+ */
 const STATUS: readonly (readonly [code: RegExp, status: number])[] = [
   [/^InvalidApiKey/i, 401],
   [/^(\w+\.)?AccessDenied|FreeTierOnly$/, 403],

@@ -1,5 +1,5 @@
 // Claude at a cloud's own address: Anthropic's wire, but the model stands in the path, the version in the body, and Bedrock frames its
-// streams in its own way. Source: providers 23.1, 23.2.
+// streams in its own way. Source: vendors/bedrock, vendors/vertex.
 import type { EndpointName, Wire } from "#contract/providers.ts";
 import { awsException } from "#server/upstream/hub/aws.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";

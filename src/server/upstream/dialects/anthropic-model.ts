@@ -45,9 +45,9 @@ const ALL_WORDS = ["low", "medium", "high", "xhigh", "max"] as const;
 const ALWAYS_THINK: Readonly<Record<string, number>> = { fable: 500, mythos: 500, opus: 505 };
 const NO_DEMANDS: Readonly<Record<string, number>> = { fable: 501, mythos: 501, opus: 505, sonnet: 505 };
 const BIND_THOUGHTS: Readonly<Record<string, number>> = { ...NO_DEMANDS, haiku: 505 };
-/** Source: providers 6.1, "model's max output (table 26) capped to 8192". */
+/** Source: vendors/claude-request, "model's max output (table 26) capped to 8192". */
 const DEFAULT_OUTPUT_LIMIT = 8192;
-/** What Claude Code asks for (providers 17.1.1): room for an agent's longest edits. Why not more, and not for all: decision 031. */
+/** What Claude Code asks for (vendors/claude-code): room for an agent's longest edits. Why not more, and not for all: decision 031. */
 const DEFAULT_STREAM_LIMIT = 32_000;
 
 const FOREIGN: ModelTraits = {
@@ -68,7 +68,8 @@ const FOREIGN: ModelTraits = {
 
 /**
  * Bedrock's, Vertex's and OpenRouter's spellings count too; a version that is not known yet is like the newest of its family. Source of the
- * generations: providers 6.1, 6.4, 26.2; from 5 on platform.claude.com/docs (pages of the models, thinking, effort; 2026-11).
+ * generations: vendors/claude-request, vendors/claude-thinking, vendors/prices; from 5 on platform.claude.com/docs (pages of the models,
+ * thinking, effort; 2026-11).
  */
 export function traitsOf(model: string): ModelTraits {
   const version = versionOf(model);
@@ -93,7 +94,7 @@ export function traitsOf(model: string): ModelTraits {
   };
 }
 
-/** Takes the suffixes `-thinking`, `-low` … `-max` off a Claude model's name. Source: providers 6.4. */
+/** Takes the suffixes `-thinking`, `-low` … `-max` off a Claude model's name. Source: vendors/claude-thinking. */
 export function splitSuffix(model: string): ModelName {
   const match = /^(.*claude.*)-(thinking|low|medium|high|xhigh|max)$/.exec(model);
   return { model: match?.[1] ?? model, suffix: match?.[2] };

@@ -31,7 +31,7 @@ function end(reason: string | null, usage: JsonRecord, more: JsonRecord = {}) {
 }
 
 describe("reply", () => {
-  it("is the worked one of providers 29.2", () => {
+  it("is the worked one of vendors/claude", () => {
     const { answers, usage, id } = foldReply(
       whole({
         id: "msg_1",
@@ -66,7 +66,7 @@ describe("reply", () => {
     });
   });
 
-  it("follows the stream of providers 6.3", () => {
+  it("follows the stream of vendors/claude-stream", () => {
     const chunks = streamed([
       start({
         input_tokens: 12,

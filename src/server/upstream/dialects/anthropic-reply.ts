@@ -1,12 +1,12 @@
-// Replies of Anthropic's wire, whole and streamed, as pieces of the hub (providers 6.2, 6.3, 17.1.4). Both go through the same blocks,
-// so that they cannot differ.
+// Replies of Anthropic's wire, whole and streamed, as pieces of the hub (vendors/claude-reply, vendors/claude-stream,
+// vendors/claude-events). Both go through the same blocks, so that they cannot differ.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { laterUsage, openAiUsage } from "./anthropic-usage.ts";
 import type { StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
-/** Source: providers 3.3. */
+/** Source: requirements T3.3. */
 const ERROR_STATUS: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -20,7 +20,7 @@ const ERROR_STATUS: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** pause_turn: the client cannot go on with a turn of the server's own tools. Source: providers 6.2. */
+/** pause_turn: the client cannot go on with a turn of the server's own tools. Source: vendors/claude-reply. */
 const FINISH: Readonly<Record<string, FinishReason>> = {
   max_tokens: "length",
   model_context_window_exceeded: "length",
@@ -150,7 +150,7 @@ class Blocks {
           },
         ];
       default:
-        // The server's own tools and their results: nothing a client of another format could use (providers 6.2).
+        // The server's own tools and their results: nothing a client of another format could use (vendors/claude-reply).
         return NOTHING;
     }
   }
@@ -234,7 +234,7 @@ function signature(text: unknown): readonly HubChunk[] {
     : NOTHING;
 }
 
-/** The JSON text of a call's input; no input means an empty object (providers 18.4). */
+/** The JSON text of a call's input; no input means an empty object (requirements T18.4). */
 function inputText(input: unknown): string {
   if (typeof input === "string" && input !== "") return input;
   return asObject(input) === undefined ? "{}" : JSON.stringify(input);
@@ -246,7 +246,7 @@ function citationsIn(value: unknown): JsonRecord[] {
     .filter((item) => item !== undefined);
 }
 
-/** Only places in the web have a counterpart (providers 18.7). */
+/** Only places in the web have a counterpart (requirements T18.7). */
 function annotationsOf(citation: JsonRecord, span: JsonRecord): readonly HubChunk[] {
   const { url, title } = citation;
   if (typeof url !== "string") return NOTHING;
@@ -259,16 +259,16 @@ function usageChunks(usage: JsonRecord): readonly HubChunk[] {
   return told === undefined ? NOTHING : [{ kind: "usage", usage: told }];
 }
 
-/** An error object of this wire, in a body, an event or an error reply; undefined = it is none. Source: providers 6.5. */
+/** An error object of this wire, in a body, an event or an error reply; undefined = it is none. Source: vendors/claude-errors. */
 export function errorIn(body: JsonRecord, status?: number): WireError | undefined {
   const error = asObject(body["error"]);
   if (error === undefined || body["type"] === "message") return undefined;
   const message = asText(error["message"]) ?? "";
-  // Said as a bad request, but it is the account's (providers 6.5).
+  // Said as a bad request, but it is the account's (vendors/claude-errors).
   if (/^your credit balance is too low/i.test(message))
     return { kind: "error", status: 402, message, code: "billing_error", type: "billing_error" };
   const told = asText(error["type"]);
-  // An error reply of another form is read as any error (providers 21.1).
+  // An error reply of another form is read as any error (requirements T21.1).
   if (told === undefined && status !== undefined) return undefined;
   const type = told ?? "api_error";
   return { kind: "error", status: status ?? ERROR_STATUS[type] ?? 500, message, code: type, type };

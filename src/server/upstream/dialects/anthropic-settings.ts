@@ -1,4 +1,5 @@
-// How much to think, how freely to choose and how long to write, in the words the model's generation understands (providers 6.1, 6.4).
+// How much to think, how freely to choose and how long to write, in the words the model's generation understands (vendors/claude-request,
+// vendors/claude-thinking).
 
 import {
   type Effort,
@@ -22,7 +23,7 @@ export interface Settings {
 
 /** The least the wire accepts. Unit: tokens. */
 const MIN_BUDGET = 1024;
-/** Budgets by effort. Source: providers 6.4 (New API's numbers), continued upwards. Unit: tokens. */
+/** Budgets by effort. Source: vendors/claude-thinking (New API's numbers), continued upwards. Unit: tokens. */
 const BUDGETS: Readonly<Record<string, number>> = {
   low: 1280,
   medium: 2048,
@@ -32,7 +33,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
 };
 /** The part of the limit that thinking may take. */
 const BUDGET_SHARE = 0.8;
-/** The limit of a client that names none and thinks. Source: providers 17.1.1. Unit: tokens. */
+/** The limit of a client that names none and thinks. Source: vendors/claude-code. Unit: tokens. */
 const THINKING_OUTPUT = 32_000;
 
 /** Thinking as far as it is decided before the limit is known. */
@@ -143,7 +144,7 @@ function wishOf(reasoning: HubReasoning | undefined): Wish {
   return { effort, tokens: budget === undefined || budget < 0 ? undefined : budget };
 }
 
-/** Source: providers 18.2. */
+/** Source: requirements T18.2. */
 function effortFor(budgetTokens: number): Effort {
   if (budgetTokens <= 2048) return "low";
   return budgetTokens <= 16_384 ? "medium" : "high";
@@ -156,7 +157,7 @@ function wordOf(effort: Effort | undefined, { efforts }: ModelTraits): string | 
 }
 
 /**
- * Fits a budget under the limit (providers 6.4). The limit is never raised for it, as some relays do: it bounds what the client can
+ * Fits a budget under the limit (vendors/claude-thinking). The limit is never raised for it, as some relays do: it bounds what the client can
  * be charged. Where no budget fits there is no thinking.
  */
 function fitted(plan: Plan, maxTokens: number): Plan {
@@ -194,7 +195,10 @@ function thinkingOf(plan: Plan, { off }: ModelTraits, display: string | undefine
   }
 }
 
-/** Temperature is at most 1 here; with thinking on only values that change nothing are accepted (providers 6.1, 6.4). */
+/**
+ * Temperature is at most 1 here; with thinking on only values that change nothing are accepted (vendors/claude-request,
+ * vendors/claude-thinking).
+ */
 function samplingOf(
   { temperature, topP, topK }: HubRequest,
   { sampling }: ModelTraits,

@@ -1,10 +1,10 @@
-// Tools and the choice among them in Anthropic's words (providers 6.1, 18.2).
+// Tools and the choice among them in Anthropic's words (vendors/claude-request, requirements T18.2).
 
 import { type HubRequest, type HubTool, Unmappable } from "#server/upstream/hub/request.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheControl } from "./anthropic-turns.ts";
 
-/** Searches by the size of context wanted. Source: providers 6.1 (New API). */
+/** Searches by the size of context wanted. Source: vendors/claude-request (New API). */
 const SEARCH_USES: Readonly<Record<string, number>> = { low: 1, medium: 5, high: 10 };
 
 /** The members `tools` and `tool_choice`; none where there are no tools. `forces`: a call may be demanded. Throws: Unmappable. */

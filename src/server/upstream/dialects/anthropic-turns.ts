@@ -1,4 +1,4 @@
-// The history as Anthropic wants it: turns of user and assistant that alternate, tool results first and together (providers 6.1,
+// The history as Anthropic wants it: turns of user and assistant that alternate, tool results first and together (vendors/claude-request,
 // 17.1.2).
 
 import { CallIds } from "#server/upstream/hub/call-ids.ts";
@@ -30,7 +30,7 @@ interface Turn {
   readonly blocks: JsonRecord[];
 }
 
-/** Empty turns are refused; this says nothing. Source: providers 6.1. */
+/** Empty turns are refused; this says nothing. Source: vendors/claude-request. */
 const PLACEHOLDER = { type: "text", text: "..." } as const;
 /** Stands behind a begun answer that the model would refuse: the user has the last word (vendor docs, Claude 4.6 and newer). */
 const GO_ON = { type: "text", text: "Continue." } as const;
@@ -105,7 +105,7 @@ function alternating(turns: readonly Turn[]): readonly JsonRecord[] {
   return messages;
 }
 
-/** Blanks at the end of a begun answer are refused. Source: providers 6.1. */
+/** Blanks at the end of a begun answer are refused. Source: vendors/claude-request. */
 function trimLast(turn: Turn | undefined): void {
   const last = turn?.role === "assistant" ? turn.blocks.at(-1) : undefined;
   if (last?.["type"] !== "text") return;
@@ -135,7 +135,7 @@ function systemOf(messages: readonly HubMessage[], hint: string | undefined): Tu
   return texts.length === 0 ? undefined : texts.join("\n\n");
 }
 
-/** Thinking without a proof of its origin is refused (providers 6.1). */
+/** Thinking without a proof of its origin is refused (vendors/claude-request). */
 function addThoughts(blocks: JsonRecord[], { thoughts }: HubMessage & { role: "assistant" }): void {
   for (const { text, signature, redacted } of thoughts) {
     if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });

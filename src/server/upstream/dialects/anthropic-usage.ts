@@ -1,4 +1,5 @@
-// Anthropic's usage object in OpenAI's shape: Anthropic's input leaves the cache out, OpenAI's counts it in (providers 6.2, 17.1.3).
+// Anthropic's usage object in OpenAI's shape: Anthropic's input leaves the cache out, OpenAI's counts it in (vendors/claude-reply,
+// vendors/claude-messages).
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 /** Counters that are told at the start and corrected later. */
@@ -6,7 +7,7 @@ const INPUTS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input
 
 /**
  * Lays newer counters over older ones: they are totals, never added. A zero never takes back what was told: vendors repeat the object
- * with its input side empty (providers 17.1.4).
+ * with its input side empty (vendors/claude-events).
  */
 export function laterUsage(known: JsonRecord | undefined, news: JsonRecord): JsonRecord {
   const merged: Record<string, unknown> = { ...known };

@@ -37,7 +37,7 @@ describe("address", () => {
 });
 
 describe("request", () => {
-  it("is the worked one of providers 29.2", () => {
+  it("is the worked one of vendors/claude", () => {
     const parameters = {
       type: "object",
       properties: { city: { type: "string" } },
@@ -257,7 +257,7 @@ describe("request", () => {
         { ...assistant, thoughts, parts: [{ kind: "text", text: " " }] },
       ],
     });
-    // As the wire has it (providers 6.1).
+    // As the wire has it (vendors/claude-request).
     const shape = (body["messages"] as { role: string; content: { type: string }[] }[]).map(
       ({ role, content }) => [role, ...content.map(({ type }) => type)],
     );

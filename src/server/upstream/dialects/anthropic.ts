@@ -1,5 +1,5 @@
-// Anthropic Messages, and the vendors with an address that speaks it (providers 6, 17.1). The wire's own reading and writing; what a
-// model's generation accepts is told in anthropic-model.ts.
+// Anthropic Messages, and the vendors with an address that speaks it (vendors/claude, vendors/claude-messages). The wire's own reading and
+// writing; what a model's generation accepts is told in anthropic-model.ts.
 
 import {
   type Ability,
@@ -17,9 +17,9 @@ import { turnsOf } from "./anthropic-turns.ts";
 import type { Dialect, Encoded, NativeEdits } from "./dialect.ts";
 
 export const BETA_HEADER = "anthropic-beta";
-/** Source: providers 6. */
+/** Source: vendors/claude. */
 const VERSION = "2023-06-01";
-/** Source: providers 17.1.2; longer ones get a name of their own for the call. */
+/** Source: vendors/claude-messages; longer ones get a name of their own for the call. */
 const TOOL_NAME_LIMIT = 128;
 const ABILITIES: ReadonlySet<Ability> = new Set([
   "top_k",
@@ -34,7 +34,7 @@ export const anthropic: Dialect = {
 
   address(endpoint, wire, { baseUrl }) {
     const path = wire.paths[endpoint] ?? "";
-    // A base that ends in its version already holds the path's first segment (providers 1.2).
+    // A base that ends in its version already holds the path's first segment (requirements T1.2).
     return baseUrl + (/\/v\d+$/.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
   },
 
@@ -129,7 +129,7 @@ function isOff(thinking: JsonRecord | undefined): boolean {
 /** Members by which a name's suffix is obeyed, and which bound each other. */
 const SUFFIX_NAMES = ["model", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"];
 
-/** A suffix that says how to think (providers 6.4) is obeyed in bodies that pass, too. */
+/** A suffix that says how to think (vendors/claude-thinking) is obeyed in bodies that pass, too. */
 function nativeEdits(model: string, request: () => HubRequest): NativeEdits | undefined {
   if (splitSuffix(model).suffix === undefined) return undefined;
   const { body } = encodeMessages(request());
@@ -138,7 +138,7 @@ function nativeEdits(model: string, request: () => HubRequest): NativeEdits | un
   return { set: Object.fromEntries(kept.map((name) => [name, body[name]])), drop };
 }
 
-/** Schemas are enforced by models that can; others, and plain JSON, are asked for (providers 6.1). */
+/** Schemas are enforced by models that can; others, and plain JSON, are asked for (vendors/claude-request). */
 function formatOf(
   format: HubFormat | undefined,
   { traits }: Settings,

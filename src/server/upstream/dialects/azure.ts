@@ -1,11 +1,11 @@
-// Azure OpenAI's dated surface: OpenAI's bodies under an address that names the deployment (providers 5). Its v1 surface is
+// Azure OpenAI's dated surface: OpenAI's bodies under an address that names the deployment (vendors/azure). Its v1 surface is
 // plain OpenAI and has a row of its own in the catalogue.
 import type { Wire } from "#contract/providers.ts";
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";
 import type { Dialect, Target } from "./dialect.ts";
 
-/** Stands when neither the client nor the channel names a version. Source: spec §5, D17. */
+/** Stands when neither the client nor the channel names a version. Source: requirements B5, W20.17. */
 const FALLBACK_VERSION = "2023-06-01-preview";
 const CLOUDFLARE_GATEWAY = "gateway.ai.cloudflare.com";
 
@@ -46,7 +46,7 @@ function isSince(version: string, since: string): boolean {
   return !/^\d/.test(version) || version.slice(0, 10) >= since.slice(0, 10);
 }
 
-/** Azure names cannot hold dots where the model's name did in the old days. Source: providers 5.2. */
+/** Azure names cannot hold dots where the model's name did in the old days. Source: vendors/azure. */
 function deploymentOf(wire: Wire, model: string): string {
   const dropsDots = wire.quirks?.deploymentDropsDots?.some((prefix) => model.startsWith(prefix)) === true;
   return dropsDots ? model.replaceAll(".", "") : model;

@@ -1,4 +1,4 @@
-// The hub → a body of Qianfan's classic service (providers 8.4, 29.5): texts only, strict turns, functions one at a time.
+// The hub → a body of Qianfan's classic service (vendors/baidu): texts only, strict turns, functions one at a time.
 
 import { mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import {

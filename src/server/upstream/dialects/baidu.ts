@@ -1,4 +1,4 @@
-// Qianfan's classic service, the ERNIE models of wenxinworkshop (providers 8.2–8.6): one address per model, localErrors with status 200.
+// Qianfan's classic service, the ERNIE models of wenxinworkshop (vendors/baidu): one address per model, localErrors with status 200.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import { scoresIn, usageIn, vectorsOf } from "#server/upstream/hub/plain.ts";
@@ -15,7 +15,7 @@ import type {
   WireError,
 } from "./dialect.ts";
 
-/** What its codes stand for. Source: providers 8.6. */
+/** What its codes stand for. Source: vendors/baidu. */
 const STATUS: Readonly<Record<number, number>> = {
   1: 500,
   2: 503,
@@ -60,7 +60,7 @@ const embeddings: EmbeddingWire = {
   },
 };
 
-/** Source: providers 8.1, 19.1. */
+/** Source: vendors/baidu, vendors/rerank. */
 const rerank: RerankWire = {
   encode: ({ query, documents, top }) => ({ body: { query, documents, top_n: top } }),
 

@@ -1,4 +1,4 @@
-// Cohere v2's answers, whole and as events → the hub (providers 23.4, 29.11). Pure.
+// Cohere v2's answers, whole and as events → the hub (vendors/cohere). Pure.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import {

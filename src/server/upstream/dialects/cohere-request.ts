@@ -1,4 +1,4 @@
-// The hub → a Cohere v2 chat body (providers 23.4, 29.11): OpenAI's messages and tools, other names for the rest. Pure.
+// The hub → a Cohere v2 chat body (vendors/cohere): OpenAI's messages and tools, other names for the rest. Pure.
 
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { ownExtras, SILENT_RESULT, soundMessages, within } from "#server/upstream/hub/plain.ts";
@@ -16,7 +16,7 @@ import type { Encoded } from "./dialect.ts";
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k"]);
 /** Members of the wire itself, under their own names. */
 const OWN_MEMBERS = ["documents", "citation_options", "safety_mode", "strict_tools"];
-/** Source: providers 23.4. */
+/** Source: vendors/cohere. */
 const RANGES = { temperature: [0, 1], p: [0.01, 0.99], k: [0, 500], penalty: [0, 1] } as const;
 const STOP_LIMIT = 5;
 /** Models that answer without thinking, and refuse to be told about it. */

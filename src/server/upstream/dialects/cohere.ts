@@ -1,4 +1,4 @@
-// Cohere's v2 (providers 19.1, 23.4, 29.11): /v2/chat, /v2/embed, /v2/rerank; requests and replies stand in cohere-*.ts.
+// Cohere's v2 (vendors/rerank, vendors/cohere): /v2/chat, /v2/embed, /v2/rerank; requests and replies stand in cohere-*.ts.
 import { asList, asNumber, asObject, asText } from "#server/upstream/json/values.ts";
 import { CohereDecoder, cohereError, decodeWhole } from "./cohere-reply.ts";
 import { encodeRequest } from "./cohere-request.ts";
@@ -33,7 +33,7 @@ const embeddings: EmbeddingWire = {
   },
 };
 
-/** It is charged by the search; of tokens it tells nothing (providers 19.1). */
+/** It is charged by the search; of tokens it tells nothing (vendors/rerank). */
 const rerank: RerankWire = {
   encode({ model, query, documents, top }) {
     return { body: { model, query, documents, top_n: top } };

@@ -1,4 +1,4 @@
-// Parts of messages → Converse's content blocks (providers 23.1; AWS API reference, ContentBlock). Pure.
+// Parts of messages → Converse's content blocks (vendors/bedrock; AWS API reference, ContentBlock). Pure.
 
 import { type HubPart, type MediaSource, Unmappable } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";

@@ -1,4 +1,4 @@
-// Converse's answers, whole and as events → the hub (providers 23.1; AWS API reference, ConverseStreamOutput). Pure.
+// Converse's answers, whole and as events → the hub (vendors/bedrock; AWS API reference, ConverseStreamOutput). Pure.
 
 import { awsException } from "#server/upstream/hub/aws.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";

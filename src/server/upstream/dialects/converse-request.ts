@@ -1,4 +1,4 @@
-// The hub → a Converse body (providers 23.1). Pure.
+// The hub → a Converse body (vendors/bedrock). Pure.
 
 import { CallIds } from "#server/upstream/hub/call-ids.ts";
 import { functionOf } from "#server/upstream/hub/chat-body.ts";

@@ -1,4 +1,4 @@
-// AWS Bedrock's Converse, one wire for every family of models there (providers 23.1): Nova, Llama, Mistral, DeepSeek and what comes;
+// AWS Bedrock's Converse, one wire for every family of models there (vendors/bedrock): Nova, Llama, Mistral, DeepSeek and what comes;
 // Claude has its own. Requests and replies stand in converse-*.ts.
 import { ConverseDecoder, decodeWhole } from "./converse-reply.ts";
 import { encodeRequest } from "./converse-request.ts";

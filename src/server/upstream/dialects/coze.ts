@@ -1,4 +1,4 @@
-// Coze's v3 chat: a bot answers, always as a stream, since a whole answer would have to be polled for (providers 23.3, 29.15).
+// Coze's v3 chat: a bot answers, always as a stream, since a whole answer would have to be polled for (vendors/coze).
 
 import { agentHints, agentTurns, agentUser, refuseBeyondAgent } from "#server/upstream/hub/agent.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";

@@ -210,7 +210,7 @@ export interface Dialect {
   /** A whole 200 body. */
   decode(body: JsonRecord, context: DecodeContext): readonly HubChunk[] | WireError;
   decoder(context: DecodeContext): StreamDecoder;
-  /** An error body with a status of its own; undefined = nothing special: it is read as any error (providers 21.1). */
+  /** An error body with a status of its own; undefined = nothing special: it is read as any error (requirements T21.1). */
   readError?(status: number, body: JsonRecord): WireError | undefined;
   readonly embeddings?: EmbeddingWire;
   readonly images?: ImageWire;

@@ -1,5 +1,5 @@
 // Dify's chat-messages: an application answers, always as a stream, since agents know no other way; it keeps no history for us, so the
-// conversation goes into one query (providers 23.7, 29.16).
+// conversation goes into one query (vendors/dify).
 
 import {
   agentHints,

@@ -1,4 +1,4 @@
-// A conversation as Gemini's `contents` and `systemInstruction` (providers 7.2, 7.5). Pure.
+// A conversation as Gemini's `contents` and `systemInstruction` (vendors/gemini-request, vendors/gemini-thinking). Pure.
 
 import {
   argumentsOf,
@@ -16,7 +16,7 @@ import { generationOf, isSelfWilled } from "./gemini-thinking.ts";
 type Assistant = HubMessage & { role: "assistant" };
 type ToolResult = HubMessage & { role: "tool" };
 
-/** Stands where a call's signature is not known, so that Gemini 3 does not ask for it. Source: providers 7.5. */
+/** Stands where a call's signature is not known, so that Gemini 3 does not ask for it. Source: vendors/gemini-thinking. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 export interface Conversation {

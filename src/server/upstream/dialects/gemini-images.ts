@@ -1,4 +1,4 @@
-// Pictures from Google's models (providers 7.7): Imagen has a wire of its own, Gemini's image models draw in an ordinary answer. Pure.
+// Pictures from Google's models (vendors/gemini-images): Imagen has a wire of its own, Gemini's image models draw in an ordinary answer. Pure.
 
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -7,7 +7,7 @@ import { GeminiDecoder } from "./gemini-reply.ts";
 
 const MOST_OF_IMAGEN = 4;
 
-/** OpenAI's sizes as ratios; Imagen has none of 3:2 and takes the next to it. Source: providers 7.7. */
+/** OpenAI's sizes as ratios; Imagen has none of 3:2 and takes the next to it. Source: vendors/gemini-images. */
 const RATIOS: Readonly<Record<string, { readonly ratio: string; readonly imagen?: string }>> = {
   "256x256": { ratio: "1:1" },
   "512x512": { ratio: "1:1" },

@@ -53,7 +53,7 @@ describe("reply", () => {
     responseId: "r",
   };
 
-  it("is the worked one of providers 29.3", () => {
+  it("is the worked one of vendors/gemini", () => {
     const { answers, usage, id } = foldReply(decode(answer));
     expect(id).toBe("r");
     expect(answers).toMatchObject([

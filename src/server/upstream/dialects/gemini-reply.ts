@@ -1,4 +1,4 @@
-// Gemini's answers, whole or streamed: each stream event is a whole answer with the new parts only (providers 7.3). Pure.
+// Gemini's answers, whole or streamed: each stream event is a whole answer with the new parts only (vendors/gemini-reply). Pure.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
@@ -20,7 +20,7 @@ interface Candidate {
   readonly sources: Set<string>;
 }
 
-/** Source: providers 7.3. What is not listed is an ordinary end. */
+/** Source: vendors/gemini-reply. What is not listed is an ordinary end. */
 const FILTERED: ReadonlySet<string> = new Set([
   "SAFETY",
   "RECITATION",

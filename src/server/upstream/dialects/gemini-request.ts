@@ -1,4 +1,4 @@
-// A generation request as Gemini's generateContent body (providers 7.2, 29.3). Pure.
+// A generation request as Gemini's generateContent body (vendors/gemini-request, vendors/gemini). Pure.
 
 import { type HubFormat, type HubRequest, ToolNames, Unmappable } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";

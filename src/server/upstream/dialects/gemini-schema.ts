@@ -1,4 +1,4 @@
-// Cleans a JSON schema down to what Gemini's Schema knows (providers 7.4): references resolved, unknown words left out, types as it
+// Cleans a JSON schema down to what Gemini's Schema knows (vendors/gemini-schema): references resolved, unknown words left out, types as it
 // writes them. What is left out only loosens the schema. Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
@@ -30,7 +30,7 @@ const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Every schema must name its type; of those that allow anything a text says the most. */
 const ANYTHING = "string";
 
-/** A schema may contain itself this often, then it is an object without details. Source: providers 7.4. */
+/** A schema may contain itself this often, then it is an object without details. Source: vendors/gemini-schema. */
 const RECURSION_DEPTH = 5;
 /** No honest schema is deeper or larger; what lies beyond is an object without details. */
 const NESTING_DEPTH = 40;

@@ -1,4 +1,4 @@
-// How much a Gemini model is asked to think, by its generation (providers 7.5). Facts about model names; pure.
+// How much a Gemini model is asked to think, by its generation (vendors/gemini-thinking). Facts about model names; pure.
 
 import type { Effort, HubReasoning } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
@@ -119,7 +119,7 @@ function levelOf(family: Family, { effort, budgetTokens }: HubReasoning): JsonRe
   }
 }
 
-/** Source: providers 18.2. */
+/** Source: requirements T18.2. */
 function effortFor(budgetTokens: number | undefined): Effort | undefined {
   if (budgetTokens === undefined || budgetTokens < 0) return undefined;
   if (budgetTokens === 0) return "none";

@@ -1,4 +1,4 @@
-// Tools and the choice among them in Gemini's words (providers 7.2). Pure.
+// Tools and the choice among them in Gemini's words (vendors/gemini-request). Pure.
 
 import {
   type HubRequest,
@@ -17,7 +17,7 @@ export interface ToolBox {
 
 type FunctionTool = HubTool & { kind: "function" };
 
-/** Functions of these names stand for what Gemini does itself (a convention of the family). Source: providers 7.2. */
+/** Functions of these names stand for what Gemini does itself (a convention of the family). Source: vendors/gemini-request. */
 const BUILT_IN: ReadonlySet<string> = new Set(["googleSearch", "codeExecution", "urlContext"]);
 
 /** Throws: Unmappable. */

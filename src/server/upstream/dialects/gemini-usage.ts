@@ -1,4 +1,4 @@
-// Gemini's `usageMetadata` in OpenAI's shape (providers 7.3). Pure; usage.ts judges the numbers.
+// Gemini's `usageMetadata` in OpenAI's shape (vendors/gemini-reply). Pure; usage.ts judges the numbers.
 import { asList, asNumber, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
 /** Unit: tokens. Thoughts are completion, tool results are prompt; what the upstream did not tell is left out. */

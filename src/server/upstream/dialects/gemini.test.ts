@@ -47,7 +47,7 @@ describe("address", () => {
 });
 
 describe("request", () => {
-  it("is the worked one of providers 29.3", () => {
+  it("is the worked one of vendors/gemini", () => {
     const call = { id: "call_a", name: "get_weather", arguments: '{"city":"Paris"}' };
     const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const { body, dropped } = encode({

@@ -1,4 +1,4 @@
-// Google Gemini's generateContent (providers 7): addresses, errors, embeddings; requests and replies stand in gemini-*.ts.
+// Google Gemini's generateContent (vendors/gemini): addresses, errors, embeddings; requests and replies stand in gemini-*.ts.
 import type { EndpointName } from "#contract/providers.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Dialect, Embedded, EmbeddingWire, Target, WireError } from "./dialect.ts";
@@ -70,7 +70,7 @@ export const gemini: Dialect = {
     const message = asText(error["message"]) ?? "";
     const code = asText(error["status"]) ?? null;
     const found = { kind: "error", message, code, type: "gemini_error" } as const;
-    // Both are no fault of the request: another channel may do. Source: providers 7.8.
+    // Both are no fault of the request: another channel may do. Source: vendors/gemini-errors.
     if (status === 400 && isBadKey(error, message)) return { ...found, status: 401 };
     if (status === 400 && /user location is not supported/i.test(message)) return { ...found, status: 403 };
     // An account without money has the status and the word of any limit. Source: github.com/dyad-sh/dyad/issues/3626.

@@ -1,4 +1,4 @@
-// MiniMax (providers 13.4): OpenAI's wire for chat; pictures and speech have shapes of their own, and localErrors come with status 200.
+// MiniMax (vendors/minimax): OpenAI's wire for chat; pictures and speech have shapes of their own, and localErrors come with status 200.
 
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";

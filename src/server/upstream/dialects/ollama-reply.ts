@@ -1,4 +1,4 @@
-// Ollama's answers → the hub: a whole one has the shape of a line of a streamed one (providers 14.2). Pure.
+// Ollama's answers → the hub: a whole one has the shape of a line of a streamed one (vendors/ollama). Pure.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
@@ -94,7 +94,7 @@ function argumentText(value: unknown): string {
   return asText(value) ?? JSON.stringify(asObject(value) ?? {});
 }
 
-/** Without the input's count there is none: a server that found the prompt in its cache may leave it out (providers 14.2). */
+/** Without the input's count there is none: a server that found the prompt in its cache may leave it out (vendors/ollama). */
 function usageOf(body: JsonRecord): JsonRecord | undefined {
   const prompt_tokens = asNumber(body["prompt_eval_count"]);
   const completion_tokens = asNumber(body["eval_count"]) ?? 0;

@@ -1,4 +1,4 @@
-// The hub → an Ollama chat body (providers 14.1, 29.10). Pure.
+// The hub → an Ollama chat body (vendors/ollama). Pure.
 
 import { mediaInResults, toolsOf, toolText } from "#server/upstream/hub/chat-body.ts";
 import { ownExtras } from "#server/upstream/hub/plain.ts";

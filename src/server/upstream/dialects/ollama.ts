@@ -1,4 +1,4 @@
-// Ollama's own wire (providers 14): /api/chat with one JSON text per line, /api/embed; requests and replies stand in ollama-*.ts.
+// Ollama's own wire (vendors/ollama): /api/chat with one JSON text per line, /api/embed; requests and replies stand in ollama-*.ts.
 import { asList, asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Dialect, Embedded, EmbeddingWire, WireError } from "./dialect.ts";
 import { OllamaDecoder, ollamaError } from "./ollama-reply.ts";

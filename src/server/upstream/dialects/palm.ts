@@ -1,4 +1,4 @@
-// Google PaLM 2's generateMessage (providers 7.9, contract 13.5): switched off by Google in October 2024, still spoken by what stands in
+// Google PaLM 2's generateMessage (vendors/palm): switched off by Google in October 2024, still spoken by what stands in
 // for it. Text only, no usage, no streams: whoever asks for a stream gets the whole answer as one.
 
 import type { HubChunk } from "#server/upstream/hub/reply.ts";

@@ -1,4 +1,4 @@
-// The hub → a Responses body (providers 18.5): stateless, so that any channel can serve the next turn.
+// The hub → a Responses body (requirements T18.5): stateless, so that any channel can serve the next turn.
 
 import {
   type Ability,
@@ -27,7 +27,7 @@ const ABILITIES: ReadonlySet<Ability> = new Set([
   "prompt_cache_key",
   "parallel_tool_calls",
 ]);
-/** Source: providers 17.3.2, 18.3. */
+/** Source: vendors/responses-request, requirements T18.3. */
 const LEAST_OUTPUT = 16;
 const TOOL_NAME_LIMIT = 64;
 const CALL_ID_LIMIT = 64;

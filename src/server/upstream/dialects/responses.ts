@@ -1,4 +1,5 @@
-// OpenAI Responses as an upstream's wire: models that answer nowhere else are reached by clients of every format (providers 4.6, 18.5).
+// OpenAI Responses as an upstream's wire: models that answer nowhere else are reached by clients of every format (vendors/openai-reasoning,
+// requirements T18.5).
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub/responses.ts";
@@ -6,7 +7,7 @@ import { asObject, type JsonRecord, readJson } from "#server/upstream/json/value
 import type { Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { responsesBody } from "./responses-request.ts";
 
-/** A base that ends in a version, or in a gateway's segment of the provider, holds the path's first part. Source: providers 1.2. */
+/** A base that ends in a version, or in a gateway's segment of the provider, holds the path's first part. Source: requirements T1.2. */
 const VERSIONED_BASE = /\/v\d+\w*$|\/\/gateway\.ai\.cloudflare\.com\//;
 
 export const responses: Dialect = {

@@ -1,4 +1,4 @@
-// The hub → Hunyuan's ChatCompletions (providers 12.3, 29.9): names in capitals, strict turns, schemas as texts, no limit of tokens.
+// The hub → Hunyuan's ChatCompletions (vendors/hunyuan): names in capitals, strict turns, schemas as texts, no limit of tokens.
 
 import { mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import {
@@ -27,7 +27,7 @@ import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "parallel_tool_calls"]);
-/** Members of the wire that clients of OpenAI's wire know in small letters (providers 12.4). */
+/** Members of the wire that clients of OpenAI's wire know in small letters (vendors/hunyuan). */
 const OWN_MEMBERS: Readonly<Record<string, string>> = {
   enable_enhancement: "EnableEnhancement",
   citation: "Citation",

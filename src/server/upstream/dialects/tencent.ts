@@ -1,4 +1,4 @@
-// Tencent Hunyuan's own API (providers 12.3): OpenAI's shapes with names in capitals; whole answers and localErrors stand in `Response`.
+// Tencent Hunyuan's own API (vendors/hunyuan): OpenAI's shapes with names in capitals; whole answers and localErrors stand in `Response`.
 
 import { ChatStream } from "#server/upstream/hub/chat-reply.ts";
 import { vectorsOf } from "#server/upstream/hub/plain.ts";
@@ -15,7 +15,7 @@ import {
 import type { DecodeContext, Dialect, EmbeddingWire, StreamDecoder, WireError } from "./dialect.ts";
 import { encodeRequest } from "./tencent-request.ts";
 
-/** What its codes stand for; the first that fits counts. Source: providers 12.3. */
+/** What its codes stand for; the first that fits counts. Source: vendors/hunyuan. */
 const STATUS: readonly (readonly [code: RegExp, status: number])[] = [
   [/^AuthFailure/, 401],
   [/^FailedOperation\.(Free)?ResourcePackExhausted/, 402],

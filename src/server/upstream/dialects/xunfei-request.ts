@@ -1,4 +1,4 @@
-// The hub → the one message that Spark's WebSocket service is asked with (providers 11.2, 11.4, 29.8): texts only, past calls told in words.
+// The hub → the one message that Spark's WebSocket service is asked with (vendors/spark-socket): texts only, past calls told in words.
 
 import { mediaInResults, toolText } from "#server/upstream/hub/chat-body.ts";
 import { alternated, isBlank, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub/plain.ts";
@@ -151,7 +151,7 @@ function textsOf(messages: readonly HubMessage[], version: Version, names: ToolN
     : turns;
 }
 
-/** The wire has no words for past calls and their results: they are written down (providers 29.8). */
+/** The wire has no words for past calls and their results: they are written down (vendors/spark-socket). */
 function saidIn(message: HubMessage, names: ToolNames): Said[] {
   switch (message.role) {
     case "user": {

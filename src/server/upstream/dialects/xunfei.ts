@@ -1,4 +1,4 @@
-// iFlytek Spark's WebSocket service (providers 11.2–11.4): one message asks, frames answer, the last one has status 2. It only streams.
+// iFlytek Spark's WebSocket service (vendors/spark-socket): one message asks, frames answer, the last one has status 2. It only streams.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import { usageIn } from "#server/upstream/hub/plain.ts";

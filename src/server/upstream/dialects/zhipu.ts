@@ -1,4 +1,4 @@
-// Zhipu's third version, for the models that were named chatglm_* (providers 9.4, 29.14): a prompt of turns, answers as events with a name.
+// Zhipu's third version, for the models that were named chatglm_* (vendors/zhipu-v3): a prompt of turns, answers as events with a name.
 // Today's models speak OpenAI's wire.
 
 import { alternated, isBlank, within } from "#server/upstream/hub/plain.ts";
@@ -21,7 +21,7 @@ import {
 } from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
-/** What its codes stand for; the first that fits counts. Source: providers 9.3. */
+/** What its codes stand for; the first that fits counts. Source: vendors/zhipu. */
 const STATUS: readonly (readonly [code: RegExp, status: number])[] = [
   [/^100\d$/, 401],
   [/^1113$/, 402],

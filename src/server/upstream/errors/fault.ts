@@ -20,19 +20,22 @@ export interface RelayFault {
   readonly extra?: Readonly<Record<string, unknown>>;
   /**
    * The upstream's whole error body, redacted, when it speaks the client's own format: clients act on its exact words
-   * (providers 17.1.1, 18.8).
+   * (vendors/claude-code, requirements T18.8).
    */
   readonly verbatim?: JsonRecord;
   /** Another channel may succeed. */
   readonly retry: boolean;
   readonly blame: Blame;
-  /** For the logger only: short and typed, never an upstream's own words, which may repeat what was asked (reliability P01). */
+  /** For the logger only: short and typed, never an upstream's own words, which may repeat what was asked (requirements P01). */
   readonly detail: string;
-  /** The upstream's status and own words, redacted; for administrators alone: in a channel's test, and in the log without the request's words. */
+  /**
+   * The upstream's status and own words, redacted; for administrators alone: in a channel's test, and in the log without the request's
+   * words.
+   */
   readonly words: string;
   /** Status of the upstream; 0 = it gave none. */
   readonly upstreamStatus: number;
-  /** Words of the upstream's error by which a channel can be found unusable (contract 9.5). */
+  /** Words of the upstream's error by which a channel can be found unusable (requirements W9.5). */
   readonly signals: readonly string[];
   /** How long the upstream asked to be left alone; 0 = it did not say. */
   readonly retryAfterMs: number;
@@ -129,7 +132,7 @@ export function isAborted({ status, upstreamStatus }: RelayFault): boolean {
   return status === EGRESS_MESSAGES.aborted[0] && upstreamStatus === 0;
 }
 
-/** The upstream answered with something that is no reply: HTML, nothing, half a JSON text, a foreign type (R11). */
+/** The upstream answered with something that is no reply: HTML, nothing, half a JSON text, a foreign type (requirements R11). */
 export function unreadableFault(detail: string, upstreamStatus: number): RelayFault {
   return {
     ...FAULT,
@@ -145,16 +148,19 @@ export function unreadableFault(detail: string, upstreamStatus: number): RelayFa
 }
 
 const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
-/** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (D16). */
+/** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (requirements W20.16). */
 const CREDENTIAL = new Set([401, 402, 403]);
 /**
  * What upstreams say of a signature whose time is off: then it is this machine's clock, and no key, that is wrong. Prose may decide it,
- * since it only takes blame away. Source: providers 9.3 (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting";
+ * since it only takes blame away. Source: vendors/zhipu (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting";
  * Google's token endpoint.
  */
 const CLOCK_IS_WRONG =
   /SignatureExpire|\bSignature (expired|not yet current): |valid date or x-date header|Check your iat and exp values|Token ?(已过期，请重新生成|expired, please regenerate)/i;
-/** Codes of an account that is finished, said with a status that would blame the request. Source: providers 10.6, 29.18; OpenAI's images. */
+/**
+ * Codes of an account that is finished, said with a status that would blame the request. Source: vendors/dashscope-errors, requirements
+ * T29.18; OpenAI's images.
+ */
 const ACCOUNT_CODES = new Set(["Arrearage", "billing_hard_limit_reached"]);
 const PAYMENT_REQUIRED = 402;
 
@@ -173,7 +179,7 @@ export interface UpstreamError {
 /** A number or a word as providers name their errors; nobody's prose. */
 const WORD = /^(\d{1,9}|[A-Za-z][A-Za-z_.]{1,47})$/;
 
-/** An error reply (contract 8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
+/** An error reply (requirements W8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
 export function statusFault(error: UpstreamError): RelayFault {
   const { secrets } = error;
   const signals = signalsOf(error.body);
@@ -260,7 +266,7 @@ function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<Re
   };
 }
 
-/** An object without secrets; undefined = it is too long to be told (reliability P02). */
+/** An object without secrets; undefined = it is too long to be told (requirements P02). */
 function shortObject(object: JsonRecord, secrets: readonly string[]): JsonRecord | undefined {
   const clean = redactObject(object, secrets);
   return JSON.stringify(clean).length > MOST_OF_THE_REST ? undefined : clean;
@@ -308,7 +314,7 @@ export function unmappableFault(what: string, reason: string): RelayFault {
   };
 }
 
-/** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (contract 8.5). */
+/** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (requirements W8.5). */
 export function saturated(fault: RelayFault): RelayFault {
   const { extra: _, ...rest } = fault;
   return { ...rest, publicMessage: "当前分组上游负载已饱和，请稍后再试" };
@@ -316,14 +322,14 @@ export function saturated(fault: RelayFault): RelayFault {
 
 /**
  * The same where it is the operator's account that ran out: by the code clients would believe that it is theirs (Codex and SDKs stop upon it),
- * and the upstream's words tell whose it is. What is left is a 429 of an unknown shape (contract 8.5).
+ * and the upstream's words tell whose it is. What is left is a 429 of an unknown shape (requirements W8.5).
  */
 export function accountless(fault: RelayFault): RelayFault {
   const { verbatim: _, ...rest } = saturated(fault);
   return { ...rest, type: "upstream_error", code: "bad_response_status_code", param: String(fault.status) };
 }
 
-/** Where an unknown error JSON keeps its message, in this order (providers 21.1). */
+/** Where an unknown error JSON keeps its message, in this order (requirements T21.1). */
 const MESSAGE_PATHS = [
   ["error"],
   ["error", "message"],
@@ -375,7 +381,7 @@ export function messageOf(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Typed words of an error body: codes and types, never prose (contract 9.5, reliability R26). */
+/** Typed words of an error body: codes and types, never prose (requirements W9.5, R26). */
 function signalsOf(body: unknown): string[] {
   return SIGNAL_PATHS.flatMap((path) => {
     const found = at(body, path);

@@ -1,4 +1,4 @@
-// Keeps a channel's credential out of what goes to clients, should an upstream echo it, plain or escaped as JSON may (reliability R18).
+// Keeps a channel's credential out of what goes to clients, should an upstream echo it, plain or escaped as JSON may (requirements R18).
 // Pure.
 
 /** A credential, or a part of one, ready to be looked for in bytes. */

@@ -2,7 +2,7 @@
 // again only upon those of their own format. Pure.
 import type { RelayFault } from "./fault.ts";
 
-/** OpenAI's code of it (providers 4.12). */
+/** OpenAI's code of it (vendors/openai-errors). */
 export const OVERFLOW = "context_length_exceeded";
 
 const STATUSES: ReadonlySet<number> = new Set([400, 413]);

@@ -1,5 +1,5 @@
-// Takes out of an upstream's words what no caller may read: credentials, accounts and addresses (reliability R18, R19), and what tells
-// of the inside of a server (P02). Pure.
+// Takes out of an upstream's words what no caller may read: credentials, accounts and addresses (requirements R18, R19), and what tells
+// of the inside of a server (requirements P02). Pure.
 import { isAddress6 } from "#server/egress/policy.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { unescaped, withoutEscaped } from "./mask.ts";

@@ -2,7 +2,7 @@
 // would have answered with. Typed words only, never prose. Pure.
 import { OVERFLOW } from "./overflow.ts";
 
-/** Source: providers 3.3, 21.1, 21.4; OpenAI's guide "Error codes". */
+/** Source: requirements T3.3, T21.1, T21.4; OpenAI's guide "Error codes". */
 const STATUSES: ReadonlyMap<unknown, number> = new Map([
   // OpenAI's codes of an account without money, also of those who speak as it does; the second one is Moonshot's.
   ["insufficient_quota", 429],

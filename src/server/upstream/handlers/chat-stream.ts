@@ -117,7 +117,7 @@ export class StreamMeter implements Meter {
   }
 }
 
-/** A whole chat or completions reply as the events of a stream, for a client that asked for one and got none (providers 1.4). */
+/** A whole chat or completions reply as the events of a stream, for a client that asked for one and got none (requirements T1.4). */
 export function wholeAsEvents(reply: JsonRecord, wantsUsage: boolean): Uint8Array {
   const { usage, choices, ...head } = reply;
   const list = Array.isArray(choices) ? choices : [];

@@ -1,4 +1,4 @@
-// Is what an upstream sent a reply, an error in a reply's clothes, or neither (reliability R11, R12; providers 21.2)? Pure.
+// Is what an upstream sent a reply, an error in a reply's clothes, or neither (requirements R11, R12, T21.2)? Pure.
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import {
@@ -59,7 +59,7 @@ export function mediaTypeOf(headers: ReplyHeaders): string {
   return (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
 }
 
-/** A coded body would have to be decoded; we ask for none, so one is refused (reliability R20). */
+/** A coded body would have to be decoded; we ask for none, so one is refused (requirements R20). */
 export function isCoded(headers: ReplyHeaders): boolean {
   const coding = headers["content-encoding"];
   return coding !== undefined && coding !== "" && coding !== "identity";
@@ -94,7 +94,7 @@ export function judgeReply(reply: JsonRecord | undefined, context: ReplyContext)
 const PING_BYTES = 200;
 const PINGS: ReadonlySet<unknown> = new Set(["ping", "keepalive"]);
 
-/** Counts the events of an answer. Signs of life before the first are none: another channel may still be tried (reliability R08). */
+/** Counts the events of an answer. Signs of life before the first are none: another channel may still be tried (requirements R08). */
 export function countEvent(before: number, event: SseEvent): number {
   return before === 0 && isPing(event) ? 0 : before + 1;
 }

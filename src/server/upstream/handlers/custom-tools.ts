@@ -1,4 +1,4 @@
-// Custom tools take plain text; most wires know functions only, so there they are functions with one text `input` (providers 18.5). This
+// Custom tools take plain text; most wires know functions only, so there they are functions with one text `input` (requirements T18.5). This
 // turns calls of them back. Pure.
 
 import type { HubChunk } from "#server/upstream/hub/reply.ts";

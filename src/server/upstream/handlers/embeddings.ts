@@ -1,4 +1,4 @@
-// Embeddings on wires that are not OpenAI's: texts in, vectors out. The client always speaks OpenAI (providers 4.8).
+// Embeddings on wires that are not OpenAI's: texts in, vectors out. The client always speaks OpenAI (vendors/openai-embeddings).
 import type { Embedded, EmbeddingRequest } from "#server/upstream/dialects/dialect.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";

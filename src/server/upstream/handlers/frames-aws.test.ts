@@ -1,4 +1,4 @@
-// Promises of Amazon's event stream: the vector of providers 29.17, any cuts, and no belief in damaged frames.
+// Promises of Amazon's event stream: the vector of vendors/bedrock, any cuts, and no belief in damaged frames.
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -47,7 +47,7 @@ function read(bytes: Buffer, cuts: readonly number[] = []) {
 }
 
 describe("Amazon's event stream", () => {
-  it("is read as in the vector of providers 29.17", () => {
+  it("is read as in the vector of vendors/bedrock", () => {
     const data = '{"bytes":"eyJ0eXBlIjoibWVzc2FnZV9zdG9wIn0="}';
     expect(read(VECTOR)).toEqual({ seen: [["chunk", "", data]], isOverflown: false });
   });

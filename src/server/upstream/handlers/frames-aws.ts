@@ -1,4 +1,4 @@
-// Amazon's event stream, a binary framing of streamed answers. Source: providers 23.1: four bytes of total length, four of header length,
+// Amazon's event stream, a binary framing of streamed answers. Source: vendors/bedrock: four bytes of total length, four of header length,
 // CRC32 of these eight; headers; payload; CRC32 of all before. Big endian.
 import { crc32 } from "node:zlib";
 import { EVENT_LIMIT_BYTES, type SseEvent } from "#server/upstream/hub/sse.ts";

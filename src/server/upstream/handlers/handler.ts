@@ -29,7 +29,7 @@ export interface Meter {
   /** Events with a payload so far. */
   readonly events: number;
   take(event: SseEvent): EventAction;
-  /** The last bytes of a complete stream: they wait for the settlement (reliability M11). */
+  /** The last bytes of a complete stream: they wait for the settlement (requirements M11). */
   tail(): Uint8Array;
   /** The whole reply that the stream made, for a client that wants no stream. */
   whole?(): Whole;

@@ -1,4 +1,4 @@
-// Pictures on wires that are not OpenAI's: a text in, pictures out. The client always speaks OpenAI (providers 4.9).
+// Pictures on wires that are not OpenAI's: a text in, pictures out. The client always speaks OpenAI (vendors/openai-images).
 import type { Drawn, ImageRequest, PictureFormat } from "#server/upstream/dialects/dialect.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -45,7 +45,7 @@ export function imageList({ images, usage }: Drawn, created: number): JsonRecord
   };
 }
 
-/** Pictures tell their usage by other names than chats (providers 4.9). */
+/** Pictures tell their usage by other names than chats (vendors/openai-images). */
 function tokensOf(usage: JsonRecord): JsonRecord {
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
   return {

@@ -1,4 +1,5 @@
-// The course of pictures and sound on OpenAI's wire: JSON, plain text, sound as bytes, or events; all of it passes (providers 4.9, 4.10).
+// The course of pictures and sound on OpenAI's wire: JSON, plain text, sound as bytes, or events; all of it passes (vendors/openai-images,
+// vendors/openai-audio).
 import type { EndpointName } from "#contract/provider.ts";
 import type { NativeFormat, NativeNews } from "#server/upstream/clients/client.ts";
 import {

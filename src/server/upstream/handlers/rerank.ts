@@ -1,4 +1,4 @@
-// Rerank on wires of their own: a question and texts in, their order out. The client speaks the family's form, Jina's (providers 19.1).
+// Rerank on wires of their own: a question and texts in, their order out. The client speaks the family's form, Jina's (vendors/rerank).
 import type { Ranked, RerankRequest } from "#server/upstream/dialects/dialect.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";

@@ -1,4 +1,4 @@
-// Speech on wires that put it into JSON: a text in, sound out (providers 19.3). The client speaks OpenAI.
+// Speech on wires that put it into JSON: a text in, sound out (vendors/speech). The client speaks OpenAI.
 
 import type { SpeechRequest, Spoken, WireError } from "#server/upstream/dialects/dialect.ts";
 import { type RelayFault, unreadableFault, wireFault } from "#server/upstream/errors/fault.ts";

@@ -219,7 +219,7 @@ class TranslatingMeter implements Meter {
 
   take(event: SseEvent): EventAction {
     const hasData = event.dataStart >= 0;
-    // A name is enough: Zhipu's end may come with its usage in another field, and nothing else (providers 9.4).
+    // A name is enough: Zhipu's end may come with its usage in another field, and nothing else (vendors/zhipu-v3).
     if (!hasData && fieldOf(event, "event") === "") return "drop";
     if (hasData) this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
@@ -253,7 +253,7 @@ class TranslatingMeter implements Meter {
     return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.tap);
   }
 
-  /** Neither an end of an answer, nor usage, nor text: this was no reply (design 4.6). */
+  /** Neither an end of an answer, nor usage, nor text: this was no reply. */
   #saysNothing(): boolean {
     return !this.isFinished && this.usage === undefined && this.tap.textPieces === 0;
   }

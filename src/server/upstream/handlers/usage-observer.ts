@@ -54,7 +54,7 @@ export function keyTable(keys: TapKeys): KeyTable {
   return table;
 }
 
-/** Chat deltas and messages, completions, tool arguments, words of a voice, and the names thinking goes by (providers 4.4). */
+/** Chat deltas and messages, completions, tool arguments, words of a voice, and the names thinking goes by (vendors/openai-chat). */
 const OPENAI_KEYS = keyTable({
   text: ["content", "text", "arguments", "input", "refusal", "transcript", "reasoning", "reasoning_content"],
   // A picture's address or itself, and sound.

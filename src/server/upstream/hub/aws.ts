@@ -1,4 +1,4 @@
-// What Bedrock's wires share: exceptions in the midst of a stream (providers 23.1). Pure.
+// What Bedrock's wires share: exceptions in the midst of a stream (vendors/bedrock). Pure.
 import { asText, readJson } from "#server/upstream/json/values.ts";
 
 /** The statuses that exceptions stand for; any other one is 500. */

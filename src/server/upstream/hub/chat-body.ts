@@ -1,5 +1,5 @@
 // The hub → an OpenAI chat body: what openai, azure and every wire that borrowed OpenAI's messages send for clients of other formats
-// (providers 18.3). Pure.
+// (requirements T18.3). Pure.
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import {
   effortFor,
@@ -32,7 +32,7 @@ export interface ChatBody {
 
 type Assistant = HubMessage & { role: "assistant" };
 
-/** Source: providers 18.3. */
+/** Source: requirements T18.3. */
 const TOOL_NAME_LIMIT = 64;
 /** OpenAI refuses longer ones; other vendors' are longer. Unit: characters. */
 const CALL_ID_LIMIT = 40;
@@ -40,7 +40,7 @@ const STOP_LIMIT = 4;
 /** Models that refuse the very field. */
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt|text-)/;
 
-/** Models that search the web by `web_search_options`; others refuse the field (providers 4.2). */
+/** Models that search the web by `web_search_options`; others refuse the field (vendors/openai-chat). */
 const SEARCHING = /search|sonar|:online$/;
 
 /** Writes a chat body. Throws: Unmappable for media that a chat body cannot hold. */
@@ -175,7 +175,7 @@ function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: Cha
   }
 }
 
-/** What a tool said; a picture in it leaves a word behind (providers 18.3). */
+/** What a tool said; a picture in it leaves a word behind (requirements T18.3). */
 export function toolText({ parts, isError }: HubMessage & { role: "tool" }): string {
   const text = resultText(parts);
   return isError ? `Error: ${text}` : text;
@@ -247,7 +247,7 @@ export interface ChatFunction {
   readonly strict?: boolean | undefined;
 }
 
-/** A custom tool becomes a function with one text: chat wires other than OpenAI's newest know no other (providers 18.5). */
+/** A custom tool becomes a function with one text: chat wires other than OpenAI's newest know no other (requirements T18.5). */
 export function functionOf(tool: Exclude<HubTool, { kind: "web-search" }>, names: ToolNames): ChatFunction {
   const { name, description } = tool;
   if (tool.kind === "function") {

@@ -1,4 +1,5 @@
-// OpenAI chat replies and stream chunks → the hub: for openai, azure and every wire that borrowed them (providers 4.4, 4.5). Pure.
+// OpenAI chat replies and stream chunks → the hub: for openai, azure and every wire that borrowed them (vendors/openai-chat,
+// vendors/openai-stream). Pure.
 import type { Quirks } from "#contract/provider.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { ownCachedOf } from "#server/upstream/usage.ts";
@@ -30,7 +31,7 @@ export class ChatStream {
   readonly #quirks: Quirks | undefined;
   readonly #seed: string;
   #hasHead = false;
-  /** Per answer: ids of calls → their positions, for vendors that repeat or leave out indexes (providers 4.5). */
+  /** Per answer: ids of calls → their positions, for vendors that repeat or leave out indexes (vendors/openai-stream). */
   readonly #calls = new Map<
     number,
     { readonly ids: Map<string, number>; readonly byIndex: Map<number, number> }
@@ -176,7 +177,7 @@ function withCached(usage: JsonRecord): JsonRecord {
   };
 }
 
-/** Thoughts that come only as a list of details (MiniMax, providers 13.4). */
+/** Thoughts that come only as a list of details (MiniMax, vendors/minimax). */
 function detailsText(details: unknown): string {
   return listOf(details)
     .map((item) => textOr(asObject(item)?.["text"], ""))
@@ -193,7 +194,7 @@ function addContent(out: HubChunk[], index: number, content: unknown): void {
   if (text !== "") out.push({ kind: "text", index, text });
 }
 
-/** Content as a list of parts: thinking and text (Mistral, providers 29.12). */
+/** Content as a list of parts: thinking and text (Mistral, vendors/mistral). */
 export function splitContent(content: unknown): { readonly text: string; readonly thought: string } {
   let text = "";
   let thought = "";
@@ -218,7 +219,7 @@ function addImage(out: HubChunk[], index: number, image: JsonRecord | undefined)
     out.push({ kind: "image", index, mime: match[1] ?? "image/png", base64: url.slice(match[0].length) });
 }
 
-/** Words for the end of an answer, those of vendors among them (providers 9.3, 13.5). */
+/** Words for the end of an answer, those of vendors among them (vendors/zhipu, vendors/mistral). */
 export const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: "stop",
   length: "length",
@@ -259,7 +260,7 @@ function unreadable(): ChatError {
   };
 }
 
-/** An error in a reply's clothes (reliability R11): OpenAI's object, or one of the vendors' ways. */
+/** An error in a reply's clothes (requirements R11): OpenAI's object, or one of the vendors' ways. */
 function chatError(body: JsonRecord, quirks: Quirks | undefined): ChatError | undefined {
   const error = body["error"];
   if (error !== undefined && error !== null && error !== false && error !== "") {

@@ -59,7 +59,7 @@ const MAPS_OF_SCHEMAS: ReadonlySet<string> = new Set([
 ]);
 const SCHEMAS: ReadonlySet<string> = new Set(["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"]);
 
-/** A JSON schema without the words that old wires stumble over: `additionalProperties: false` and `$schema` (providers 29.5). */
+/** A JSON schema without the words that old wires stumble over: `additionalProperties: false` and `$schema` (vendors/baidu). */
 export function plainSchema(schema: JsonRecord): JsonRecord {
   const members = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     if (name === "$schema" || (name === "additionalProperties" && value === false)) return [];
@@ -125,7 +125,7 @@ export function soundMessages(messages: readonly HubMessage[]): HubMessage[] {
   });
 }
 
-/** The conversation with sides that take turns, begun and ended by the user (providers 8.4, 12.3, 29.5). Blank turns are left out. */
+/** The conversation with sides that take turns, begun and ended by the user (vendors/baidu, vendors/hunyuan). Blank turns are left out. */
 export function alternated<T>(turns: readonly T[], law: Alternation<T>): T[] {
   const { isAnswer, say } = law;
   const out: T[] = [];

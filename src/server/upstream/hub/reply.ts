@@ -191,7 +191,7 @@ function newAnswer(index: number): HubAnswer {
   };
 }
 
-/** A function call without any argument text means an empty object (providers 18.4). */
+/** A function call without any argument text means an empty object (requirements T18.4). */
 function finished(answer: HubAnswer): HubAnswer {
   const toolCalls = answer.toolCalls.map((call) =>
     call.arguments === "" && call.isCustom !== true ? { ...call, arguments: "{}" } : call,

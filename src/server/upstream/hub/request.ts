@@ -1,5 +1,5 @@
 // One generation request in words of no vendor: what every client dialect parses into and every upstream dialect encodes from. In
-// essence OpenAI's chat shape, widened (design 4.6). Types, and the one error both sides throw; it knows no wire.
+// essence OpenAI's chat shape, widened. Types, and the one error both sides throw; it knows no wire.
 import { type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 
 /** A mark of a prompt cache: everything up to here may be kept by the upstream. */
@@ -341,7 +341,7 @@ export function effortOf(value: unknown): Effort | undefined {
   return typeof value === "string" && EFFORTS.has(value) ? (value as Effort) : undefined;
 }
 
-/** The same in what an OpenAI model can do: the older ones and most of the newest cannot but think (providers 18.2, decision 032). */
+/** The same in what an OpenAI model can do: the older ones and most of the newest cannot but think (requirements T18.2, decision 032). */
 export function effortFor(model: string, reasoning: HubReasoning): Exclude<Effort, "max"> | undefined {
   const word = effortWord(reasoning);
   if (word === "minimal" && /^gpt-(5\.|6)/.test(model)) return "low";
@@ -352,7 +352,7 @@ export function effortFor(model: string, reasoning: HubReasoning): Exclude<Effor
   return /^gpt-5(?!-chat)(-|$)/.test(model) ? "minimal" : word;
 }
 
-/** How much to think as a word; a number of tokens becomes the nearest one (providers 18.2). undefined = as the model likes. */
+/** How much to think as a word; a number of tokens becomes the nearest one (requirements T18.2). undefined = as the model likes. */
 export function effortWord({ effort, budgetTokens }: HubReasoning): Exclude<Effort, "max"> | undefined {
   if (effort !== undefined) return effort === "max" ? "xhigh" : effort;
   if (budgetTokens === undefined || budgetTokens < 0) return undefined;

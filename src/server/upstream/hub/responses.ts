@@ -1,4 +1,4 @@
-// What the Responses format shares between its client side and its upstream side: usage in both directions (providers 17.3.3), and what
+// What the Responses format shares between its client side and its upstream side: usage in both directions (vendors/responses-reply), and what
 // errors within a stream stand for. Pure.
 
 import { toldStatus } from "#server/upstream/errors/status-from-error.ts";
@@ -35,7 +35,7 @@ export function usageToResponses(usage: JsonRecord): JsonRecord {
   const output = asObject(usage["completion_tokens_details"]);
   return {
     input_tokens: prompt,
-    // All three counts are required of a Responses object; DashScope has Anthropic's name for what was written (providers 10.2).
+    // All three counts are required of a Responses object; DashScope has Anthropic's name for what was written (vendors/dashscope).
     input_tokens_details: {
       ...input,
       cached_tokens: numberOf(input?.["cached_tokens"]),

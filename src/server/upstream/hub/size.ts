@@ -2,7 +2,7 @@
 import type { HubPart, HubRequest, HubTool } from "./request.ts";
 
 const BYTES_PER_TOKEN = 4;
-/** An image of 1024 × 1024 (contract 11.3). */
+/** An image of 1024 × 1024 (requirements W11.3). */
 const MEDIA_TOKENS = 765;
 /** Each message is framed by some. */
 const MESSAGE_TOKENS = 3;

@@ -16,7 +16,7 @@ const GOLDEN = [
 ];
 
 /**
- * The field rules of WHATWG on text, the slow way. A last event without a blank line counts (providers 1.4), and so does an event that is
+ * The field rules of WHATWG on text, the slow way. A last event without a blank line counts (requirements T1.4), and so does an event that is
  * one bare JSON object.
  */
 function oracle(text: string): string[] {

@@ -1,4 +1,4 @@
-// Bytes → server-sent events and back (WHATWG HTML 9.2, providers 1.4). Finds event borders without decoding or copying, so
+// Bytes → server-sent events and back (WHATWG HTML 9.2, requirements T1.4). Finds event borders without decoding or copying, so
 // that an event can be passed on exactly as it came.
 
 /** One event as spans of `bytes`; the raw span includes the blank line that ends it. */
@@ -12,7 +12,7 @@ export interface SseEvent {
   readonly dataEnd: number;
 }
 
-/** An event above this size ends the stream as broken (reliability R14). */
+/** An event above this size ends the stream as broken (requirements R14). */
 export const EVENT_LIMIT_BYTES = 8 * 1024 * 1024;
 
 const LF = 0x0a;

@@ -9,7 +9,7 @@ interface Name {
 /** By length, so that a name is told from most others by one look-up. */
 type NameTable = readonly (readonly Name[] | undefined)[];
 
-/** Images, sounds and files stand under them. Source: the parts of all formats' messages, providers 4.3, 17. */
+/** Images, sounds and files stand under them. Source: the parts of all formats' messages, vendors/openai-chat, vendors/claude-messages. */
 const MEDIA = tableOf([
   ...["file", "image_url", "video_url", "input_audio", "source"],
   ...["inlineData", "inline_data", "fileData", "file_data", "file_url"],

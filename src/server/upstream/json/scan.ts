@@ -62,7 +62,7 @@ const LOWER_N = 0x6e;
 const LOWER_T = 0x74;
 const LOWER_U = 0x75;
 
-/** Deeper texts and larger objects are nobody's request: they are treated as malformed (reliability R05). */
+/** Deeper texts and larger objects are nobody's request: they are treated as malformed (requirements R05). */
 const DEPTH_LIMIT = 512;
 const MEMBER_LIMIT = 2_000;
 /** Parsed, an empty list takes twenty times its two bytes. */

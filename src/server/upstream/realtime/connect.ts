@@ -1,4 +1,4 @@
-// Opens a realtime conversation with one channel (providers 17.4): plan, sign, handshake, first word. Never throws: what goes wrong is a
+// Opens a realtime conversation with one channel (vendors/realtime): plan, sign, handshake, first word. Never throws: what goes wrong is a
 // RelayFault. What is said afterwards is not its business.
 import type { WebSocket } from "ws";
 import type { Egress } from "#server/egress/dispatcher.ts";
@@ -51,11 +51,11 @@ export interface RealtimeLine {
   readonly secrets: readonly string[];
 }
 
-/** Source: providers 2.6. */
+/** Source: requirements T2.6. */
 const HANDSHAKE_MS = 10_000;
 /** Servers of this protocol speak first; one that does not within this time is taken to be waiting for the client. */
 const FIRST_WORD_MS = 3_000;
-/** Source: providers 17.4. */
+/** Source: vendors/realtime. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** Connects to a channel. A line is open once the server has said a word that is no error. */

@@ -1,4 +1,4 @@
-// Reads the events of a realtime conversation as far as they cost something (providers 17.4), and changes the two kinds that cannot pass
+// Reads the events of a realtime conversation as far as they cost something (vendors/realtime), and changes the two kinds that cannot pass
 // as they are: errors that name what is not the client's, and settings that name a model. Pure.
 
 import { type RelayFault, statusFault } from "#server/upstream/errors/fault.ts";
@@ -20,7 +20,7 @@ export type RealtimeNews =
   | { readonly kind: "transcribed"; readonly usage: JsonRecord | undefined }
   | { readonly kind: "session"; readonly transcriber: string | undefined; readonly isNarrow: boolean };
 
-/** LLM tokens in a second of sound that was heard, and of sound that was made (providers 17.4). */
+/** LLM tokens in a second of sound that was heard, and of sound that was made (vendors/realtime). */
 const HEARD_PER_SECOND = 10;
 const MADE_PER_SECOND = 20;
 /** PCM of 24 kHz and 16 bits; G.711 has 8 kHz and 8 bits. */
@@ -103,7 +103,7 @@ function flatError({ type, code, message, error }: JsonRecord): JsonRecord | und
 }
 
 /**
- * The event that told of a failure, without the upstream's accounts and addresses (reliability R18, R19). Of the operator's own account there
+ * The event that told of a failure, without the upstream's accounts and addresses (requirements R18, R19). Of the operator's own account there
  * clients read no more than `fault`, which is what they would be told by an HTTP answer.
  */
 export function withFault(event: JsonRecord, fault: RelayFault, secrets: readonly string[]): Buffer {

@@ -1,4 +1,4 @@
-// Amazon's Signature Version 4 for Bedrock, or its API keys. Source: providers 23.1; AWS "Signing AWS API requests".
+// Amazon's Signature Version 4 for Bedrock, or its API keys. Source: vendors/bedrock; AWS "Signing AWS API requests".
 import { awsKeyOf } from "#contract/provider-key.ts";
 import { hmacSha256, sha256Hex } from "#server/secrets.ts";
 import { invalidKey } from "./invalid-key.ts";

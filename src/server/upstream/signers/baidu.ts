@@ -1,10 +1,10 @@
-// Baidu classic: the key is exchanged for an access token, which stands in the query. Source: providers 8.2, 8.6.
+// Baidu classic: the key is exchanged for an access token, which stands in the query. Source: vendors/baidu.
 import { keyPartsOf } from "#contract/provider-key.ts";
 import { invalidKey } from "./invalid-key.ts";
 import { checkParts } from "./plain.ts";
 import { type CallSigner, forgetTokens, inQuery, type Signed, secretsOf } from "./signer.ts";
 
-/** Renewed in the background when less than an hour is left (providers 2.3). */
+/** Renewed in the background when less than an hour is left (requirements T2.3). */
 const AHEAD_MS = 3_600_000;
 
 /** `APIKey|SecretKey` → `?access_token=`. */

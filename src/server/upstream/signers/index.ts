@@ -27,13 +27,13 @@ export const signers: Readonly<Record<SignerName, Signer>> = {
   vertex,
 };
 
-/** Vendors of OpenAI's wire know either name at their Anthropic-compatible address, so both are sent (providers 17.1.6). */
+/** Vendors of OpenAI's wire know either name at their Anthropic-compatible address, so both are sent (vendors/claude-elsewhere). */
 export function signerFor(name: SignerName, endpoint: EndpointName): Signer {
   const isMessages = endpoint === "messages" || endpoint === "count-tokens";
   return isMessages && name === "bearer" ? bearerAndXApiKey : signers[name];
 }
 
-/** A key without the form its kind needs: the fault `invalid_channel_key`; undefined = fine (providers 2.4). */
+/** A key without the form its kind needs: the fault `invalid_channel_key`; undefined = fine (requirements T2.4). */
 export function keyFault(name: SignerName, key: string): RelayFault | undefined {
   return signers[name].check(key) === undefined ? undefined : invalidKey(name);
 }

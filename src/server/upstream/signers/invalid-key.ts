@@ -2,7 +2,7 @@
 import type { SignerName } from "#contract/providers.ts";
 import { channelFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** Another channel may serve; nothing is sent and nobody's health suffers, the log tells (providers 2.4). */
+/** Another channel may serve; nothing is sent and nobody's health suffers, the log tells (requirements T2.4). */
 export function invalidKey(name: SignerName): RelayFault {
   return channelFault(
     "invalid_channel_key",

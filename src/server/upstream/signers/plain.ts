@@ -26,35 +26,35 @@ function plain(headersOf: (credential: string) => readonly string[]): FixedSigne
 /** `Authorization: Bearer`; a provider that needs no key gets no header. */
 export const bearer = plain((key) => ["authorization", `Bearer ${key}`]);
 
-/** Azure's `api-key` header. Source: providers 5.2. */
+/** Azure's `api-key` header. Source: vendors/azure. */
 export const azureKey = plain((key) => ["api-key", key]);
 
-/** Google's header; preferred over `?key=`, which lands in logs. Source: providers 7.1. */
+/** Google's header; preferred over `?key=`, which lands in logs. Source: vendors/gemini. */
 export const googKey = plain((key) => ["x-goog-api-key", key]);
 
 /**
  * Anthropic's header. OAuth tokens are bearer tokens; a key that is not Anthropic's own belongs to a compatible vendor, where
- * both names are usual, so both are sent. Source: providers 6, 17.1.6.
+ * both names are usual, so both are sent. Source: vendors/claude, vendors/claude-elsewhere.
  */
 export const xApiKey = plain((key) => {
   if (key.startsWith("sk-ant-oat")) return ["authorization", `Bearer ${key}`];
   return key.startsWith("sk-ant-") ? ["x-api-key", key] : bothNames(key);
 });
 
-/** For the Anthropic-compatible addresses of vendors that speak OpenAI's wire elsewhere (providers 17.1.6). */
+/** For the Anthropic-compatible addresses of vendors that speak OpenAI's wire elsewhere (vendors/claude-elsewhere). */
 export const bearerAndXApiKey = plain(bothNames);
 
 function bothNames(key: string): readonly string[] {
   return ["x-api-key", key, "authorization", `Bearer ${key}`];
 }
 
-/** Qianfan v2: `KEY`, or `KEY|APPID` whose second part goes to the header `appid`. Source: providers 8.7. */
+/** Qianfan v2: `KEY`, or `KEY|APPID` whose second part goes to the header `appid`. Source: vendors/qianfan. */
 export const bearerAppId = plain((key) => {
   const [credential, appId] = keyPartsOf(key, 2) ?? [key];
   return [...["authorization", `Bearer ${credential}`], ...(appId === undefined ? [] : ["appid", appId])];
 });
 
-/** Spark's HTTP service with the three parts of the WebSocket service: Bearer `APIKey:APISecret`. Source: providers 11.1, 24. */
+/** Spark's HTTP service with the three parts of the WebSocket service: Bearer `APIKey:APISecret`. Source: vendors/spark, vendors/retired. */
 export const xunfeiPair: FixedSigner = {
   kind: "fixed",
   check: (key) => checkParts(key, ["APPID", "APISecret", "APIKey"]),
@@ -64,7 +64,7 @@ export const xunfeiPair: FixedSigner = {
   },
 };
 
-/** A key of several parts must have them all (providers 2.4). */
+/** A key of several parts must have them all (requirements T2.4). */
 export function checkParts(key: string, names: readonly string[]): string | undefined {
   return keyPartsOf(key, names.length) === undefined
     ? `密钥格式应为 ${names.join("|")}`

@@ -69,7 +69,7 @@ describe("Spark's signed address", () => {
   const request = { method: "GET", url: "wss://spark-api.xf-yun.com/v3.5/chat" } as const;
   const nowMs = Date.parse("Fri, 05 May 2023 10:43:39 GMT");
 
-  test("is the vector of providers 27.1", async () => {
+  test("is the vector of vendors/spark-socket", async () => {
     const signed = await sign("xunfei-url", key, { ...request, nowMs });
     const url = new URL(signed.url ?? "");
     expect(signed.headers).toEqual([]);
@@ -95,7 +95,7 @@ describe("Tencent's TC3", () => {
     '{"Model":"hunyuan-lite","Messages":[{"Role":"user","Content":"hi"}],"Stream":false}',
   );
 
-  test("is the vector of providers 27.2", async () => {
+  test("is the vector of vendors/tencent-tc3", async () => {
     const signed = await sign("tencent-tc3", key, { url, body: chat });
     expect(signed.headers).toEqual([
       "authorization",
@@ -138,7 +138,7 @@ describe("AWS's SigV4", () => {
   const pair = "AKIDEXAMPLE|wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 
   test.each([`${pair}|us-east-1`, `us-east-1|${pair}`])(
-    "is the vector of providers 27.4 (%s)",
+    "is the vector of vendors/aws-sigv4 (%s)",
     async (key) => {
       const signed = await sign("aws-sigv4", key, { url, body });
       expect(signed.headers).toEqual([
@@ -162,7 +162,7 @@ describe("AWS's SigV4", () => {
 });
 
 describe("Zhipu's token", () => {
-  test("is the vector of providers 27.3", async () => {
+  test("is the vector of vendors/zhipu", async () => {
     const jwt =
       "eyJhbGciOiJIUzI1NiIsInNpZ25fdHlwZSI6IlNJR04iLCJ0eXAiOiJKV1QifQ.eyJhcGlfa2V5IjoidGVzdGlkIiwiZXhwIjoxNzAwMDg2NDAwMDAwLCJ0aW1lc3RhbXAiOjE3MDAwMDAwMDAwMDB9.aDSpUV1GWDqtcrlxxb_s4t3cC6x0Xw2VOw_EZ9dd3zk";
     expect(await sign("zhipu-jwt", "testid.testsecret")).toEqual({

@@ -1,4 +1,4 @@
-// Tencent Cloud's TC3-HMAC-SHA256 for the Hunyuan service. Source: providers 12.2.
+// Tencent Cloud's TC3-HMAC-SHA256 for the Hunyuan service. Source: vendors/tencent-tc3.
 import { keyPartsOf } from "#contract/provider-key.ts";
 import { hmacSha256, sha256Hex } from "#server/secrets.ts";
 import { invalidKey } from "./invalid-key.ts";

@@ -74,7 +74,7 @@ interface Entry {
   refusedAtMs: number;
 }
 
-/** Source: providers 2.6. */
+/** Source: requirements T2.6. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
 const MAX_ENTRIES = 1_000;
 /** After a renewal that failed, while the old token still stands. */

@@ -1,4 +1,4 @@
-// Vertex AI: a service account signs an assertion that Google exchanges for an access token. Source: providers 23.2.
+// Vertex AI: a service account signs an assertion that Google exchanges for an access token. Source: vendors/vertex.
 import { cleanKey, type ServiceAccount, serviceAccountOf } from "#contract/provider-key.ts";
 import { rsaKeyOf, signJwt } from "#server/secrets.ts";
 import { invalidKey } from "./invalid-key.ts";

@@ -1,4 +1,4 @@
-// Spark's WebSocket service: the credential is a signature of host, date and request line in the query. Source: providers 11.3.
+// Spark's WebSocket service: the credential is a signature of host, date and request line in the query. Source: vendors/spark-socket.
 import { keyPartsOf } from "#contract/provider-key.ts";
 import { hmacSha256 } from "#server/secrets.ts";
 import { invalidKey } from "./invalid-key.ts";

@@ -1,4 +1,4 @@
-// Zhipu: a JSON Web Token signed with the second half of the key, times in milliseconds. Source: providers 9.1, 2.3.
+// Zhipu: a JSON Web Token signed with the second half of the key, times in milliseconds. Source: vendors/zhipu, requirements T2.3.
 import { cleanKey } from "#contract/provider-key.ts";
 import { signJwt } from "#server/secrets.ts";
 import { bearer, bearerAndXApiKey, checkHeaderText } from "./plain.ts";

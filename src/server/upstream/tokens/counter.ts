@@ -1,4 +1,4 @@
-// Counts LLM tokens where an upstream gives none (contract 11, providers 22.4). Exact counts are made in a worker thread, which
+// Counts LLM tokens where an upstream gives none (requirements W11, T22.4). Exact counts are made in a worker thread, which
 // is started when first needed and ended when idle; texts that would take it too long are approximated.
 import { Worker } from "node:worker_threads";
 import type { CountReply, CountRequest, EncodingName } from "./worker.ts";
@@ -17,15 +17,15 @@ export interface TokenCounter {
   close(): Promise<void>;
 }
 
-/** Above this, exactness is not worth the time (contract 11.1). */
+/** Above this, exactness is not worth the time (requirements W11.1). */
 const EXACT_LIMIT_BYTES = 200 * 1024;
-/** How long texts may wait for their turn: many calls can end at once, and each is charged by its count (reliability M15). */
+/** How long texts may wait for their turn: many calls can end at once, and each is charged by its count (requirements M15). */
 const TURN_TIMEOUT_MS = 5_000;
 const LOAD_TIMEOUT_MS = 10_000;
 /** The tables of one encoding take 75 MB: they are not kept for nothing. */
 const IDLE_MS = 60_000;
 
-/** The field's rule of thumb (contract 11.1). */
+/** The field's rule of thumb (requirements W11.1). */
 export const TOKENS_PER_BYTE = 0.38;
 
 /** What texts come to by their bytes. */

@@ -1,5 +1,5 @@
-// How many tokens an image costs (contract 11.3). Its size is read from a data URL's first bytes; addresses are not fetched
-// (reliability S05). Pure.
+// How many tokens an image costs (requirements W11.3). Its size is read from a data URL's first bytes; addresses are not fetched
+// (requirements S05). Pure.
 
 export interface ImageSize {
   readonly width: number;

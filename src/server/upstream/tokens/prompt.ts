@@ -1,4 +1,4 @@
-// What of a request costs prompt tokens (contract 11.2–11.4, providers 22.4). Pure; it fetches no image.
+// What of a request costs prompt tokens (requirements W11.2, W11.4, T22.4). Pure; it fetches no image.
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import { clients } from "#server/upstream/clients/index.ts";
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
@@ -11,7 +11,7 @@ import { imageSize, imageTokens } from "./image.ts";
 const MESSAGE_TOKENS = 3;
 const NAME_TOKENS = 1;
 const REPLY_TOKENS = 3;
-/** Each tool costs eight besides its JSON (providers 22.4). */
+/** Each tool costs eight besides its JSON (requirements T22.4). */
 const TOOL_TOKENS = 8;
 /** Two seconds of speech or so; only the upstream knows better. */
 const AUDIO_TOKENS = 100;
@@ -101,7 +101,7 @@ function addPart(tally: Tally, part: JsonRecord | undefined): void {
   tally.fixedTokens += imageTokens(typeof url === "string" ? imageSize(url) : undefined, detail === "low");
 }
 
-/** The question is read with each document (providers 19.1). */
+/** The question is read with each document (vendors/rerank). */
 function addRerank(tally: Tally, body: JsonRecord): void {
   const documents = listOf(body["documents"]);
   for (const document of documents) addInput(tally, document);
@@ -114,7 +114,7 @@ function addRerank(tally: Tally, body: JsonRecord): void {
   else for (const _ of documents) tally.texts.push(query);
 }
 
-/** Strings count as text, arrays of strings too, arrays of numbers are tokens already (contract 11.4). */
+/** Strings count as text, arrays of strings too, arrays of numbers are tokens already (requirements W11.4). */
 function addInput(tally: Tally, input: unknown): void {
   if (typeof input === "string") tally.texts.push(input);
   else if (typeof input === "number") tally.fixedTokens += 1;

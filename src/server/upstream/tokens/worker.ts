@@ -22,7 +22,7 @@ interface Encoding {
 
 /** Merging is quadratic in the length of a run without blanks; slices bound it. A cut costs a token at most. */
 const SLICE_CHARS = 4_000;
-/** How long one request may be counted: nobody makes others wait for long (reliability R27). */
+/** How long one request may be counted: nobody makes others wait for long (requirements R27). */
 const COUNT_LIMIT_MS = 250;
 /** Texts are data: `<|endoftext|>` in them is no command. */
 const PLAIN = { disallowedSpecial: new Set<string>() };

@@ -11,7 +11,7 @@ export const embeddingsWay: Way = {
   prepare: (_tools, call, plan) => embedded(call, plan),
 };
 
-/** What of OpenAI's body every wire understands (providers 4.8). */
+/** What of OpenAI's body every wire understands (vendors/openai-embeddings). */
 const READ: ReadonlySet<string> = new Set(["model", "input", "dimensions", "user", "encoding_format"]);
 
 function embedded(call: Call, plan: Plan): Prepared {

@@ -35,7 +35,7 @@ function addressOf({ endpoint, wire, dialect, target }: Addressed): string {
   return foreign === undefined ? dialect.address(endpoint, wire, target) : foreignAddress(foreign, target);
 }
 
-/** Another format's address beside the wire's own: under the same host, whatever version the base ends in (providers 17.1.6). */
+/** Another format's address beside the wire's own: under the same host, whatever version the base ends in (vendors/claude-elsewhere). */
 function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, other }: Target): string {
   const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
   const filled = path
@@ -45,7 +45,7 @@ function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, ot
   return URL.canParse(filled) ? filled : baseUrl.replace(/\/v\d+\w*$/, "") + filled;
 }
 
-/** Source: providers 6. */
+/** Source: vendors/claude. */
 const ANTHROPIC_VERSION = "2023-06-01";
 
 function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared | RelayFault {
@@ -82,7 +82,7 @@ function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat
   // Gemini names its model in the path.
   if (endpoint !== "generate" && format !== generateCount && body.model !== model)
     set.set("model", JSON.stringify(model));
-  // What an upstream keeps for a client cannot be found again over several channels (providers 17.3.5).
+  // What an upstream keeps for a client cannot be found again over several channels (vendors/responses-stored).
   if (endpoint === "responses") {
     set.set("store", "false");
     const input = inputWithoutThoughts(body, isUnreadable);

@@ -12,7 +12,7 @@ export const passWay: Way = {
     mustFetch(call, plan) ? translateWay.prepare(tools, call, plan) : passed(call, plan),
 };
 
-/** Endpoints whose streams tell usage only when asked (providers 4.5). */
+/** Endpoints whose streams tell usage only when asked (vendors/openai-stream). */
 const ASKS_USAGE: ReadonlySet<string> = new Set(["chat", "completions"]);
 
 function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): Prepared {
