@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { Batch, Operation, Outcome } from "#server/money/operations.ts";
 import { decodeOutcomes, encodeBatch } from "#server/money/sqlite/wire.ts";
-import { rest, run } from "#server/money/sqlite/writer.ts";
+import { afterReply, run } from "#server/money/sqlite/writer.ts";
 import { MIGRATIONS } from "#server/store/migrations/list.ts";
 
 /** With the newest schema; `quota` is what user 1 has. */
@@ -56,7 +56,7 @@ export const grant = (requestId: string): Operation => ({
 /** Runs a batch as the writer thread does, and returns all that was told. Throws: when an operation was told of twice or never. */
 export function groupOn(database: DatabaseSync, batch: Batch): readonly Outcome[] {
   const told: Outcome[] = [];
-  const tell = (text: unknown) => {
+  const send = (text: unknown) => {
     for (const [index, outcome] of decodeOutcomes(String(text)).entries()) {
       if (outcome === undefined) continue;
       if (told[index] !== undefined) throw new Error(`operation ${index} was told of twice`);
@@ -64,9 +64,9 @@ export function groupOn(database: DatabaseSync, batch: Batch): readonly Outcome[
     }
   };
   try {
-    tell(run(database, encodeBatch(batch), { tell, sync: () => undefined }));
+    send(run(database, encodeBatch(batch), { send, sync: () => undefined }));
   } finally {
-    rest(database);
+    afterReply(database);
   }
   if (Object.keys(told).length !== batch.operations.length) throw new Error("an operation was not told of");
   return told;

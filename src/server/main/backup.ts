@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
 import { audit } from "#server/money/ledger-check.ts";
-import { finish } from "#server/money/sqlite/writer.ts";
+import { checkpoint } from "#server/money/sqlite/writer.ts";
 import { copySqlite, openCopy, removeLeftovers } from "#server/store/backup.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -34,7 +34,7 @@ export async function backUp(
   // First: it may be the space that the copy needs.
   const leftovers = removeLeftovers(to, clock.now());
   // The tables of the copy have everything, whoever opens it.
-  copySqlite(join(config.dataDir, "tollgate.db"), to, finish);
+  copySqlite(join(config.dataDir, "tollgate.db"), to, checkpoint);
   const copy = openCopy(to);
   if (copy === undefined) return { file: to, mismatches: undefined, leftovers };
   try {

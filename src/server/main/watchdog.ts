@@ -3,14 +3,14 @@
 import { url as inspectorUrl } from "node:inspector";
 import type { Store } from "#server/store/db.ts";
 
-const PROGRAM = new URL("./watchdog-program.ts", import.meta.url);
+const THREAD = new URL("./watchdog-thread.ts", import.meta.url);
 const BEAT_MS = 1_000;
 
 /** Tells the database's thread, as long as this loop turns, that it does. */
 export async function startWatchdog(store: Store): Promise<void> {
   if (store.dialect !== "sqlite") return;
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  await store.runProgram(PROGRAM, beats);
+  await store.runInWriter(THREAD, beats);
   setInterval(() => {
     // Whoever debugs may stand still as long as he likes.
     if (inspectorUrl() === undefined) Atomics.add(beats, 0, 1);

@@ -6,7 +6,7 @@ import { StoreError } from "#server/store/fault.ts";
 import { createTestDatabase } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import { CARRY_OVER, decodeBatch, encodeOutcomes } from "./sqlite/wire.ts";
+import { CHECKPOINT, decodeBatch, encodeOutcomes } from "./sqlite/wire.ts";
 
 /** A real database for the leases, and a script for the groups. */
 async function scripted(answer: (asked: readonly Operation[]) => Promise<readonly Outcome[]>) {
@@ -16,8 +16,8 @@ async function scripted(answer: (asked: readonly Operation[]) => Promise<readonl
   if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
   const fake: SqliteStore = {
     ...store,
-    runProgram: async (_, input) =>
-      input === CARRY_OVER ? "" : encodeOutcomes(await answer(decodeBatch(String(input)).operations)),
+    runInWriter: async (_, input) =>
+      input === CHECKPOINT ? "" : encodeOutcomes(await answer(decodeBatch(String(input)).operations)),
   };
   const ledger = createLedger({
     store: fake,

@@ -5,7 +5,6 @@ import type { Clock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
 import type { LedgerBackend } from "./backend.ts";
 import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
-import { IdMap } from "./id-map.ts";
 import type {
   Adjusted,
   Adjustment,
@@ -103,7 +102,7 @@ class LedgerClient implements Ledger {
   readonly #deps: LedgerDeps;
   readonly #teller: LedgerBackend;
   readonly #groups: GroupCommit;
-  readonly #held = new IdMap<Held>();
+  readonly #held = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   /** The first lease; no reservation is made before it stands. */
   #lease: Promise<void> | undefined;

@@ -1,7 +1,6 @@
 // The rows that one group of operations works on, as the rules see them: loaded before, stored after. No SQL here.
 import type { NewLog } from "#server/store/logs.ts";
 import type { LogSumsTable } from "#server/store/tables.ts";
-import type { ById } from "./id-map.ts";
 
 export interface UserBook {
   readonly id: number;
@@ -117,9 +116,9 @@ export interface Books {
   readonly users: Map<number, UserBook>;
   readonly tokens: Map<number, TokenBook>;
   /** Open reservations by request id; one that is closed leaves the map. */
-  readonly reservations: ById<Reservation>;
+  readonly reservations: Map<string, Reservation>;
   /** Ledger entries by natural key, of those the operations name. */
-  readonly booked: ById<Booked>;
+  readonly booked: Map<string, Booked>;
   /** By user id; only of users that operations of the partner plan name. */
   readonly commissions: Map<number, CommissionBook>;
   /** Redemption codes by id, of those the operations name. */

@@ -310,37 +310,37 @@ describe("SQLite", () => {
     await expect(openStore({ dataDir: file })).rejects.toThrow();
   });
 
-  test("a program answers before it does the rest", async () => {
+  test("a module answers before it does what can wait", async () => {
     const store = await database.open();
     if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
     // The rest waits for a word that is said only after the answer.
-    const program = new URL(`data:text/javascript,
+    const module = new URL(`data:text/javascript,
       let word;
       export function run(_, input) { word ??= new Int32Array(input); return word[1]; }
-      export function rest() { word[1] = Atomics.wait(word, 0, 0, 10_000) === "timed-out" ? 1 : 2; }`);
+      export function afterReply() { word[1] = Atomics.wait(word, 0, 0, 10_000) === "timed-out" ? 1 : 2; }`);
     const word = new Int32Array(new SharedArrayBuffer(8));
-    expect(await store.runProgram(program, word.buffer)).toBe(0);
+    expect(await store.runInWriter(module, word.buffer)).toBe(0);
     Atomics.store(word, 0, 1);
     Atomics.notify(word, 0);
-    expect(await store.runProgram(program, word.buffer)).toBe(2);
+    expect(await store.runInWriter(module, word.buffer)).toBe(2);
     await store.close();
   });
 
-  test("a program tells something ahead of its answer, and takes what it wrote to the disk", async () => {
+  test("a module sends something ahead of its answer, and takes what it wrote to the disk", async () => {
     const store = await database.open();
     if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
-    const program = new URL(`data:text/javascript,
-      export function run(database, input, { tell, sync }) {
-        tell(input + 1);
+    const module = new URL(`data:text/javascript,
+      export function run(database, input, { send, sync }) {
+        send(input + 1);
         database.exec("UPDATE users SET quota = 0");
-        tell(input + 2);
+        send(input + 2);
         sync();
         return input + 3;
       }`);
     const heard: unknown[] = [];
-    heard.push(await store.runProgram(program, 1, (value) => heard.push(value)));
+    heard.push(await store.runInWriter(module, 1, (value) => heard.push(value)));
     // Somebody who does not listen misses nothing else.
-    heard.push(await store.runProgram(program, 5));
+    heard.push(await store.runInWriter(module, 5));
     expect(heard).toEqual([2, 3, 4, 8]);
     await store.close();
   });
@@ -356,29 +356,29 @@ describe("SQLite", () => {
       `throw Object.assign(new Error("disk I/O error"), { errcode: 1290 })`,
       "disk I/O error",
     ],
-    ["told to us", "midway.sync()", "the disk does not take the database's log: EIO"],
+    ["told to us", "early.sync()", "the disk does not take the database's log: EIO"],
   ])("a disk that does not take what was written ends everything: %s", async (_, fault, words) => {
     const fatal: StoreError[] = [];
     const store = await database.open({ onFatal: (error) => fatal.push(error) });
     if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
-    const program = new URL(`data:text/javascript,
+    const module = new URL(`data:text/javascript,
       import fs from "node:fs";
       import { syncBuiltinESMExports } from "node:module";
-      export function run(_, __, midway) {
-        midway.tell("ahead");
+      export function run(_, __, early) {
+        early.send("ahead");
         fs.fdatasyncSync = () => { throw new Error("EIO"); };
         syncBuiltinESMExports();
         ${fault};
       }`);
     const heard: unknown[] = [];
     // Nobody knows what is stored.
-    const answer = store.runProgram(program, "", (value) => heard.push(value));
+    const answer = store.runInWriter(module, "", (value) => heard.push(value));
     await expect(answer).rejects.toMatchObject({ kind: "lost" });
     expect(heard).toEqual(["ahead"]);
     await expect
       .poll(() => fatal.map(({ message }) => message))
       .toEqual([`the database worker ended: ${words}`]);
-    await expect(store.runProgram(program, "")).rejects.toMatchObject({ kind: "lost" });
+    await expect(store.runInWriter(module, "")).rejects.toMatchObject({ kind: "lost" });
     await store.close();
   });
 
@@ -387,7 +387,7 @@ describe("SQLite", () => {
     const store = await database.open({ onFatal: (error) => fatal.push(error) });
     if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
     const crash = new URL("data:text/javascript,export function run() { process.exit(7); }");
-    await expect(store.runProgram(crash, undefined)).rejects.toMatchObject({ kind: "lost" });
+    await expect(store.runInWriter(crash, undefined)).rejects.toMatchObject({ kind: "lost" });
     await expect.poll(() => fatal.length).toBe(1);
     expect(await store.ready()).toBe(false);
     await store.close();

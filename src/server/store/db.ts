@@ -12,7 +12,7 @@ import type { Tables } from "./tables.ts";
 
 export type Db = Kysely<Tables>;
 
-const PROBE_PROGRAM = new URL("./sqlite-probe.ts", import.meta.url);
+const PROBE = new URL("./sqlite-probe.ts", import.meta.url);
 
 interface CommonStore {
   readonly db: Db;
@@ -26,16 +26,16 @@ interface CommonStore {
 export interface SqliteStore extends CommonStore {
   readonly dialect: "sqlite";
   /**
-   * Runs `run(database, input, midway)` of a module in the writer thread, between two messages, with the connection to itself.
-   * For what must read, think and write in one go: the money groups. `onEarly` hears what the program tells before it answers. Throws:
+   * Runs `run(database, input, early)` of a module in the writer thread, between two messages, with the connection to itself.
+   * For what must read, think and write in one go: the money groups. `onEarly` hears what it sends before it answers. Throws:
    * StoreError.
    */
-  runProgram(module: URL, input: unknown, onEarly?: OnEarly): Promise<unknown>;
+  runInWriter(module: URL, input: unknown, onEarly?: OnEarly): Promise<unknown>;
   /**
-   * Leaves work for later: it is done once, before the next statement that is not a program's. When it fails, the statement
-   * is run all the same and the work tried again some seconds later.
+   * Puts work off: it is done once, before the next statement that is not of such a module. When it fails, the statement
+   * is run all the same and the work tried again a second later.
    */
-  beforeNextUse(work: () => Promise<void>): void;
+  flushBeforeUse(work: () => Promise<void>): void;
 }
 
 export interface PostgresStore extends CommonStore {
@@ -90,17 +90,17 @@ async function openSqlite(options: StoreOptions): Promise<SqliteStore> {
     loading.catch(() => loaded.delete(module.href));
     return loading;
   };
-  const runProgram: SqliteStore["runProgram"] = async (module, input, onEarly) => {
+  const runInWriter: SqliteStore["runInWriter"] = async (module, input, onEarly) => {
     await (loaded.get(module.href) ?? load(module));
-    return files.gate.pass(() => files.writer.program(module.href, input, onEarly));
+    return files.gate.pass(() => files.writer.run(module.href, input, onEarly));
   };
   return {
     db,
     patient: createSqliteKysely({ ...files, reader: visitor }),
     dialect: "sqlite",
-    runProgram,
-    beforeNextUse: (work) => files.chores.leave(work),
-    ready: createReadiness(() => runProgram(PROBE_PROGRAM, undefined)),
+    runInWriter,
+    flushBeforeUse: (work) => files.deferred.schedule(work),
+    ready: createReadiness(() => runInWriter(PROBE, undefined)),
     async close() {
       await visitor.close();
       await db.destroy();

@@ -19,7 +19,7 @@ export type WorkerRequest =
       readonly values: readonly SqlValue[];
     }
   | { readonly id: number; readonly kind: "load"; readonly module: string }
-  | { readonly id: number; readonly kind: "program"; readonly module: string; readonly input: unknown }
+  | { readonly id: number; readonly kind: "run"; readonly module: string; readonly input: unknown }
   | { readonly id: number; readonly kind: "close" };
 
 export interface QueryAnswer {

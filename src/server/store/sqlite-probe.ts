@@ -3,11 +3,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PROBE } from "./ready.ts";
 
-/** Whoever asks has gone by then: the next who asks finds out (requirements G04). */
+/** The probe that asked has gone by then: the next one finds out (requirements G04). */
 const PATIENCE_MS = 500;
 
 /**
- * Commits pages that were not in the database before, without waiting until the disk has them: nobody relies on them. Throws: SQLite's
+ * Commits pages that were not in the database before, without waiting until the disk has them: nothing relies on them. Throws: SQLite's
  * error, after undoing everything.
  */
 export function run(database: DatabaseSync): void {
@@ -30,6 +30,6 @@ export function run(database: DatabaseSync): void {
 }
 
 /** It puts nothing off. */
-export function finish(): void {
+export function flush(): void {
   // Nor does it remember anything.
 }

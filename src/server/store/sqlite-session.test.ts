@@ -102,7 +102,7 @@ test("a lock of somebody else on the file is waited for, then told", { timeout: 
 
 test("once a lock was waited for in vain nobody waits for it again at length, until somebody gets it", async () => {
   const module =
-    "data:text/javascript,export function run(db) { db.exec('UPDATE t SET text = 1'); } export function finish() {}";
+    "data:text/javascript,export function run(db) { db.exec('UPDATE t SET text = 1'); } export function flush() {}";
   await session.load(module);
   const other = new DatabaseSync(join(dir, "tollgate.db"));
   other.exec("BEGIN IMMEDIATE");
@@ -120,7 +120,7 @@ test("once a lock was waited for in vain nobody waits for it again at length, un
     const { fault, ms } = write();
     expect([fault, ms < 1_000]).toEqual(["busy", true]);
   }
-  const program = timed(() => session.program(module, "", () => undefined));
+  const program = timed(() => session.run(module, "", () => undefined));
   expect(program.fault).toBe("busy");
   expect(program.ms).toBeGreaterThan(400);
   expect(program.ms).toBeLessThan(3_000);
@@ -160,9 +160,9 @@ test("a place that cannot hold a database is an error", () => {
 test("runs a program that was loaded", async () => {
   const module =
     "data:text/javascript,export function run(db, input) { return db.prepare('SELECT ? AS n').get(input).n; }";
-  expect(faultOf(() => session.program(module, 5, () => undefined))).toMatchObject({
+  expect(faultOf(() => session.run(module, 5, () => undefined))).toMatchObject({
     message: expect.stringContaining("not loaded"),
   });
   await session.load(module);
-  expect(session.program(module, 5, () => undefined)).toBe(5);
+  expect(session.run(module, 5, () => undefined)).toBe(5);
 });

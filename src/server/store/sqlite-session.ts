@@ -10,29 +10,29 @@ import { WalFile } from "./wal-file.ts";
 const OLDEST_SQLITE = [3, 51, 3] as const;
 /** Statements kept prepared; filters make some dozens of variants. */
 const STATEMENTS = 500;
-/** What programs wait at least for a lock: a bit of it, in which it may become free. Those who come with one statement are told at once. */
-const PROGRAM_PATIENCE_MS = 500;
+/** What modules wait at least for a lock: a bit of it, in which it may become free. Single statements are refused at once. */
+const MODULE_PATIENCE_MS = 500;
 
 interface Prepared {
   readonly statement: StatementSync;
   readonly returnsRows: boolean;
 }
 
-/** What a program can do before it answers. */
-export interface Midway {
-  /** Tells whoever asked something ahead of the answer. */
-  tell(value: unknown): void;
+/** What a module can do before it answers. */
+export interface EarlyReply {
+  /** Sends something ahead of the answer. */
+  send(value: unknown): void;
   /** Takes all that was committed to the disk. Throws: SyncFault, and the thread ends. */
   sync(): void;
 }
 
-/** A module that the writer runs between two messages; see `SqliteStore.runProgram`. */
-export interface Program {
-  run(database: DatabaseSync, input: unknown, midway: Midway): unknown;
-  /** What can wait until whoever asked has been answered: called after that. Throws: nothing but what ends the thread. */
-  rest?(database: DatabaseSync): void;
-  /** Writes what the program has put off and forgets what it has read: called before any statement that is not its own. */
-  finish(database: DatabaseSync): void;
+/** A module that the writer runs between two messages; see `SqliteStore.runInWriter`. */
+export interface WriterModule {
+  run(database: DatabaseSync, input: unknown, early: EarlyReply): unknown;
+  /** What can wait until the answer is on its way: called after that. Throws: nothing but what ends the thread. */
+  afterReply?(database: DatabaseSync): void;
+  /** Writes what the module has put off and forgets what it has read: called before any statement that is not its own. */
+  flush(database: DatabaseSync): void;
 }
 
 /** Throws: StoreError when a SQLite of this version could corrupt the file. */
@@ -83,7 +83,7 @@ function open(options: WorkerOptions): DatabaseSync {
 
 /**
  * Writes the log that is there into the file and begins a new one. What the disk did not take from the last process may be in the system's
- * memory alone: a power cut would end the log there, before all that we write behind it (requirements F04). When somebody else reads the
+ * memory alone: a power cut would end the log there, before all that we write behind it (requirements F04). When another process reads the
  * file, or it is full, the log goes on.
  */
 function beginLog(database: DatabaseSync): void {
@@ -99,7 +99,7 @@ export function describe(error: unknown): WorkerFault {
   return { kind: sqliteFaultKind(error), message: error instanceof Error ? error.message : String(error) };
 }
 
-/** One open database; every call is synchronous but for loading a program. */
+/** One open database; every call is synchronous but for loading a module. */
 export class SqliteSession {
   readonly #lock: DatabaseSync | undefined;
   readonly #database: DatabaseSync;
@@ -107,7 +107,7 @@ export class SqliteSession {
   readonly #wal: WalFile | undefined;
   readonly #patience: LockPatience;
   readonly #statements = new Map<string, Prepared>();
-  readonly #programs = new Map<string, Program>();
+  readonly #modules = new Map<string, WriterModule>();
 
   constructor(options: WorkerOptions) {
     this.#lock = options.lockFile === undefined ? undefined : lockInstance(options.lockFile);
@@ -121,9 +121,9 @@ export class SqliteSession {
   }
 
   #query(sql: string, values: readonly SqlValue[]): QueryAnswer {
-    // Programs have finished before a transaction begins, and none runs beside it. A setting concerns no rows, and may be what lets
-    // them finish.
-    if (!this.#database.isTransaction && !sql.startsWith("PRAGMA ")) this.#finishPrograms();
+    // Modules are flushed before a transaction begins, and none runs beside it. A setting concerns no rows, and may be what lets
+    // them flush.
+    if (!this.#database.isTransaction && !sql.startsWith("PRAGMA ")) this.#flushModules();
     const { statement, returnsRows } = this.#prepare(sql);
     if (returnsRows) return { rows: statement.all(...values), changes: undefined, insertId: undefined };
     const { changes, lastInsertRowid } = statement.run(...values);
@@ -131,23 +131,23 @@ export class SqliteSession {
   }
 
   async load(module: string): Promise<void> {
-    // Programs are our own modules, named by the room that owns the rules; see SqliteStore.runProgram.
-    this.#programs.set(module, (await import(module)) as Program);
+    // Our own modules, named by the room that owns the rules; see SqliteStore.runInWriter.
+    this.#modules.set(module, (await import(module)) as WriterModule);
   }
 
-  /** Runs a program; `tell` hears what it says ahead of its answer. */
-  program(module: string, input: unknown, tell: Midway["tell"]): unknown {
-    const program = this.#programs.get(module);
-    if (!program) throw new StoreError("other", `the program ${module} was not loaded`);
+  /** Runs a loaded module; `send` is given what it says ahead of its answer. */
+  run(module: string, input: unknown, send: EarlyReply["send"]): unknown {
+    const loaded = this.#modules.get(module);
+    if (!loaded) throw new StoreError("other", `the module ${module} was not loaded`);
     const wal = this.#wal;
-    if (!wal) throw new StoreError("other", "a reader runs no programs");
-    const midway = { tell, sync: () => wal.sync() };
-    return this.#patience.run(PROGRAM_PATIENCE_MS, () => program.run(this.#database, input, midway));
+    if (!wal) throw new StoreError("other", "a reader runs no modules");
+    const early = { send, sync: () => wal.sync() };
+    return this.#patience.run(MODULE_PATIENCE_MS, () => loaded.run(this.#database, input, early));
   }
 
-  /** What the program has left to do once its answer is on its way. */
-  rest(module: string): void {
-    this.#programs.get(module)?.rest?.(this.#database);
+  /** What the module has left to do once its answer is on its way. */
+  afterReply(module: string): void {
+    this.#modules.get(module)?.afterReply?.(this.#database);
   }
 
   close(): void {
@@ -161,15 +161,15 @@ export class SqliteSession {
   /** Moves the write-ahead log into the file. On a full disk, or beside a lock, the next start does it. */
   #tidy(): void {
     try {
-      this.#finishPrograms();
+      this.#flushModules();
       this.#database.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // Nothing is lost: what was committed is in the log, and what was put off in what was committed.
     }
   }
 
-  #finishPrograms(): void {
-    for (const program of this.#programs.values()) program.finish(this.#database);
+  #flushModules(): void {
+    for (const module of this.#modules.values()) module.flush(this.#database);
   }
 
   #prepare(sql: string): Prepared {

@@ -1,4 +1,4 @@
-// The main thread's end of one SQLite worker: requests out, answers back, nobody left waiting when it dies.
+// The main thread's end of one SQLite worker: requests out, answers back, no request left waiting when it dies.
 import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "./fault.ts";
@@ -71,7 +71,7 @@ export class SqliteThread {
     return thread;
   }
 
-  /** Who waits for an answer. */
+  /** Requests without an answer yet. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -82,14 +82,14 @@ export class SqliteThread {
     return this.#call({ kind: "query", sql, values }) as Promise<QueryAnswer>;
   }
 
-  /** Loads a program module, so that `program` can run it. */
+  /** Loads a module, so that `run` can run it. */
   async load(module: string): Promise<void> {
     await this.#call({ kind: "load", module });
   }
 
-  /** Runs a loaded program. Throws: StoreError. */
-  program(module: string, input: unknown, onEarly?: OnEarly): Promise<unknown> {
-    return this.#call({ kind: "program", module, input }, onEarly);
+  /** Runs a loaded module. Throws: StoreError. */
+  run(module: string, input: unknown, onEarly?: OnEarly): Promise<unknown> {
+    return this.#call({ kind: "run", module, input }, onEarly);
   }
 
   /** Lets the worker finish what was asked before, close its files and end. */

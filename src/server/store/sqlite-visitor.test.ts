@@ -11,7 +11,7 @@ const LONG = sql<{
 
 test("what reads for long holds up nobody else, sees everything, and may come again", async () => {
   const database = await createTestDatabase("sqlite");
-  const { db, patient, beforeNextUse, close } = await openSqlite(database);
+  const { db, patient, flushBeforeUse, close } = await openSqlite(database);
   const ended: string[] = [];
   const long = LONG.execute(patient).then(() => ended.push("long"));
   // By then it has a thread.
@@ -22,7 +22,7 @@ test("what reads for long holds up nobody else, sees everything, and may come ag
   expect(ended).toEqual(["short", "short", "long"]);
   // It has gone by now. What was put off for the next use is done before it looks.
   await new Promise((resolve) => setTimeout(resolve, 1_200));
-  beforeNextUse(async () => {
+  flushBeforeUse(async () => {
     ended.push("put off");
   });
   await sql`SELECT 1`.execute(patient).then(() => ended.push("again"));

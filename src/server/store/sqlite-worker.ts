@@ -1,9 +1,9 @@
-// Worker thread: owns one SQLite connection and runs what it is told, one message after another. Nobody else in the
+// Worker thread: owns one SQLite connection and runs what it is told, one message after another. No other thread of the
 // process touches the database, so no disk ever holds up the event loop.
 import { parentPort, workerData } from "node:worker_threads";
 import { isSyncFault } from "./fault.ts";
 import type { WorkerOptions, WorkerReply, WorkerRequest } from "./sqlite-messages.ts";
-import { describe, type Midway, SqliteSession } from "./sqlite-session.ts";
+import { describe, type EarlyReply, SqliteSession } from "./sqlite-session.ts";
 import { trimMemory } from "./trim.ts";
 
 /** By then the statements of a start have been run. */
@@ -12,13 +12,13 @@ const STARTED_MS = 1_000;
 function answer(
   session: SqliteSession,
   request: Exclude<WorkerRequest, { kind: "load" }>,
-  tell: Midway["tell"],
+  send: EarlyReply["send"],
 ): unknown {
   switch (request.kind) {
     case "query":
       return session.query(request.sql, request.values);
-    case "program":
-      return session.program(request.module, request.input, tell);
+    case "run":
+      return session.run(request.module, request.input, send);
     case "close":
       return session.close();
   }
@@ -45,14 +45,14 @@ function serve(port: NonNullable<typeof parentPort>): void {
       return;
     }
     try {
-      const tell = (early: unknown) => port.postMessage({ id: request.id, early } satisfies WorkerReply);
-      succeed(answer(session, request, tell));
+      const send = (early: unknown) => port.postMessage({ id: request.id, early } satisfies WorkerReply);
+      succeed(answer(session, request, send));
     } catch (error) {
       // It ends this thread, and that the process: whatever came after it would rest on what may not be there (requirements F04).
       if (isSyncFault(error)) throw error;
       fail(error);
     }
-    if (request.kind === "program") session.rest(request.module);
+    if (request.kind === "run") session.afterReply(request.module);
     if (request.kind === "close") port.close();
   });
 }

@@ -14,7 +14,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { Chores } from "./chores.ts";
+import { DeferredFlush } from "./deferred-flush.ts";
 import { StoreError } from "./fault.ts";
 import { makeFolder, makePrivate, tighten } from "./files.ts";
 import { Gate } from "./gate.ts";
@@ -31,7 +31,7 @@ export interface SqliteFiles {
   readonly writer: SqliteThread;
   readonly reader: Pick<SqliteThread, "query" | "close">;
   readonly gate: Gate;
-  readonly chores: Chores;
+  readonly deferred: DeferredFlush;
   /** The file existed before: what is in it is worth a copy before a migration. */
   readonly existed: boolean;
   /** Until the schema is the newest nobody else waits: a transaction takes as long as a large table needs. */
@@ -60,7 +60,15 @@ export async function openSqliteFiles(
   const writer = await SqliteThread.open({ file, lockFile }, onDeath);
   try {
     const reader = await SqliteThread.open({ file, lockFile: undefined }, onDeath);
-    return { writer, reader, gate: new Gate(), chores: new Chores(), existed, isMigrating: true, file };
+    return {
+      writer,
+      reader,
+      gate: new Gate(),
+      deferred: new DeferredFlush(),
+      existed,
+      isMigrating: true,
+      file,
+    };
   } catch (error) {
     await writer.close();
     throw error;
@@ -104,7 +112,7 @@ class WorkerConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#state === "loose") await this.#finishChores();
+    if (this.#state === "loose") await this.#flushDeferred();
     // Kysely's parameters are what our columns hold; the worker refuses anything else.
     const answer = await this.#run(query, query.parameters as readonly SqlValue[]);
     return {
@@ -122,7 +130,7 @@ class WorkerConnection implements DatabaseConnection {
 
   async begin(): Promise<void> {
     const { gate, writer } = this.#files;
-    await this.#finishChores();
+    await this.#flushDeferred();
     this.#assertRoom();
     await gate.enter(async () => {
       try {
@@ -149,13 +157,13 @@ class WorkerConnection implements DatabaseConnection {
   }
 
   /**
-   * Before others look. Not beside a transaction: it may be waiting for this very statement, and its BEGIN did what was left before it
+   * Before a statement reads. Not beside a transaction: it may be waiting for this very statement, and its BEGIN did what was put off before it
    * (SqliteSession.query); one that has not begun yet is waited for.
    */
-  async #finishChores(): Promise<void> {
-    const { chores, gate } = this.#files;
-    while (!chores.areDone) {
-      if (!gate.isHeld) return chores.finish();
+  async #flushDeferred(): Promise<void> {
+    const { deferred, gate } = this.#files;
+    while (!deferred.isIdle) {
+      if (!gate.isHeld) return deferred.flush();
       const { opening } = gate;
       await opening;
       if (gate.isHeld && gate.opening === opening) return;

@@ -61,7 +61,7 @@ test("is in nobody's way when the log is emptied, and when it goes", () => {
 });
 
 const PROGRAM =
-  "data:text/javascript,export function run(db, input, midway) { midway.sync(); } export function finish() {}";
+  "data:text/javascript,export function run(db, input, early) { early.sync(); } export function flush() {}";
 
 async function session(): Promise<SqliteSession> {
   const made = new SqliteSession({ file: join(dir, "a.db"), lockFile: join(dir, "a.lock") });
@@ -74,8 +74,8 @@ test("a program's sync is one of the log of the file behind all links, always by
   fs.symlinkSync(join(dir, "far", "real.db"), join(dir, "a.db"));
   const writer = await session();
   writer.query("CREATE TABLE t (a)", []);
-  writer.program(PROGRAM, "", () => undefined);
-  writer.program(PROGRAM, "", () => undefined);
+  writer.run(PROGRAM, "", () => undefined);
+  writer.run(PROGRAM, "", () => undefined);
   const handles = synced.mock.calls.map(([handle]) => handle);
   expect(handles).toHaveLength(2);
   expect(new Set(handles).size).toBe(1);
@@ -90,7 +90,7 @@ test("an error of the disk's is a fault with its cause", async () => {
   synced.mockImplementationOnce(() => {
     throw cause;
   });
-  expect(() => writer.program(PROGRAM, "", () => undefined)).toThrow(
+  expect(() => writer.run(PROGRAM, "", () => undefined)).toThrow(
     expect.objectContaining({ name: "SyncFault", cause }),
   );
   writer.close();

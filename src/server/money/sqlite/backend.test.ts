@@ -67,11 +67,11 @@ test("whoever reads after a call was answered sees it, whatever transactions beg
   await Promise.all(busy);
 }, 30_000);
 
-test("work is left for whoever reads before anything is told, ahead of the answer too", () => {
+test("work is put off for later readers before anything is answered, ahead of the answer too", () => {
   const story: string[] = [];
   const stub = {
-    beforeNextUse: () => story.push("left"),
-    runProgram(_: URL, __: unknown, onEarly: (value: unknown) => void) {
+    flushBeforeUse: () => story.push("left"),
+    runInWriter(_: URL, __: unknown, onEarly: (value: unknown) => void) {
       onEarly(encodeOutcomes([undefined, { kind: "reserve", verdict: "reserved" }]));
       return new Promise(() => undefined);
     },
@@ -95,7 +95,7 @@ test("a transaction sees what was answered before it began, and reads on beside 
   });
 });
 
-test("another program that reads the file sees a call a second later, though nobody else looks", async () => {
+test("another program that reads the file sees a call a second later, though no other statement asks", async () => {
   await call(5n);
   const file = elsewhere();
   const stored = () => file.prepare("SELECT used_quota FROM users WHERE id = ?").get(account.userId);
@@ -104,7 +104,7 @@ test("another program that reads the file sees a call a second later, though nob
   file.close();
 });
 
-test("when calls cannot reach the tables somebody is told, and they do when that is over", async () => {
+test("when calls cannot reach the tables the operator is told, and they do when that is over", async () => {
   const file = elsewhere();
   file.exec("CREATE TRIGGER t BEFORE UPDATE ON users BEGIN SELECT RAISE(ABORT, 'not now'); END");
   await call(5n);

@@ -1,13 +1,13 @@
-// Groups on SQLite: posted to the writer thread, where sqlite-group.ts runs them.
+// Groups on SQLite: posted to the writer thread, where writer.ts runs them.
 
 import type { Clock } from "#server/clock.ts";
 import type { LedgerBackend } from "#server/money/backend.ts";
 import type { SqliteStore } from "#server/store/db.ts";
-import { CARRY_OVER, decodeOutcomes, encodeBatch } from "./wire.ts";
+import { CHECKPOINT, decodeOutcomes, encodeBatch } from "./wire.ts";
 
-const PROGRAM = new URL("./writer.ts", import.meta.url);
+const WRITER = new URL("./writer.ts", import.meta.url);
 
-/** After this long the tables show what calls brought, though nobody looks. */
+/** After this long the tables show what calls brought, though no statement asks. */
 const LATEST_MS = 1_000;
 
 /** `onError` is told when what calls brought cannot reach the tables; it waits in the journal then. */
@@ -17,29 +17,29 @@ export function createSqliteBackend(
   onError: (error: unknown) => void = () => undefined,
 ): LedgerBackend {
   let timer: NodeJS.Timeout | undefined;
-  const carryOver = async () => {
-    await store.runProgram(PROGRAM, CARRY_OVER);
+  const checkpoint = async () => {
+    await store.runInWriter(WRITER, CHECKPOINT);
   };
-  const carryOverSoon = () => {
+  const checkpointSoon = () => {
     timer ??= setTimeout(() => {
       timer = undefined;
-      carryOver().catch(onError);
+      checkpoint().catch(onError);
     }, LATEST_MS).unref();
   };
   // What the last process left, perhaps.
-  store.beforeNextUse(carryOver);
+  store.flushBeforeUse(checkpoint);
   return {
     async run(batch, tell) {
-      // The program answers with outcomes of the batch as text, those that need no disk perhaps ahead of the others.
+      // The writer answers with outcomes of the batch as text, those that need no disk perhaps ahead of the others.
       const hear = (answer: unknown) => {
-        // Whoever is told may look.
-        store.beforeNextUse(carryOver);
+        // A caller that was answered may look.
+        store.flushBeforeUse(checkpoint);
         decodeOutcomes(answer as string).forEach((outcome, index) => {
           if (outcome !== undefined) tell(index, outcome);
         });
       };
-      hear(await store.runProgram(PROGRAM, encodeBatch(batch), hear));
-      carryOverSoon();
+      hear(await store.runInWriter(WRITER, encodeBatch(batch), hear));
+      checkpointSoon();
     },
     async renewLease(node, leaseSec) {
       const leaseUntil = clock.seconds() + leaseSec;
@@ -56,10 +56,10 @@ export function createSqliteBackend(
       // The lock on the data directory proves that no other process is alive.
       await store.db.deleteFrom("nodes").where("node", "!=", node).execute();
     },
-    // What cannot be carried over now is by the next start.
+    // What cannot reach the tables now does by the next start.
     async close() {
       clearTimeout(timer);
-      await carryOver().catch(() => undefined);
+      await checkpoint().catch(() => undefined);
     },
   };
 }

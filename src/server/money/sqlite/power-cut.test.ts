@@ -24,7 +24,7 @@ const CAMERA = new URL(`data:text/javascript,
     };
     syncBuiltinESMExports();
   }
-  export function finish() {}`);
+  export function flush() {}`);
 
 const CALLS = 150;
 const CALLERS = 12;
@@ -46,7 +46,7 @@ test("what was told as settled is in the last image of the disk before it was to
   const ledger = createLedger({ store, clock: systemClock, node: "n" });
   const account = await seedAccount(store.db, ledger, { quota: 1_000_000n, remain: 1_000_000n });
   const images = new Int32Array(new SharedArrayBuffer(4));
-  await store.runProgram(CAMERA, images.buffer);
+  await store.runInWriter(CAMERA, images.buffer);
   const roll = createDice(11);
   const told: { requestId: string; image: number }[] = [];
   const caller = async () => {

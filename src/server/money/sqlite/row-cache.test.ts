@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Operation, Outcome } from "#server/money/operations.ts";
 import { groupOn, smallDatabase } from "#test/worlds/small-database.ts";
-import { finish } from "./writer.ts";
+import { checkpoint } from "./writer.ts";
 
 let database: DatabaseSync;
 
@@ -40,11 +40,11 @@ test("whatever order ids come in, a call is booked once", () => {
         expect(call(id, charge)).toMatchObject(
           before === undefined ? bookedNow(charge) : bookedBefore(before),
         );
-        if (isCarriedOver) finish(database);
+        if (isCarriedOver) checkpoint(database);
       }
     }),
   );
-  finish(database);
+  checkpoint(database);
   expect(database.prepare("SELECT count(*) AS n, -sum(amount) AS sum FROM ledger").get()).toEqual({
     n: booked.size,
     sum: Number([...booked.values()].reduce((sum, charge) => sum + charge, 0n)),
@@ -54,7 +54,7 @@ test("whatever order ids come in, a call is booked once", () => {
 test("an id that UTF-8 and UTF-16 put on different sides of another is found", () => {
   call("\uffff", 1n);
   call("😀", 2n);
-  finish(database);
+  checkpoint(database);
   expect(call("😀1", 3n)).toMatchObject(bookedNow(3n));
   expect(call("\uffff", 9n)).toMatchObject(bookedBefore(1n));
 });

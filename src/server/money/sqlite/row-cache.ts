@@ -1,7 +1,6 @@
 // The rows that groups work on, as SQLite's writer remembers them from group to group: they are read once, and again only after
 // others may have changed them.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { IdMap } from "#server/money/id-map.ts";
 import type { Batch, Operation, PartnerOperation } from "#server/money/operations.ts";
 import {
   CODE_COLUMNS,
@@ -72,8 +71,8 @@ export class RowCache {
       users: new Map(),
       tokens: new Map(),
       // Every open one. Nobody but this program writes them, so that they need not be looked up.
-      reservations: new IdMap(),
-      booked: new IdMap(),
+      reservations: new Map(),
+      booked: new Map(),
       commissions: new Map(),
       codes: new Map(),
     };

@@ -117,8 +117,8 @@ function decodeOperation(wire: OperationWire): Operation {
  */
 export const FORM = 1;
 
-/** In place of a batch: books nothing, and carries over what the journal holds (sqlite-group.ts). */
-export const CARRY_OVER = "";
+/** In place of a batch: books nothing, and stores in the tables what the journal holds (writer.ts). */
+export const CHECKPOINT = "";
 
 /** A batch as the text that goes to the thread and into the journal. */
 export function encodeBatch({ nowSec, node, operations }: Batch): string {

@@ -5,7 +5,7 @@ import type { Operation } from "#server/money/operations.ts";
 import { SyncFault } from "#server/store/fault.ts";
 import { grant, groupOn, reserve, settle, smallDatabase } from "#test/worlds/small-database.ts";
 import { decodeOutcomes, encodeBatch } from "./wire.ts";
-import { finish, rest, run } from "./writer.ts";
+import { afterReply, checkpoint, run } from "./writer.ts";
 
 let database: DatabaseSync;
 
@@ -26,7 +26,7 @@ function storyOf(...operations: Operation[]): string[] {
     expect(database.isTransaction).toBe(false);
     story.push("disk");
   };
-  tell(run(database, encodeBatch({ operations, nowSec: 1, node: "n" }), { tell, sync }));
+  tell(run(database, encodeBatch({ operations, nowSec: 1, node: "n" }), { send: tell, sync }));
   return story;
 }
 
@@ -68,7 +68,7 @@ test("a disk that does not take a group is no answer to it", () => {
   const tell = vi.fn();
   const operations = [reserve("a", 1n), settle("a", 1n)];
   const text = encodeBatch({ operations, nowSec: 1, node: "n" });
-  expect(() => run(database, text, { tell, sync })).toThrow(SyncFault);
+  expect(() => run(database, text, { send: tell, sync })).toThrow(SyncFault);
   expect(tell).toHaveBeenCalledExactlyOnceWith('["reserved",0]');
 });
 
@@ -86,38 +86,38 @@ test("transactions of groups leave the disk to later, those of anybody else do n
   const [normal, full] = [1, 2];
   groupOf(reserve("a", 1n));
   groupOf(settle("a", 1n), reserve("b", 1n));
-  finish(database);
+  checkpoint(database);
   expect(level()).toBe(full);
   groupOf(settle("b", 1n));
   expect(levels).toEqual([normal, normal, normal]);
   const bad = { ...reserve("bad", 1n), modelName: Symbol("no") } as unknown as Operation;
   expect(() => groupOf(bad)).toThrow();
-  finish(database);
+  checkpoint(database);
   expect(level()).toBe(full);
   groupOf(settle("c", 1n));
   database.exec("CREATE TRIGGER u BEFORE INSERT ON ledger BEGIN SELECT RAISE(ABORT, 'no'); END");
-  expect(() => finish(database)).toThrow("no");
+  expect(() => checkpoint(database)).toThrow("no");
   expect(level()).toBe(full);
 });
 
 test("carrying over that the disk does not take ends the thread; other troubles of it wait", () => {
   const many = Array.from({ length: 1_100 }, (_, at) => settle(String(at), 0n));
   const text = encodeBatch({ operations: many, nowSec: 1, node: "n" });
-  run(database, text, { tell: vi.fn(), sync: vi.fn() });
+  run(database, text, { send: vi.fn(), sync: vi.fn() });
   const fault = (errcode: number) =>
     vi.spyOn(database, "exec").mockImplementationOnce(() => {
       throw Object.assign(new Error("disk I/O error"), { errcode });
     });
   fault(10);
-  rest(database);
+  afterReply(database);
   run(
     database,
     encodeBatch({ operations: many.map((it, at) => ({ ...it, requestId: `x${at}` })), nowSec: 1, node: "n" }),
     {
-      tell: vi.fn(),
+      send: vi.fn(),
       sync: vi.fn(),
     },
   );
   fault(1034);
-  expect(() => rest(database)).toThrow("disk I/O error");
+  expect(() => afterReply(database)).toThrow("disk I/O error");
 });

@@ -1,10 +1,10 @@
-// The program of the writer thread, run here: one transaction, all or nothing, noted at once and carried over before anybody looks.
+// The writer of SQLite, run here: one transaction, all or nothing, in the journal at once and in the tables before any other statement.
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Operation, Outcome } from "#server/money/operations.ts";
 import { grant, groupOn, reserve, settle, smallDatabase } from "#test/worlds/small-database.ts";
-import { CARRY_OVER } from "./wire.ts";
-import { finish, run } from "./writer.ts";
+import { CHECKPOINT } from "./wire.ts";
+import { checkpoint, run } from "./writer.ts";
 
 let database: DatabaseSync;
 
@@ -21,9 +21,9 @@ function group(...operations: Operation[]): readonly Outcome[] {
 /** What stands in the tables as they are. */
 const stored = (sql: string) => database.prepare(sql).get();
 
-/** What somebody finds who looks. */
+/** What another statement finds. */
 const one = (sql: string) => {
-  finish(database);
+  checkpoint(database);
   return stored(sql);
 };
 
@@ -64,26 +64,26 @@ test("stores everything that belongs to a call", () => {
   });
 });
 
-test("what calls bring is noted, and carried over before anybody looks", () => {
+test("what calls bring is in the journal, and in the tables before any other statement", () => {
   group(reserve("a", 20n), reserve("b", 20n));
   group(settle("a", 15n));
   expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 2 });
   const tables = `SELECT quota, (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM logs) AS logs,
     (SELECT count(*) FROM reservations) AS open FROM users`;
   expect(stored(tables)).toEqual({ quota: 100, entries: 0, logs: 0, open: 0 });
-  finish(database);
+  checkpoint(database);
   expect(stored(tables)).toEqual({ quota: 65, entries: 1, logs: 1, open: 1 });
   expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
-  finish(database);
+  checkpoint(database);
   expect(stored(tables)).toEqual({ quota: 65, entries: 1, logs: 1, open: 1 });
 });
 
 test("what others changed meanwhile is seen, and what was noted is not lost by it", () => {
   group(reserve("a", 20n));
-  finish(database);
+  checkpoint(database);
   database.exec("UPDATE users SET quota = quota + 7; UPDATE tokens SET unlimited_quota = 1");
   group(settle("a", 15n), reserve("b", 70n));
-  finish(database);
+  checkpoint(database);
   database.exec("UPDATE users SET status = 2");
   expect(group(reserve("c", 1n))).toEqual([{ kind: "reserve", verdict: "user_disabled" }]);
   expect(one("SELECT quota, used_quota FROM users")).toEqual({ quota: 22, used_quota: 15 });
@@ -139,17 +139,17 @@ test("a journal in the form of the first release that has one is read by every l
 test("a journal of another form is refused, and stays", () => {
   database.exec("INSERT INTO journal (form, batch) VALUES (2, 'what only a newer program reads')");
   expect(() => group(settle("a", 1n))).toThrow("form 2: start the program that wrote it");
-  expect(() => finish(database)).toThrow("form 2");
+  expect(() => checkpoint(database)).toThrow("form 2");
   database.exec(`UPDATE journal SET form = 1, batch = '[1,"n",[[7]]]'`);
-  expect(() => finish(database)).toThrow("unknown form of an operation");
+  expect(() => checkpoint(database)).toThrow("unknown form of an operation");
   database.exec(`UPDATE journal SET batch = '[1,"n",["{\\"kind\\":\\"x\\",\\"requestId\\":\\"a\\"}"]]'`);
-  expect(() => finish(database)).toThrow("unknown operation");
+  expect(() => checkpoint(database)).toThrow("unknown operation");
   expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 1 });
 });
 
 test("what changes nothing is not noted", () => {
   group(settle("a", 15n), reserve("b", 1n));
-  finish(database);
+  checkpoint(database);
   expect(group(reserve("c", 60n), settle("a", 15n), reserve("b", 1n))).toMatchObject([
     { verdict: "token_quota" },
     { booking: { charged: 15n } },
@@ -160,7 +160,7 @@ test("what changes nothing is not noted", () => {
 
 test("an id that was given back may be set aside again", () => {
   group(reserve("a", 20n));
-  finish(database);
+  checkpoint(database);
   group({ kind: "release", requestId: "a", userId: 1, tokenId: 2 }, reserve("a", 30n));
   expect(one("SELECT amount, (SELECT quota FROM users) AS quota FROM reservations")).toEqual({
     amount: 30,
@@ -175,7 +175,7 @@ test("the id of an open call is nobody else's", () => {
   expect(one("SELECT quota, (SELECT count(*) FROM ledger) AS n FROM users")).toEqual({ quota: 85, n: 1 });
 });
 
-test("amounts below nothing are refused when they come, not when they are carried over", () => {
+test("amounts below nothing are refused when they come, not when they are stored", () => {
   expect(() => group(reserve("a", -1n))).toThrow(TypeError);
   expect(() => group(settle("b", -1n))).toThrow(RangeError);
   expect(one("SELECT quota FROM users")).toEqual({ quota: 100 });
@@ -185,7 +185,7 @@ test("statistics that no number holds exactly stay at the largest, and hold up n
   const usage = { promptTokens: Number.MAX_SAFE_INTEGER, completionTokens: 1, cachedTokens: 0 };
   const huge = (id: string) => ({ ...settle(id, 1n), usage }) as Operation;
   group(huge("a"), huge("b"));
-  finish(database);
+  checkpoint(database);
   group(huge("c"), huge("d"));
   for (const table of ["log_rollups", "log_sums"])
     expect(one(`SELECT prompt_tokens, completion_tokens, quota, requests FROM ${table}`)).toEqual({
@@ -213,7 +213,7 @@ test("whoever dies at any moment loses nothing that was answered", () => {
   for (const [at, step] of steps.entries()) {
     const outcomes = group(...step);
     restart();
-    if (at === 1) finish(database);
+    if (at === 1) checkpoint(database);
     // Those who did not hear the answer ask again.
     expect(group(...step)).toMatchObject(outcomes.map(({ kind }) => ({ kind })));
     restart();
@@ -234,12 +234,12 @@ test("entries of one group and of many tell who failed before", () => {
   const call = settle("a", 15n);
   if (call.kind !== "settle" || call.log === null) throw new Error("a settlement with a log");
   group({ ...call, log: { ...call.log, trail: "3:upstream_500" } }, settle("b", 5n));
-  finish(database);
+  checkpoint(database);
   const trails = database.prepare("SELECT trail FROM logs ORDER BY id").all();
   expect(trails.map(({ trail }) => trail)).toEqual(["3:upstream_500", ""]);
 });
 
-test("many entries are carried over without being asked for, with what had happened until then", () => {
+test("many entries are stored without being asked for, with what had happened until then", () => {
   for (let at = 0; at < 52; at += 1)
     group(
       ...Array.from({ length: 20 }, (_, index) => settle(`${at}-${index}`, 0n)),
@@ -253,14 +253,14 @@ test("many entries are carried over without being asked for, with what had happe
   expect(stored("SELECT count(*) AS n FROM journal")).toEqual({ n: 0 });
 });
 
-test("what could not be carried over waits in the journal; groups go on until it holds thousands", () => {
+test("what could not be stored waits in the journal; groups go on until it holds thousands", () => {
   database.exec("CREATE TRIGGER t BEFORE INSERT ON logs BEGIN SELECT RAISE(ABORT, 'no'); END");
   const many = (name: string) => Array.from({ length: 100 }, (_, index) => settle(`${name}-${index}`, 0n));
   for (let at = 0; at < 40; at += 1) group(...many(String(at)));
   expect(() => group(...many("more"))).toThrow("no");
   expect(group(...many("39"))).toHaveLength(100);
-  expect(() => finish(database)).toThrow("no");
-  expect(() => run(database, CARRY_OVER, { tell: vi.fn(), sync: vi.fn() })).toThrow("no");
+  expect(() => checkpoint(database)).toThrow("no");
+  expect(() => run(database, CHECKPOINT, { send: vi.fn(), sync: vi.fn() })).toThrow("no");
   expect(stored("SELECT count(*) AS n FROM ledger")).toEqual({ n: 0 });
   expect(stored("PRAGMA busy_timeout")).toEqual({ timeout: 0 });
   database.exec("DROP TRIGGER t");

@@ -1,155 +1,139 @@
-// Runs in SQLite's writer thread: one group of operations, decided by the rules, in one transaction. What calls bring is noted in the
-// journal, as it came, and carried over to the tables when there is enough of it or before anybody else looks (docs/decisions/025).
+// Runs in SQLite's writer thread: one group of operations, decided by the rules, in one transaction. What calls bring is appended to the
+// journal, and goes to the tables at a checkpoint: when there is enough of it, or before any other statement (docs/decisions/025).
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Batch } from "#server/money/operations.ts";
 import type { Changes } from "#server/money/rows.ts";
 import { applyOperations, isOfCall, isSyncedByLater } from "#server/money/rules.ts";
 import { isSyncFault } from "#server/store/fault.ts";
-import type { Midway } from "#server/store/sqlite-session.ts";
+import type { EarlyReply } from "#server/store/sqlite-session.ts";
+import { hasJournal, Journal } from "./journal.ts";
 import { RowCache } from "./row-cache.ts";
-import { CARRY_OVER, decodeBatch, encodeOutcomes, FORM } from "./wire.ts";
+import { CHECKPOINT, decodeBatch, encodeOutcomes } from "./wire.ts";
 import { WriteBuffer } from "./write-buffer.ts";
 
-/** Entries that are carried over without being asked for: some 8 ms of the writer's time. */
+/** Ledger entries at which a checkpoint is made unasked: some 8 ms of the writer's time. */
 const ENOUGH = 1_024;
-/** When so many could not be carried over, nothing more is noted: a start has to read it all. */
+/** When checkpoints failed and so many wait, the journal takes no more: a start has to read it all. */
 const TOO_MANY = 4 * ENOUGH;
 
-const SQL = {
-  begin: "BEGIN IMMEDIATE",
-  commit: "COMMIT",
-  note: `INSERT INTO journal (form, batch) VALUES (${FORM}, ?)`,
-  noted: "SELECT form, batch FROM journal ORDER BY id",
-  clear: "DELETE FROM journal",
-} as const;
-
 /** What one connection knows. Made anew after a transaction that failed: what is stored is the truth. */
-interface Bank {
-  readonly statements: Record<keyof typeof SQL, StatementSync>;
-  readonly shelf: RowCache;
-  readonly gathered: WriteBuffer;
-  /** The journal has something in it. */
-  hasNotes: boolean;
+interface WriterState {
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+  readonly journal: Journal;
+  readonly rowCache: RowCache;
+  readonly writeBuffer: WriteBuffer;
 }
 
-const banks = new WeakMap<DatabaseSync, Bank>();
+const states = new WeakMap<DatabaseSync, WriterState>();
 
-function bankOf(database: DatabaseSync): Bank {
-  const known = banks.get(database);
+/** The state of a connection; at first use, or after a failure, decides what the journal holds again: the rules see the same rows. */
+function recover(database: DatabaseSync): WriterState {
+  const known = states.get(database);
   if (known) return known;
-  const entries = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
-  const bank: Bank = {
-    // The names are those of SQL.
-    statements: Object.fromEntries(entries) as Record<keyof typeof SQL, StatementSync>,
-    shelf: new RowCache(database),
-    gathered: new WriteBuffer(database),
-    hasNotes: false,
+  const state: WriterState = {
+    begin: database.prepare("BEGIN IMMEDIATE"),
+    commit: database.prepare("COMMIT"),
+    journal: new Journal(database),
+    rowCache: new RowCache(database),
+    writeBuffer: new WriteBuffer(database),
   };
-  // What was decided then is decided again: the rules see the same rows, since all others wait until it is carried over.
-  for (const { form, batch } of bank.statements.noted.all()) {
-    if (form !== FORM)
-      throw new Error(`the journal is of form ${String(form)}: start the program that wrote it`);
-    decide(bank, decodeBatch(String(batch)));
-    bank.hasNotes = true;
-  }
-  banks.set(database, bank);
-  return bank;
+  for (const batch of state.journal.read()) decide(state, batch);
+  states.set(database, state);
+  return state;
 }
 
-function decide({ shelf, gathered }: Bank, batch: Batch): ReturnType<typeof applyOperations> {
-  const decided = applyOperations(shelf.load(batch), batch);
-  gathered.add(decided.changes);
+function decide({ rowCache, writeBuffer }: WriterState, batch: Batch): ReturnType<typeof applyOperations> {
+  const decided = applyOperations(rowCache.load(batch), batch);
+  writeBuffer.add(decided.changes);
   return decided;
 }
 
-/** Refusals and repetitions need no note. */
+/** Refusals and repetitions are not appended. */
 function isChange(changes: Changes): boolean {
   return Object.values(changes).some((part) => ("size" in part ? part.size : part.length) > 0);
 }
 
-/**
- * Runs an encoded Batch and returns its encoded Outcomes, or does what CARRY_OVER asks for. All or nothing. What need not wait for the
- * disk is told before the others are taken there (docs/decisions/027). Throws: SQLite's error, after undoing everything, or SyncFault.
- */
-export function run(database: DatabaseSync, input: unknown, midway: Midway): string {
-  // Posted by sqlite-teller.ts alone.
+/** Runs what the ledger backend posts: an encoded Batch, or CHECKPOINT. Returns encoded Outcomes. Throws: as `append` and `checkpoint`. */
+export function run(database: DatabaseSync, input: unknown, early: EarlyReply): string {
+  // Posted by backend.ts alone.
   const text = input as string;
-  if (text === CARRY_OVER) {
-    finishSoon(database);
-    return "";
-  }
+  if (text !== CHECKPOINT) return append(database, text, early);
+  checkpointSoon(database);
+  return "";
+}
+
+/**
+ * Decides a batch and appends it to the journal, all or nothing. Outcomes that need not wait for the disk are sent before the others are
+ * taken there (docs/decisions/027). Throws: SQLite's error, after undoing everything, or SyncFault.
+ */
+function append(database: DatabaseSync, text: string, early: EarlyReply): string {
   const batch = decodeBatch(text);
   const { operations } = batch;
-  const outcomes = transact(database, (bank) => {
-    const { outcomes, changes } = decide(bank, batch);
+  const outcomes = transact(database, (state) => {
+    const { outcomes, changes } = decide(state, batch);
     // Nothing about calls can fail when it is stored, so that it can be stored later.
-    if (!operations.every(isOfCall) || bank.gathered.entries >= TOO_MANY) carryOver(bank);
-    else if (isChange(changes)) note(bank, text);
+    if (!operations.every(isOfCall) || state.writeBuffer.entries >= TOO_MANY) storeAll(state);
+    else if (isChange(changes)) state.journal.append(text);
     return outcomes;
   });
   const waits = operations.map((operation) => !isSyncedByLater(operation));
   if (!waits.includes(true)) return encodeOutcomes(outcomes);
-  const told = (isLate: boolean) =>
+  const those = (isLate: boolean) =>
     encodeOutcomes(outcomes.map((outcome, index) => (waits[index] === isLate ? outcome : undefined)));
-  if (waits.includes(false)) midway.tell(told(false));
-  midway.sync();
-  return told(true);
+  if (waits.includes(false)) early.send(those(false));
+  early.sync();
+  return those(true);
 }
 
-function note(bank: Bank, text: string): void {
-  bank.statements.note.get(text);
-  bank.hasNotes = true;
-}
-
-function carryOver(bank: Bank): void {
-  bank.gathered.store();
-  bank.statements.clear.get();
-  bank.hasNotes = false;
+function storeAll({ writeBuffer, journal }: WriterState): void {
+  writeBuffer.store();
+  journal.clear();
 }
 
 /**
- * Carries over what the journal holds, and remembers no rows any more: from now on others may read and change them. Need not wait for
- * the disk: journal and tables change together, whatever reaches the disk. Throws: SQLite's error.
+ * Stores in the tables what the journal holds, and forgets the rows that were read: from now on other statements may read and change them.
+ * Need not wait for the disk: journal and tables change together, whatever reaches the disk. Throws: SQLite's error.
  */
-export function finish(database: DatabaseSync): void {
+export function checkpoint(database: DatabaseSync): void {
   try {
-    if (banks.get(database)?.hasNotes ?? hasNotes(database)) transact(database, carryOver);
-    banks.get(database)?.shelf.forget();
+    const state = states.get(database);
+    if (state === undefined ? hasJournal(database) : !state.journal.isEmpty) transact(database, storeAll);
+    states.get(database)?.rowCache.forget();
   } finally {
-    if (hasty.has(database)) database.exec("PRAGMA synchronous = FULL");
-    hasty.delete(database);
+    if (unsynced.has(database)) database.exec("PRAGMA synchronous = FULL");
+    unsynced.delete(database);
   }
 }
 
-function hasNotes(database: DatabaseSync): boolean {
-  return database.prepare("SELECT 1 FROM journal LIMIT 1").get() !== undefined;
-}
+/** Before any statement that is not the ledger's. */
+export { checkpoint as flush };
 
 /** It can be done later: it does not wait for a lock while groups wait for it. */
 const PATIENCE_MS = 100;
 
-function finishSoon(database: DatabaseSync): void {
+function checkpointSoon(database: DatabaseSync): void {
   const before = database.prepare("PRAGMA busy_timeout").get()?.["timeout"];
   database.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
   try {
-    finish(database);
+    checkpoint(database);
   } finally {
     database.exec(`PRAGMA busy_timeout = ${Number(before)}`);
   }
 }
 
-/** Entries that wait when carrying over, which has just failed, is worth another try: each reads the journal again. */
+/** Entries that wait when a checkpoint, which has just failed, is worth another try: each reads the journal again. */
 const nextTries = new WeakMap<DatabaseSync, number>();
 
 /**
- * Carries over when there is enough of it, while those who were answered go on. The group before is stored, whatever happens here; who
- * asks next is told (sqlite-teller.ts does soon). Throws: SyncFault's kind alone, which ends the thread.
+ * A checkpoint once there is enough, while the callers that were answered go on. The group before is stored, whatever happens here; the
+ * next statement of others is told of a failure (backend.ts reports it too). Throws: SyncFault alone, which ends the thread.
  */
-export function rest(database: DatabaseSync): void {
-  const entries = banks.get(database)?.gathered.entries ?? 0;
+export function afterReply(database: DatabaseSync): void {
+  const entries = states.get(database)?.writeBuffer.entries ?? 0;
   if (entries < (nextTries.get(database) ?? ENOUGH)) return;
   try {
-    finishSoon(database);
+    checkpointSoon(database);
     nextTries.delete(database);
   } catch (error) {
     if (isSyncFault(error)) throw error;
@@ -157,23 +141,23 @@ export function rest(database: DatabaseSync): void {
   }
 }
 
-/** Those whose commits do not wait for the disk. Statements that are not ours are told to (finish). */
-const hasty = new WeakSet<DatabaseSync>();
+/** Connections whose commits do not wait for the disk; statements of others do (checkpoint). */
+const unsynced = new WeakSet<DatabaseSync>();
 
 /** Runs `work` in a transaction that does not wait for the disk. Throws: what it threw, or SQLite's error; nothing is remembered then. */
-function transact<T>(database: DatabaseSync, work: (bank: Bank) => T): T {
+function transact<T>(database: DatabaseSync, work: (state: WriterState) => T): T {
   if (database.isTransaction) throw new Error("a group needs a transaction of its own");
-  const bank = bankOf(database);
-  if (!hasty.has(database)) database.exec("PRAGMA synchronous = NORMAL");
-  hasty.add(database);
+  const state = recover(database);
+  if (!unsynced.has(database)) database.exec("PRAGMA synchronous = NORMAL");
+  unsynced.add(database);
   try {
-    bank.statements.begin.get();
-    const result = work(bank);
-    bank.statements.commit.get();
+    state.begin.get();
+    const result = work(state);
+    state.commit.get();
     return result;
   } catch (error) {
     // The rules may have changed rows that are now as they were: they are read again.
-    banks.delete(database);
+    states.delete(database);
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }

@@ -1,8 +1,8 @@
-// Runs in the thread that writes the SQLite database (SqliteStore.runProgram): ends a process that only looks alive.
+// Runs in the thread that writes the SQLite database (SqliteStore.runInWriter): ends a process that only looks alive.
 import { writeSync } from "node:fs";
 
 const LOOK_MS = 1_000;
-/** Looks without a beat between them until a loop counts as stuck. Not time: who slept or was stopped did not look either. */
+/** Looks without a beat between them until a loop counts as stuck. Not time: a thread that slept or was stopped did not look either. */
 const LOOKS = 10;
 
 /** Looks from now on. `beats` is counted up by a loop that turns; 0 = do not look. */
@@ -21,6 +21,6 @@ export function run(_database: unknown, beats: Int32Array): void {
 }
 
 /** Nothing was put off. */
-export function finish(): void {
+export function flush(): void {
   // Called before every statement of others, like that of the money groups.
 }
