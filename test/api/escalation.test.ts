@@ -2,7 +2,7 @@
 // Z05, Z06, M21).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { startWeChat, type WeChatEmulator } from "#test/emulators/service-emulators.ts";
 import { type SeededUser, seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -197,7 +197,7 @@ describe.each(databases)("on $name", (database) => {
       used_quota: 3_500,
       request_count: 500,
     });
-    expect(await audit(ctx.db)).toEqual([]);
+    expect(await checkLedger(ctx.db)).toEqual([]);
     await mail.app.login("busy", seedPassword);
   }, 60_000);
 });

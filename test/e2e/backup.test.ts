@@ -16,7 +16,7 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore } from "#server/store/db.ts";
 import { buildServer, SERVER } from "#test/worlds/build.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
@@ -113,12 +113,12 @@ function found(dir: string, texts: readonly string[]): string[] {
   });
 }
 
-async function auditCopy(file: string): Promise<unknown[]> {
+async function checkCopy(file: string): Promise<unknown[]> {
   const dataDir = testDirectory();
   cpSync(file, join(dataDir, "tollgate.db"));
   const store = await openStore({ dataDir });
   try {
-    return await audit(store.db);
+    return await checkLedger(store.db);
   } finally {
     await store.close();
   }
@@ -183,7 +183,7 @@ test(`${backupRounds} copies made while up to 500 calls a second are served: eac
     const calls = callsIn(file);
     expect(calls).toBeGreaterThanOrEqual(answeredBefore);
     expect(calls).toBeLessThanOrEqual(load.begun);
-    expect(await auditCopy(file)).toEqual([]);
+    expect(await checkCopy(file)).toEqual([]);
   }
   const perSecond = await stop();
   process.stdout.write(`${backupRounds} copies while ${perSecond.toFixed(0)} calls a second were served\n`);

@@ -1,7 +1,7 @@
 // kill -9 while people register: every account that stands has its gifts, and its inviter has hers, exactly once, as soon as a
 // server runs again; the books are exact (requirements W3.3, M12).
 import { describe, expect, onTestFinished, test } from "vitest";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type StoreOptions } from "#server/store/db.ts";
 import { MASTER_KEY } from "#test/worlds/cluster.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
@@ -36,7 +36,7 @@ async function readBooks(options: StoreOptions): Promise<Books> {
   try {
     const users = await store.db.selectFrom("users").select(["username", "quota"]).orderBy("id").execute();
     const promises = await store.db.selectFrom("signups").select("user_id").execute();
-    return { users, promises: promises.length, mismatches: (await audit(store.db)).length };
+    return { users, promises: promises.length, mismatches: (await checkLedger(store.db)).length };
   } finally {
     await store.close();
   }

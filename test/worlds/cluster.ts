@@ -3,7 +3,7 @@
 import { createServer, type Server } from "node:http";
 import pg from "pg";
 import { expect } from "vitest";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore } from "#server/store/db.ts";
 import { createPostgresDatabase, type PostgresDatabase } from "./postgres.ts";
 import { type ServerProcess, startServer, temporaryDir } from "./process.ts";
@@ -114,7 +114,7 @@ export async function query<Row>(database: PostgresDatabase, sql: string): Promi
 export async function expectExactBooks(database: Pick<PostgresDatabase, "url">): Promise<void> {
   const store = await openStore({ dataDir: "", databaseUrl: database.url });
   try {
-    expect(await audit(store.db)).toEqual([]);
+    expect(await checkLedger(store.db)).toEqual([]);
   } finally {
     await store.close();
   }

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { fakeClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import type { Db, Store } from "#server/store/db.ts";
 
 export interface ModelToken {
@@ -179,7 +179,7 @@ export async function compare(model: Model, { store }: Real): Promise<void> {
   expect(hours.reduce((sum, hour) => sum + hour.requests, 0)).toBe(calls);
   expect(hours.reduce((sum, hour) => sum + hour.quota, 0)).toBe(consumed);
   // E1–E5, E7–E9, E12 from the ledger itself.
-  expect(await audit(db)).toEqual([]);
+  expect(await checkLedger(db)).toEqual([]);
 }
 
 async function compareCodes(model: Model, db: Db): Promise<void> {

@@ -1,8 +1,8 @@
-// A bank to test against: one database per file, a ledger per test, and the audit after every test.
+// A ledger to test against: one database per file, a ledger per test, and a check of all balances after every test.
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import type { ReserveOrder, Settlement } from "#server/money/operations.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import { type ListedLog, listLogs } from "#server/store/logs.ts";
@@ -39,7 +39,7 @@ export function order(parties: Parties, amount: bigint): ReserveOrder {
   return { requestId: `request${serial}`, ...parties, amount, modelName: "gpt-4o" };
 }
 
-export class Bank {
+export class LedgerWorld {
   readonly clock = fakeClock();
   readonly errors: unknown[] = [];
   readonly #engine: Engine;
@@ -52,7 +52,7 @@ export class Bank {
   }
 
   get store(): Store {
-    if (!this.#store) throw new Error("the bank opens before the tests");
+    if (!this.#store) throw new Error("the database opens before the tests");
     return this.#store;
   }
 
@@ -87,14 +87,14 @@ export class Bank {
     this.#ledger = this.boot().ledger;
   }
 
-  /** Ends the test's process, closes what it left open and audits everything. */
+  /** Ends the test's process, closes what it left open and checks all balances. */
   async end(): Promise<void> {
     await this.ledger.close();
     const { ledger } = this.boot();
     await ledger.recover();
     await ledger.close();
     expect(await this.db.selectFrom("reservations").select("request_id").execute()).toEqual([]);
-    expect(await audit(this.db)).toEqual([]);
+    expect(await checkLedger(this.db)).toEqual([]);
     expect(this.errors).toEqual([]);
   }
 
@@ -117,12 +117,12 @@ export class Bank {
   }
 }
 
-/** Registers the hooks of a bank for the tests of the enclosing block. */
-export function useBank(engine: Engine): Bank {
-  const bank = new Bank(engine);
-  beforeAll(() => bank.start());
-  afterAll(() => bank.stop());
-  beforeEach(() => bank.begin());
-  afterEach(() => bank.end());
-  return bank;
+/** Registers the hooks of a ledger for the tests of the enclosing block. */
+export function useLedgerWorld(engine: Engine): LedgerWorld {
+  const world = new LedgerWorld(engine);
+  beforeAll(() => world.start());
+  afterAll(() => world.stop());
+  beforeEach(() => world.begin());
+  afterEach(() => world.end());
+  return world;
 }

@@ -1,7 +1,7 @@
 // What the tests of user administration share: an app, an administrator, and people to act on. The books are audited at the end.
 import { afterAll, beforeAll, expect } from "vitest";
 import { Role } from "#contract/user.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { getUser } from "#server/store/users.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { type Answer, createTestApp, type TestApp, type TestDatabase, type Who } from "./app.ts";
@@ -51,7 +51,7 @@ export function useUsers(database: TestDatabase): UserWorld {
     await world.start(made.url);
   });
   afterAll(async () => {
-    expect(await audit(world.app.ctx.db)).toEqual([]);
+    expect(await checkLedger(world.app.ctx.db)).toEqual([]);
     await world.app.close();
     await drop?.();
   });

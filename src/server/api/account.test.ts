@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensureAffCode } from "#server/accounts/aff-code.ts";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { findAffOwner } from "#server/store/partners.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { seedPassword, seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -21,7 +21,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
     app = await createTestApp({ databaseUrl: made.url, clock });
   });
   afterAll(async () => {
-    expect(await audit(app.ctx.db)).toEqual([]);
+    expect(await checkLedger(app.ctx.db)).toEqual([]);
     await app.close();
     await drop();
   });

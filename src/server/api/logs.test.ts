@@ -1,6 +1,6 @@
 // The usage log through the API: who sees what, search, clearing, and that none of it touches money (requirements W3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { printTrail } from "#server/store/log-trail.ts";
 import { insertLog } from "#server/store/logs.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
@@ -171,9 +171,9 @@ describe.each(databases)("the usage log on $name", (database) => {
       token: 1_400,
       request: 200,
     });
-    expect(await audit(ctx.db)).toEqual([]);
+    expect(await checkLedger(ctx.db)).toEqual([]);
     await clear();
     expect((await app.call(bob.who, "GET", "/api/log/self/?type=2")).total).toBe(0);
-    expect(await audit(ctx.db)).toEqual([]);
+    expect(await checkLedger(ctx.db)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { grantPromised, grantSignup, promiseSignup } from "#server/money/signup.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
@@ -22,7 +22,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     admin = await seedUser(app.ctx, "admin", { role: 10 });
   });
   afterAll(async () => {
-    expect(await audit(app.ctx.db)).toEqual([]);
+    expect(await checkLedger(app.ctx.db)).toEqual([]);
     await app.close();
     await drop();
   });

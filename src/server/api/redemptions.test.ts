@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, databases, type TestApp, type Who } from "#test/worlds/app.ts";
 
@@ -19,7 +19,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
     alice = await seedUser(app.ctx, "alice");
   });
   afterAll(async () => {
-    expect(await audit(app.ctx.db)).toEqual([]);
+    expect(await checkLedger(app.ctx.db)).toEqual([]);
     await app.close();
     await drop();
   });

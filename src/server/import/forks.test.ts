@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type SqliteStore } from "#server/store/db.ts";
 import { oneApi } from "#test/seeds/one-api.ts";
 import { writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
@@ -31,7 +31,7 @@ async function imported(changes: string) {
   const store = await openStore({ dataDir });
   onTestFinished(() => store.close());
   if (store.dialect !== "sqlite") throw new Error("the test needs SQLite");
-  expect(await audit(store.db)).toEqual([]);
+  expect(await checkLedger(store.db)).toEqual([]);
   return { ...result, told: told.join("\n"), store: store satisfies SqliteStore };
 }
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore } from "#server/store/db.ts";
 import { oneApi } from "#test/seeds/one-api.ts";
 import { type Cell, type OneApi, writeDump, writePostgres, writeSqlite } from "#test/seeds/one-api-files.ts";
@@ -53,7 +53,7 @@ async function imported(address: string) {
   expect(rehearsed.isExact).toBe(result.isExact);
   const store = await openStore({ dataDir });
   onTestFinished(() => store.close());
-  expect(await audit(store.db)).toEqual([]);
+  expect(await checkLedger(store.db)).toEqual([]);
   return { ...result, rehearsed: rehearsed.report, store };
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { advanceSums } from "#server/money/sums.ts";
 import { openStore } from "#server/store/db.ts";
 import { statLogs } from "#server/store/log-stats.ts";
@@ -90,9 +90,9 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     expect(report).not.toContain("DIFFERS");
     expect(isExact).toBe(true);
     const { ctx } = await serve(place);
-    expect(await audit(ctx.db)).toEqual([]);
+    expect(await checkLedger(ctx.db)).toEqual([]);
     await advanceSums(ctx);
-    expect(await audit(ctx.db, "sums")).toEqual([]);
+    expect(await checkLedger(ctx.db, "sums")).toEqual([]);
     const users = await ctx.db.selectFrom("users").selectAll().orderBy("id").execute();
     expect(
       users.map(({ id, username, quota, used_quota, request_count }) => [
@@ -158,7 +158,7 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
     // A token without an owner, and one whose quota had run out.
     expect((await chat(keys.orphan)).status).toBe(401);
     expect((await chat(keys.aliceOld)).status).toBe(401);
-    expect(await audit(app.ctx.db)).toEqual([]);
+    expect(await checkLedger(app.ctx.db)).toEqual([]);
 
     expect(await app.call({ authorization: accessToken }, "GET", "/api/user/self")).toMatchObject({
       success: true,
@@ -303,7 +303,7 @@ describe.each(databases)("an import into $name", (database) => {
     expect(report).toMatch(/^users\s+5\s+0\s+6\s+0$/m);
     expect(report).toMatch(/^logs\s+12000\s+2000\s+10000\s+0$/m);
     const { ctx } = await serve(where);
-    expect(await audit(ctx.db)).toEqual([]);
+    expect(await checkLedger(ctx.db)).toEqual([]);
     expect((await statLogs(ctx.db, {})).quota).toBe(Number(sumOf(data, "logs", "quota")));
   });
 

@@ -7,7 +7,7 @@ import type { Config } from "#server/config.ts";
 import { openCoord } from "#server/coord/open.ts";
 import { createEvents } from "#server/events.ts";
 import { createLogger } from "#server/log.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { createOptions, type Options } from "#server/options.ts";
 import { createSecrets, randomHex } from "#server/secrets.ts";
 import { openStore, type Store } from "#server/store/db.ts";
@@ -100,7 +100,7 @@ async function perform(plan: Plan, tools: ImportTools): Promise<ImportResult> {
     await withOptions(target, store, clock, (options) => copy(plan, target, { options, progress }));
     await resetSequences(store);
     tally.after = await readSums(store.patient);
-    const mismatches = await audit(store.patient);
+    const mismatches = await checkLedger(store.patient);
     await saveOption(store.db, IMPORT_DONE, String(clock.seconds()));
     await saveOption(store.db, IMPORT_UNFINISHED, "");
     const books =

@@ -45,7 +45,7 @@ function codeOf(row: SourceRow, target: Target): ImportedRow<"redemptions"> | un
       quota: Math.max(0, quota),
       created_time: secondsOf(row, "created_time"),
       redeemed_time: secondsOf(row, "redeemed_time"),
-      // Also where a fork knows who used it: a used code that names its user has an entry in our ledger (audit-partner.ts).
+      // Also where a fork knows who used it: a used code that names its user has an entry in our ledger (money/ledger-check-partner.ts).
       used_user_id: 0,
       deleted_at: isDeleted ? secondsOf(row, "deleted_at") || nowSec : 0,
     },

@@ -12,7 +12,7 @@ import type { Job } from "./job.ts";
 import { jobs, startJobs } from "./jobs.ts";
 import { logRetention } from "./log-retention.ts";
 import { optimize } from "./optimize.ts";
-import { fullAudit, reconcile } from "./reconcile.ts";
+import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -106,17 +106,17 @@ describe.each(databases)("jobs on $name", (database) => {
       ctx.events.samples().find(({ name }) => name === "tollgate_audit_trail_broken")?.value;
     const act = { created_at: 1, actor_id: 1, actor_name: "root", detail: "", address: "", request_id: "" };
     for (const target of ["a", "b", "c"]) await appendAudit(ctx.db, { ...act, action: "test.act", target });
-    expect(await fullAudit.run(ctx)).toBe("books agree, trail of 3 acts whole");
+    expect(await fullLedgerCheck.run(ctx)).toBe("books agree, trail of 3 acts whole");
     expect([broken(), notify.mock.calls]).toEqual([0, []]);
     if (database.name === "SQLite") await sql`DROP TRIGGER audit_no_update`.execute(ctx.db);
     else await sql`ALTER TABLE audit DISABLE TRIGGER ALL`.execute(ctx.db);
     await sql`UPDATE audit SET target = 'x' WHERE id = 2`.execute(ctx.db);
-    expect(await fullAudit.run(ctx)).toBe("books agree, trail broken at 2");
+    expect(await fullLedgerCheck.run(ctx)).toBe("books agree, trail broken at 2");
     expect(broken()).toBe(1);
     expect(notify.mock.calls).toMatchObject([[{ title: "操作审计记录被改动" }]]);
     expect(notify.mock.calls[0]?.[0].content).toContain("第 2 条");
     await sql`UPDATE audit SET target = 'b' WHERE id = 2`.execute(ctx.db);
-    expect(await fullAudit.run(ctx)).toBe("books agree, trail of 3 acts whole");
+    expect(await fullLedgerCheck.run(ctx)).toBe("books agree, trail of 3 acts whole");
     notify.mockRestore();
   });
 

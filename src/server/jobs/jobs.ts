@@ -7,13 +7,13 @@ import type { Job } from "./job.ts";
 import { logRetention } from "./log-retention.ts";
 import { names } from "./names.ts";
 import { optimize } from "./optimize.ts";
-import { fullAudit, reconcile } from "./reconcile.ts";
+import { fullLedgerCheck, reconcile } from "./reconcile.ts";
 import { signups } from "./signups.ts";
 
 /** Every job there is. To add one: a file and a row here. */
 export const jobs: readonly Job[] = [
   reconcile,
-  fullAudit,
+  fullLedgerCheck,
   channelTests,
   logRetention,
   signups,

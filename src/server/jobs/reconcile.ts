@@ -1,7 +1,7 @@
 // Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (requirements M33), and then the
 // trail of acts against its hashes (requirements P05).
 import type { Context } from "#server/context.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import type { Mismatch } from "#server/money/rows.ts";
 import { advanceSums } from "#server/money/sums.ts";
 import { verifyAudit } from "#server/store/audit.ts";
@@ -18,15 +18,15 @@ export const reconcile: Job = {
   firstMs: 10_000,
   async run(ctx) {
     await advanceSums(ctx);
-    return report(ctx, await audit(ctx.db, "sums"));
+    return report(ctx, await checkLedger(ctx.db, "sums"));
   },
 };
 
-export const fullAudit: Job = {
+export const fullLedgerCheck: Job = {
   name: "full-audit",
   periodMs: () => DAY_MS,
   firstMs: 10 * MINUTE_MS,
-  run: async (ctx) => `${await report(ctx, await audit(ctx.store.patient))}, ${await checkTrail(ctx)}`,
+  run: async (ctx) => `${await report(ctx, await checkLedger(ctx.store.patient))}, ${await checkTrail(ctx)}`,
 };
 
 /** The same mismatches are told to the administrator once a day, to the diagnostic log every time. */

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "#server/clock.ts";
 import type { Config } from "#server/config.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { checkpoint } from "#server/money/sqlite/writer.ts";
 import { copySqlite, openCopy, removeLeftovers } from "#server/store/backup.ts";
 import { CommandError } from "./command-error.ts";
@@ -38,7 +38,7 @@ export async function backUp(
   const copy = openCopy(to);
   if (copy === undefined) return { file: to, mismatches: undefined, leftovers };
   try {
-    return { file: to, mismatches: (await audit(copy)).length, leftovers };
+    return { file: to, mismatches: (await checkLedger(copy)).length, leftovers };
   } finally {
     await copy.destroy();
   }

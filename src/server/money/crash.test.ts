@@ -9,7 +9,7 @@ import { systemClock } from "#server/clock.ts";
 import type { Db, Store } from "#server/store/db.ts";
 import { createTestDatabase, engines, seedAccount, type TestDatabase } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
-import { audit } from "./ledger-check.ts";
+import { checkLedger } from "./ledger-check.ts";
 
 const CYCLES = 4;
 const CALLERS = 40;
@@ -134,7 +134,7 @@ describe.each(engines)("a killed process on %s", (engine) => {
         // Recovery charges the checkpoint or nothing.
         for (const { request_id } of open) expect([0, 7]).toContain(amounts.get(request_id));
         expect(await db.selectFrom("reservations").select("request_id").execute()).toEqual([]);
-        expect(await audit(db)).toEqual([]);
+        expect(await checkLedger(db)).toEqual([]);
       });
     }
   });

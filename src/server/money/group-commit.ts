@@ -44,7 +44,7 @@ export interface SubmitOptions {
 }
 
 export interface GroupCommit {
-  /** Queues an operation; answers when it is as durable as it has to be (see teller.ts). Throws: StoreError. */
+  /** Queues an operation; answers when it is as durable as it has to be (see backend.ts). Throws: StoreError. */
   submit(operation: Operation, options?: SubmitOptions): Promise<Outcome>;
   /** Runs what is queued and takes nothing more. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export function createGroupCommit(deps: GroupsDeps): GroupCommit {
 }
 
 class Queue implements GroupCommit {
-  readonly #teller: LedgerBackend;
+  readonly #backend: LedgerBackend;
   readonly #clock: Clock;
   readonly #node: string;
   readonly #onGivenUp: GroupsDeps["onGivenUp"];
@@ -79,7 +79,7 @@ class Queue implements GroupCommit {
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ backend, clock, node, onGivenUp }: GroupsDeps) {
-    this.#teller = backend;
+    this.#backend = backend;
     this.#clock = clock;
     this.#node = node;
     this.#onGivenUp = onGivenUp;
@@ -162,7 +162,7 @@ class Queue implements GroupCommit {
     return new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 
-  /** Runs a group and answers its callers, each as soon as the teller tells. Returns the error when the database is in trouble. */
+  /** Runs a group and answers its callers, each as soon as the ledger backend reports it. Returns the error when the database is in trouble. */
   async #run(group: readonly Waiting[]): Promise<unknown> {
     const operations = group.map((waiting) => waiting.operation);
     const batch = { operations, nowSec: this.#clock.seconds(), node: this.#node };
@@ -173,7 +173,7 @@ class Queue implements GroupCommit {
       waiting.resolve(outcome);
     };
     try {
-      await this.#teller.run(batch, tell);
+      await this.#backend.run(batch, tell);
       for (const waiting of group)
         if (!waiting.isTold)
           this.#giveUp(waiting, new StoreError("other", "the group has no outcome for an operation"));

@@ -8,7 +8,7 @@ import { commands } from "#test/worlds/ledger-laws.ts";
 import { Model, Real } from "#test/worlds/ledger-model.ts";
 import { partnerCommands } from "#test/worlds/ledger-partner-laws.ts";
 import { createTestDatabase, engines, seedChannel, type TestDatabase } from "#test/worlds/stores.ts";
-import { audit } from "./ledger-check.ts";
+import { checkLedger } from "./ledger-check.ts";
 
 /** The same histories every time; fast-check prints the seed and path of one that fails. */
 const SEED = 20_261_120;
@@ -43,7 +43,7 @@ describe.each(engines)("laws on %s", (engine) => {
           await real.crash();
           for (const call of model.open) model.pay(call, call.seen, 0);
           expect(await store.db.selectFrom("reservations").select("request_id").execute()).toEqual([]);
-          expect(await audit(store.db)).toEqual([]);
+          expect(await checkLedger(store.db)).toEqual([]);
           await real.ledger.close();
         },
       ),

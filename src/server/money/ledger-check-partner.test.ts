@@ -10,7 +10,7 @@ import {
   type TestDatabase,
 } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
-import { audit } from "./ledger-check.ts";
+import { checkLedger } from "./ledger-check.ts";
 
 describe.each(engines)("the checker of the partner plan on %s", (engine) => {
   let database: TestDatabase;
@@ -25,7 +25,7 @@ describe.each(engines)("the checker of the partner plan on %s", (engine) => {
   });
 
   const findings = async () =>
-    (await audit(store.db)).map(({ table, id, column, stored, expected }) => [
+    (await checkLedger(store.db)).map(({ table, id, column, stored, expected }) => [
       `${table}.${column}`,
       id,
       stored,

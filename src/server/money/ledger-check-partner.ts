@@ -6,12 +6,12 @@ import { partnerRates } from "#contract/yuan.ts";
 import type { Db } from "#server/store/db.ts";
 import type { Mismatch } from "./rows.ts";
 
-/** Audits commissions, codes and gifts (requirements E7–E9). */
-export async function auditPartners(db: Db): Promise<Mismatch[]> {
+/** Checks commissions, codes and gifts (requirements E7–E9). */
+export async function checkPartners(db: Db): Promise<Mismatch[]> {
   const [commissions, codes, gifts] = await Promise.all([
-    auditCommissions(db),
-    auditCodes(db),
-    auditGifts(db),
+    checkCommissions(db),
+    checkCodes(db),
+    checkGifts(db),
   ]);
   return [...commissions, ...codes, ...gifts];
 }
@@ -23,7 +23,7 @@ async function read<Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> {
 }
 
 /** E9: what the plan owes = all it ever owed more − what was paid or corrected. */
-async function auditCommissions(db: Db): Promise<Mismatch[]> {
+async function checkCommissions(db: Db): Promise<Mismatch[]> {
   const rows = await read(
     db,
     sql<Difference>`
@@ -40,7 +40,7 @@ async function auditCommissions(db: Db): Promise<Mismatch[]> {
  * E7: each used code has one entry of its user over its quota, each other code none. Codes that were imported as used name
  * no user: their quota is part of the balance that was imported.
  */
-async function auditCodes(db: Db): Promise<Mismatch[]> {
+async function checkCodes(db: Db): Promise<Mismatch[]> {
   const used = sql.lit(RedemptionStatus.used);
   const rows = await read(
     db,
@@ -77,7 +77,7 @@ async function auditCodes(db: Db): Promise<Mismatch[]> {
 }
 
 /** E8: a gift code brings exactly two parts of 5 %, rounded down. */
-async function auditGifts(db: Db): Promise<Mismatch[]> {
+async function checkGifts(db: Db): Promise<Mismatch[]> {
   const part = sql`redeemed.amount * ${sql.lit(Number(partnerRates.giftPercent))} / 100`;
   const rows = await read(
     db,

@@ -2,25 +2,25 @@
 // names what differs. Reads only.
 import { sql } from "kysely";
 import type { Db } from "#server/store/db.ts";
-import { auditPartners } from "./ledger-check-partner.ts";
+import { checkPartners } from "./ledger-check-partner.ts";
 import type { Mismatch } from "./rows.ts";
 
-/** Users audited by one statement, which sees one moment of the database. */
+/** Users checked by one statement, which sees one moment of the database. */
 const PAGE = 500;
 
 /** Every entry of the ledger, or the sums of sums.ts and the entries after them. */
-export type AuditBasis = "entries" | "sums";
+export type CheckBasis = "entries" | "sums";
 
-/** Audits everything (requirements E1–E5, E7–E9, E12). Goes page by page, so that it may run beside calls. */
-export async function audit(db: Db, basis: AuditBasis = "entries"): Promise<Mismatch[]> {
+/** Checks all balances (requirements E1–E5, E7–E9, E12). Goes page by page, so that it may run beside calls. */
+export async function checkLedger(db: Db, basis: CheckBasis = "entries"): Promise<Mismatch[]> {
   const mismatches: Mismatch[] = [];
   for (let after = 0; ; ) {
     const range = await nextUsers(db, after);
     if (!range) break;
-    mismatches.push(...(await auditUsers(db, range, basis)), ...(await auditTokens(db, range, basis)));
+    mismatches.push(...(await checkUsers(db, range, basis)), ...(await checkTokens(db, range, basis)));
     after = range.last;
   }
-  mismatches.push(...(await auditChannels(db, basis)), ...(await auditPartners(db)));
+  mismatches.push(...(await checkChannels(db, basis)), ...(await checkPartners(db)));
   return mismatches;
 }
 
@@ -61,7 +61,7 @@ function opened(column: "used_quota" | "request_count") {
   return int(`openings.${column}`);
 }
 
-/** Balances that were imported below zero stay so until somebody raises them; the bank drives none there (decision 014). */
+/** Balances that were imported below zero stay so until an administrator raises them; the ledger drives none there (decision 014). */
 function least(scope: "user" | "token", balance: "quota" | "remain_quota") {
   const opened = scope === "user" ? "amount" : "token_amount";
   return sql.raw(`CASE WHEN ${scope}s.${balance} < 0 THEN
@@ -74,20 +74,20 @@ function openings(scope: "user" | "token" | "channel") {
 }
 
 /** What is summed up already; joined in either case, with no row when every entry is read. */
-function summed(basis: AuditBasis, scope: "user" | "token" | "channel") {
+function summed(basis: CheckBasis, scope: "user" | "token" | "channel") {
   const match = basis === "sums" ? `base.scope = '${scope}' AND base.id = ${scope}s.id` : "1 = 0";
   return sql.raw(`LEFT JOIN ledger_sums AS base ON ${match}`);
 }
 
 /** The entries that are not. They are the newest: by their id they are found at once, by their user they are not. */
-function entriesOf(basis: AuditBasis, range?: UserRange) {
+function entriesOf(basis: CheckBasis, range?: UserRange) {
   const rest = basis === "sums" ? sql`id > (SELECT last_id FROM ledger_sums_head)` : sql`id > 0`;
   if (!range) return rest;
   const user = sql.raw(basis === "sums" ? "+user_id" : "user_id");
   return sql`${rest} AND ${user} BETWEEN ${range.first} AND ${range.last}`;
 }
 
-async function auditUsers(db: Db, range: UserRange, basis: AuditBasis): Promise<Mismatch[]> {
+async function checkUsers(db: Db, range: UserRange, basis: CheckBasis): Promise<Mismatch[]> {
   const { first, last } = range;
   const { rows } = await sql<
     Record<"id" | "quota" | "least" | "used" | "requests" | "credit" | "spent" | "calls" | "held", number>
@@ -116,7 +116,7 @@ async function auditUsers(db: Db, range: UserRange, basis: AuditBasis): Promise<
   );
 }
 
-async function auditTokens(db: Db, range: UserRange, basis: AuditBasis): Promise<Mismatch[]> {
+async function checkTokens(db: Db, range: UserRange, basis: CheckBasis): Promise<Mismatch[]> {
   const { first, last } = range;
   const { rows } = await sql<
     Record<"id" | "remain" | "least" | "used" | "credit" | "spent" | "held", number>
@@ -142,7 +142,7 @@ async function auditTokens(db: Db, range: UserRange, basis: AuditBasis): Promise
   );
 }
 
-async function auditChannels(db: Db, basis: AuditBasis): Promise<Mismatch[]> {
+async function checkChannels(db: Db, basis: CheckBasis): Promise<Mismatch[]> {
   const { rows } = await sql<Record<"id" | "used" | "spent", number>>`
     SELECT channels.id AS id, channels.used_quota AS used,
       ${opened("used_quota")} + ${int("base.spent")} + ${int("booked.spent")} AS spent

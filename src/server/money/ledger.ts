@@ -100,7 +100,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
 class LedgerClient implements Ledger {
   readonly #deps: LedgerDeps;
-  readonly #teller: LedgerBackend;
+  readonly #backend: LedgerBackend;
   readonly #groups: GroupCommit;
   readonly #held = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
@@ -111,7 +111,7 @@ class LedgerClient implements Ledger {
 
   constructor(deps: LedgerDeps, backend: LedgerBackend) {
     this.#deps = deps;
-    this.#teller = backend;
+    this.#backend = backend;
     const { clock, node } = deps;
     const onGivenUp = (operation: Operation) => this.#takeBack(operation);
     this.#groups = createGroupCommit({ backend, clock, node, onGivenUp });
@@ -240,16 +240,16 @@ class LedgerClient implements Ledger {
   async recover(): Promise<{ closed: number }> {
     await this.#leased();
     const { store, node } = this.#deps;
-    return recoverDead({ db: store.db, backend: this.#teller, groups: this.#groups, node });
+    return recoverDead({ db: store.db, backend: this.#backend, groups: this.#groups, node });
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#groups.close();
     if (this.#lease !== undefined) {
-      await this.#teller.dropLease(this.#deps.node).catch((error: unknown) => this.#deps.onError?.(error));
+      await this.#backend.dropLease(this.#deps.node).catch((error: unknown) => this.#deps.onError?.(error));
     }
-    await this.#teller.close();
+    await this.#backend.close();
   }
 
   /**
@@ -266,7 +266,7 @@ class LedgerClient implements Ledger {
 
   /** Takes the lease once; a failure is told to whoever asked and tried again by the next. */
   #leased(): Promise<void> {
-    this.#lease ??= this.#teller.renewLease(this.#deps.node, LEASE_SEC).then(
+    this.#lease ??= this.#backend.renewLease(this.#deps.node, LEASE_SEC).then(
       () => {
         this.#hasLease = true;
       },
@@ -281,7 +281,7 @@ class LedgerClient implements Ledger {
   /** Renews the lease, and closes what other nodes that died left open. */
   async #keepAlive(): Promise<void> {
     try {
-      await this.#teller.renewLease(this.#deps.node, LEASE_SEC);
+      await this.#backend.renewLease(this.#deps.node, LEASE_SEC);
       await this.recover();
     } catch (error) {
       this.#deps.onError?.(error);

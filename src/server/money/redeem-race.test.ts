@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { yuanText } from "#contract/yuan.ts";
 import { getUser } from "#server/store/users.ts";
-import { useBank } from "#test/worlds/ledger-world.ts";
+import { useLedgerWorld } from "#test/worlds/ledger-world.ts";
 import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
 
@@ -16,24 +16,24 @@ function order(parts: Partial<RedeemOrder> & Pick<RedeemOrder, "userId" | "redem
 }
 
 describe.each(engines)("races for a code on %s", (engine) => {
-  const bank = useBank(engine);
+  const world = useLedgerWorld(engine);
   const worth = async (id: number) => {
-    const { quota, invite_commission_micro } = await getUser(bank.db, id);
+    const { quota, invite_commission_micro } = await getUser(world.db, id);
     return { quota, cash: yuanText(invite_commission_micro) };
   };
-  const code = (quota: number) => seedRedemption(bank.db, { quota });
+  const code = (quota: number) => seedRedemption(world.db, { quota });
 
   test("200 redemptions of one code by 50 users at once: one success, and the sums are exact", async () => {
     const rounds = Number(process.env["REDEEM_ROUNDS"] ?? 100);
-    const users = await Promise.all(Array.from({ length: 50 }, () => seedUser(bank.db)));
-    const inviterId = await seedUser(bank.db);
-    const nodes = Array.from({ length: engine === "postgres" ? 2 : 0 }, () => bank.boot().ledger);
-    const ledgers = [bank.ledger, ...nodes];
+    const users = await Promise.all(Array.from({ length: 50 }, () => seedUser(world.db)));
+    const inviterId = await seedUser(world.db);
+    const nodes = Array.from({ length: engine === "postgres" ? 2 : 0 }, () => world.boot().ledger);
+    const ledgers = [world.ledger, ...nodes];
     for (let round = 0; round < rounds; round += 1) {
       const redemptionId = await code(1_000_000);
       const outcomes = await Promise.all(
         Array.from({ length: 200 }, async (_, index) => {
-          const ledger = ledgers[index % ledgers.length] ?? bank.ledger;
+          const ledger = ledgers[index % ledgers.length] ?? world.ledger;
           const userId = users[(index * 7) % 50] ?? 0;
           const giverId = index % 2 ? (users[(index * 7 + 1) % 50] ?? 0) : null;
           return (await ledger.redeem(order({ userId, redemptionId, inviterId, giverId }))).outcome;
@@ -42,7 +42,7 @@ describe.each(engines)("races for a code on %s", (engine) => {
       expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
       expect(outcomes.filter((outcome) => outcome === "used_code")).toHaveLength(199);
     }
-    const [paid] = await bank.db
+    const [paid] = await world.db
       .selectFrom("ledger")
       .select((select) => [
         sql<number>`cast(count(*) as bigint)`.as("codes"),
@@ -53,13 +53,13 @@ describe.each(engines)("races for a code on %s", (engine) => {
       .execute();
     expect(paid).toEqual({ codes: rounds, quota: rounds * 1_000_000 });
     expect(await worth(inviterId)).toEqual({ quota: 0, cash: yuanText(BigInt(rounds) * 50_000n) });
-    const gifts = await bank.db
+    const gifts = await world.db
       .selectFrom("ledger")
       .select("amount")
       .where("kind", "=", "gift")
       .where("user_id", "in", users)
       .execute();
-    const balances = await bank.db.selectFrom("users").select("quota").where("id", "in", users).execute();
+    const balances = await world.db.selectFrom("users").select("quota").where("id", "in", users).execute();
     expect(balances.reduce((sum, { quota }) => sum + quota, 0)).toBe(
       rounds * 1_000_000 + gifts.reduce((sum, { amount }) => sum + amount, 0),
     );
@@ -68,19 +68,19 @@ describe.each(engines)("races for a code on %s", (engine) => {
   }, 600_000);
 
   test("what cannot be written to the last line is not written at all, and can be tried again", async () => {
-    const inviterId = await seedUser(bank.db);
-    const userId = await seedUser(bank.db, { inviter_id: inviterId });
+    const inviterId = await seedUser(world.db);
+    const userId = await seedUser(world.db, { inviter_id: inviterId });
     const redemptionId = await code(1_000);
     const wanted = order({ userId, redemptionId, giverId: inviterId, inviterId });
     // The log is written last, after code, balances and ledger.
-    await sql`ALTER TABLE logs RENAME COLUMN content TO content_away`.execute(bank.db);
-    await expect(bank.ledger.redeem(wanted)).rejects.toThrow("content");
+    await sql`ALTER TABLE logs RENAME COLUMN content TO content_away`.execute(world.db);
+    await expect(world.ledger.redeem(wanted)).rejects.toThrow("content");
     expect(await worth(userId)).toEqual({ quota: 0, cash: "0" });
     expect(await worth(inviterId)).toEqual({ quota: 0, cash: "0" });
-    const entries = bank.db.selectFrom("ledger").select("id").where("redemption_id", "=", redemptionId);
+    const entries = world.db.selectFrom("ledger").select("id").where("redemption_id", "=", redemptionId);
     expect(await entries.execute()).toEqual([]);
-    await sql`ALTER TABLE logs RENAME COLUMN content_away TO content`.execute(bank.db);
-    expect((await bank.ledger.redeem(wanted)).outcome).toBe("done");
+    await sql`ALTER TABLE logs RENAME COLUMN content_away TO content`.execute(world.db);
+    expect((await world.ledger.redeem(wanted)).outcome).toBe("done");
     expect(await worth(userId)).toEqual({ quota: 1_050, cash: "0" });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
-import { useBank } from "#test/worlds/ledger-world.ts";
+import { useLedgerWorld } from "#test/worlds/ledger-world.ts";
 import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
 import { commissionOf, giftOf } from "./rules-partner.ts";
@@ -16,22 +16,22 @@ function order(parts: Partial<RedeemOrder> & Pick<RedeemOrder, "userId" | "redem
 }
 
 describe.each(engines)("redemption on %s", (engine) => {
-  const bank = useBank(engine);
+  const world = useLedgerWorld(engine);
   const worth = async (id: number) => {
-    const { quota, invite_commission_micro } = await getUser(bank.db, id);
+    const { quota, invite_commission_micro } = await getUser(world.db, id);
     return { quota, cash: yuanText(invite_commission_micro) };
   };
   const ledgerOf = (redemptionId: number) =>
-    bank.db
+    world.db
       .selectFrom("ledger")
       .select(["kind", "user_id", "amount", "yuan_micro", "actor_id"])
       .where("redemption_id", "=", redemptionId)
       .orderBy("id")
       .execute();
-  const code = (quota: number) => seedRedemption(bank.db, { quota });
+  const code = (quota: number) => seedRedemption(world.db, { quota });
   const people = async () => {
-    const inviterId = await seedUser(bank.db);
-    return { inviterId, userId: await seedUser(bank.db, { inviter_id: inviterId }) };
+    const inviterId = await seedUser(world.db);
+    return { inviterId, userId: await seedUser(world.db, { inviter_id: inviterId }) };
   };
 
   test.each([
@@ -47,7 +47,7 @@ describe.each(engines)("redemption on %s", (engine) => {
     async (...[quota, sum, gift, cash]) => {
       const { inviterId, userId } = await people();
       const redemptionId = await code(quota);
-      const redeemed = await bank.ledger.redeem(
+      const redeemed = await world.ledger.redeem(
         order({ userId, redemptionId, giverId: inviterId, inviterId }),
       );
       expect(redeemed).toEqual({ outcome: "done", quota: BigInt(quota), bonus: BigInt(gift) });
@@ -69,11 +69,11 @@ describe.each(engines)("redemption on %s", (engine) => {
 
   test("everybody concerned finds it in the log", async () => {
     const { inviterId, userId } = await people();
-    await bank.ledger.redeem(
+    await world.ledger.redeem(
       order({ userId, redemptionId: await code(500_000_000), giverId: inviterId, inviterId }),
     );
     const lines = async (id: number) =>
-      (await bank.logsOf({ userId: id })).map(({ type, content, quota }) => [type, content, quota]);
+      (await world.logsOf({ userId: id })).map(({ type, content, quota }) => [type, content, quota]);
     expect((await lines(userId)).reverse()).toEqual([
       [1, "通过兑换码充值 ＄1000.000000 额度", 500_000_000],
       [4, "使用礼品码，额外获得 ＄50.000000 额度", 25_000_000],
@@ -83,8 +83,8 @@ describe.each(engines)("redemption on %s", (engine) => {
       [4, "邀请的用户充值，获得返现 25 元", 0],
     ]);
     const plain = { quotaPerUnit: 500_000, inCurrency: false };
-    const other = await seedUser(bank.db);
-    await bank.ledger.redeem(order({ userId: other, redemptionId: await code(7), display: plain }));
+    const other = await seedUser(world.db);
+    await world.ledger.redeem(order({ userId: other, redemptionId: await code(7), display: plain }));
     expect(await lines(other)).toEqual([[1, "通过兑换码充值 7 点额度", 7]]);
   });
 
@@ -92,9 +92,9 @@ describe.each(engines)("redemption on %s", (engine) => {
     const { inviterId, userId } = await people();
     const largest = await code(MOST);
     const withGift = order({ userId, redemptionId: largest, giverId: inviterId, inviterId });
-    expect(await bank.ledger.redeem(withGift)).toEqual({ outcome: "too_large" });
+    expect(await world.ledger.redeem(withGift)).toEqual({ outcome: "too_large" });
     expect(await ledgerOf(largest)).toEqual([]);
-    expect(await bank.ledger.redeem(order({ userId, redemptionId: largest, inviterId }))).toEqual({
+    expect(await world.ledger.redeem(order({ userId, redemptionId: largest, inviterId }))).toEqual({
       outcome: "done",
       quota: BigInt(MOST),
       bonus: 0n,
@@ -103,31 +103,31 @@ describe.each(engines)("redemption on %s", (engine) => {
     // 9007199254740991 × 25000 / 500000, rounded down.
     expect(await worth(inviterId)).toEqual({ quota: 0, cash: "450359962.737049" });
     const more = order({ userId, redemptionId: await code(1) });
-    expect(await bank.ledger.redeem(more)).toEqual({ outcome: "too_large" });
-    const other = await seedUser(bank.db);
+    expect(await world.ledger.redeem(more)).toEqual({ outcome: "too_large" });
+    const other = await seedUser(world.db);
     const giverIsFull = order({ userId: other, redemptionId: await code(20), giverId: userId });
-    expect(await bank.ledger.redeem(giverIsFull)).toEqual({ outcome: "too_large" });
+    expect(await world.ledger.redeem(giverIsFull)).toEqual({ outcome: "too_large" });
     const cents = { quotaPerUnit: 0.000_001, inCurrency: true };
     const cashIsFull = order({ userId: other, redemptionId: await code(MOST), inviterId, display: cents });
-    expect(await bank.ledger.redeem(cashIsFull)).toEqual({ outcome: "too_large" });
+    expect(await world.ledger.redeem(cashIsFull)).toEqual({ outcome: "too_large" });
   });
 
   test("refuses codes that are unknown, deleted, disabled or used, and leaves them as they are", async () => {
-    const userId = await seedUser(bank.db);
+    const userId = await seedUser(world.db);
     const ask = async (redemptionId: number) =>
-      (await bank.ledger.redeem(order({ userId, redemptionId }))).outcome;
+      (await world.ledger.redeem(order({ userId, redemptionId }))).outcome;
     expect(await ask(0)).toBe("unknown_code");
     expect(await ask(987_654_321)).toBe("unknown_code");
     const deleted = await code(5);
-    await bank.db.updateTable("redemptions").set({ deleted_at: 9 }).where("id", "=", deleted).execute();
+    await world.db.updateTable("redemptions").set({ deleted_at: 9 }).where("id", "=", deleted).execute();
     expect(await ask(deleted)).toBe("unknown_code");
-    const disabled = await seedRedemption(bank.db, { status: 2 });
+    const disabled = await seedRedemption(world.db, { status: 2 });
     expect(await ask(disabled)).toBe("disabled_code");
     const once = await code(5);
     expect(await ask(once)).toBe("done");
     expect(await ask(once)).toBe("used_code");
     expect(await worth(userId)).toEqual({ quota: 5, cash: "0" });
-    const rows = await bank.db
+    const rows = await world.db
       .selectFrom("redemptions")
       .select(["status", "redeemed_time", "used_user_id"])
       .where("id", "in", [disabled, once])
@@ -135,7 +135,7 @@ describe.each(engines)("redemption on %s", (engine) => {
       .execute();
     expect(rows).toEqual([
       { status: 2, redeemed_time: 0, used_user_id: 0 },
-      { status: 3, redeemed_time: bank.clock.seconds(), used_user_id: userId },
+      { status: 3, redeemed_time: world.clock.seconds(), used_user_id: userId },
     ]);
   });
 
@@ -143,16 +143,16 @@ describe.each(engines)("redemption on %s", (engine) => {
     const { inviterId, userId } = await people();
     const redemptionId = await code(100);
     const ask = async (giverId: number) =>
-      (await bank.ledger.redeem(order({ userId, redemptionId, giverId }))).outcome;
+      (await world.ledger.redeem(order({ userId, redemptionId, giverId }))).outcome;
     expect(await ask(userId)).toBe("own_gift");
     expect(await ask(0)).toBe("unknown_gift");
-    await updateUserProfile(bank.db, inviterId, { status: 2 });
+    await updateUserProfile(world.db, inviterId, { status: 2 });
     expect(await ask(inviterId)).toBe("unknown_gift");
     expect(await ledgerOf(redemptionId)).toEqual([]);
-    await updateUserProfile(bank.db, inviterId, { status: 1 });
+    await updateUserProfile(world.db, inviterId, { status: 1 });
     expect(await ask(inviterId)).toBe("done");
-    await updateUserProfile(bank.db, userId, { status: 2 });
-    expect((await bank.ledger.redeem(order({ userId, redemptionId: await code(1) }))).outcome).toBe(
+    await updateUserProfile(world.db, userId, { status: 2 });
+    expect((await world.ledger.redeem(order({ userId, redemptionId: await code(1) }))).outcome).toBe(
       "user_disabled",
     );
   });
@@ -160,10 +160,10 @@ describe.each(engines)("redemption on %s", (engine) => {
   test("an inviter who is banned, deleted, gone or oneself earns nothing; the code counts all the same", async () => {
     const { inviterId, userId } = await people();
     const ask = async (inviter: number) =>
-      (await bank.ledger.redeem(order({ userId, redemptionId: await code(1_000), inviterId: inviter })))
+      (await world.ledger.redeem(order({ userId, redemptionId: await code(1_000), inviterId: inviter })))
         .outcome;
     for (const status of [2, 3]) {
-      await updateUserProfile(bank.db, inviterId, { status });
+      await updateUserProfile(world.db, inviterId, { status });
       expect(await ask(inviterId)).toBe("done");
     }
     expect(await ask(userId)).toBe("done");
@@ -176,19 +176,19 @@ describe.each(engines)("redemption on %s", (engine) => {
     const { inviterId, userId } = await people();
     const plain = order({ userId, redemptionId: await code(100) });
     const gifted = order({ userId, redemptionId: await code(100), giverId: inviterId });
-    expect(await Promise.all([bank.ledger.redeem(plain), bank.ledger.redeem(plain)])).toEqual([
+    expect(await Promise.all([world.ledger.redeem(plain), world.ledger.redeem(plain)])).toEqual([
       { outcome: "done", quota: 100n, bonus: 0n },
       { outcome: "done", quota: 100n, bonus: 0n },
     ]);
-    await bank.ledger.redeem(gifted);
-    expect(await bank.ledger.redeem(gifted)).toEqual({ outcome: "done", quota: 100n, bonus: 5n });
+    await world.ledger.redeem(gifted);
+    expect(await world.ledger.redeem(gifted)).toEqual({ outcome: "done", quota: 100n, bonus: 5n });
     expect(await worth(userId)).toEqual({ quota: 205, cash: "0" });
   });
 
-  test("nothing leaves the state of use, not even behind the bank's back", async () => {
-    const userId = await seedUser(bank.db);
+  test("nothing leaves the state of use, not even by a statement beside the ledger", async () => {
+    const userId = await seedUser(world.db);
     const redemptionId = await code(10);
-    await bank.ledger.redeem(order({ userId, redemptionId }));
+    await world.ledger.redeem(order({ userId, redemptionId }));
     for (const change of [
       { status: 1 },
       { status: 2 },
@@ -196,10 +196,10 @@ describe.each(engines)("redemption on %s", (engine) => {
       { used_user_id: 1 },
       { redeemed_time: 0 },
     ]) {
-      const update = bank.db.updateTable("redemptions").set(change).where("id", "=", redemptionId);
+      const update = world.db.updateTable("redemptions").set(change).where("id", "=", redemptionId);
       await expect(update.execute(), JSON.stringify(change)).rejects.toThrow("stays used");
     }
-    await bank.db
+    await world.db
       .updateTable("redemptions")
       .set({ name: "renamed" })
       .where("id", "=", redemptionId)

@@ -10,7 +10,7 @@ import {
   seedChannel,
   type TestDatabase,
 } from "#test/worlds/stores.ts";
-import { audit } from "./ledger-check.ts";
+import { checkLedger } from "./ledger-check.ts";
 import { advanceSums } from "./sums.ts";
 
 const NO_LOG = null;
@@ -59,10 +59,10 @@ describe.each(engines)("the sums of the ledger on %s", (engine) => {
     const channelId = await seedChannel(store.db);
     for (let turn = 0; turn < 3; turn += 1) {
       await pay(account, channelId, 7n);
-      expect(await audit(store.db, "sums")).toEqual([]);
+      expect(await checkLedger(store.db, "sums")).toEqual([]);
       await advance();
-      expect(await audit(store.db, "sums")).toEqual([]);
-      expect(await audit(store.db, "entries")).toEqual([]);
+      expect(await checkLedger(store.db, "sums")).toEqual([]);
+      expect(await checkLedger(store.db, "entries")).toEqual([]);
     }
     const { last_id } = await store.db
       .selectFrom("ledger_sums_head")
@@ -88,7 +88,7 @@ describe.each(engines)("the sums of the ledger on %s", (engine) => {
     await advance();
     clock.advance(7_200_000);
     expect((await head()).last_id).toBeGreaterThan(before);
-    expect(await audit(store.db, "sums")).toEqual([]);
+    expect(await checkLedger(store.db, "sums")).toEqual([]);
   });
 
   test("a row that was changed by hand is named", async () => {
@@ -96,7 +96,7 @@ describe.each(engines)("the sums of the ledger on %s", (engine) => {
     await advance();
     await sql`UPDATE users SET quota = quota + 1 WHERE id = ${account.userId}`.execute(store.db);
     await sql`UPDATE tokens SET used_quota = 3 WHERE id = ${account.tokenId}`.execute(store.db);
-    expect(await audit(store.db, "sums")).toEqual([
+    expect(await checkLedger(store.db, "sums")).toEqual([
       { table: "users", id: account.userId, column: "quota", stored: 10_001, expected: 10_000 },
       { table: "tokens", id: account.tokenId, column: "used_quota", stored: 3, expected: 0 },
     ]);

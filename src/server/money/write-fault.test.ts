@@ -8,7 +8,7 @@ import { createDice } from "#test/seeds/random.ts";
 import { bill, order } from "#test/worlds/ledger-world.ts";
 import { createTestDatabase, seedAccount } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
-import { audit } from "./ledger-check.ts";
+import { checkLedger } from "./ledger-check.ts";
 
 const DESCRIPTORS = "/proc/self/fd";
 const CALLS = 120;
@@ -91,7 +91,7 @@ test.each([
   };
   await Promise.all([disk(), ...Array.from({ length: CALLERS }, caller)]);
   await ledger.close();
-  expect(await audit(store.db)).toEqual([]);
+  expect(await checkLedger(store.db)).toEqual([]);
   const booked = await store.db
     .selectFrom("ledger")
     .select("request_id")

@@ -1,7 +1,7 @@
 // Money for so many calls pays for exactly as many: whoever asks at the same moment, plain or as a stream, an answer that was paid for
 // comes whole, and everybody else is refused before an upstream is called.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import {
   chunk,
   createFakeUpstream,
@@ -170,6 +170,6 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
   });
 
   it("leaves exact books", async () => {
-    await expect.poll(() => audit(first().ctx.db), PATIENCE).toEqual([]);
+    await expect.poll(() => checkLedger(first().ctx.db), PATIENCE).toEqual([]);
   });
 });

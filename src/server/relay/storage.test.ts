@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { chatReply, createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { seedToken } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, rootAccess, type TestApp } from "#test/worlds/app.ts";
@@ -92,7 +92,7 @@ test("a full disk: 503 before anything goes upstream, reads go on, and it heals 
   const booked = await app.ctx.db.selectFrom("ledger").select("id").where("kind", "=", "consume").execute();
   // With the calls before and after.
   expect(booked).toHaveLength(upstream.journal.length);
-  expect(await audit(app.ctx.db)).toEqual([]);
+  expect(await checkLedger(app.ctx.db)).toEqual([]);
 }, 40_000);
 
 test("a call whose answer comes while the database is locked is answered and charged when it is free again", async () => {
@@ -113,7 +113,7 @@ test("a call whose answer comes while the database is locked is answered and cha
     .execute();
   expect(charged).toHaveLength(1);
   expect(charged[0]?.amount).toBeLessThan(0);
-  expect(await audit(app.ctx.db)).toEqual([]);
+  expect(await checkLedger(app.ctx.db)).toEqual([]);
 }, 40_000);
 
 test("a booking that the database will not take is refused and returned in full, to the last unit", async () => {
@@ -129,7 +129,7 @@ test("a booking that the database will not take is refused and returned in full,
   expect(await app.ctx.db.selectFrom("reservations").select("request_id").execute()).toEqual([]);
   await sql`DROP TRIGGER no_calls`.execute(app.ctx.db);
   expect((await chat()).status).toBe(200);
-  expect(await audit(app.ctx.db)).toEqual([]);
+  expect(await checkLedger(app.ctx.db)).toEqual([]);
 });
 
 /** Another process that takes the write lock of the database and keeps it until it is killed. */
@@ -162,7 +162,7 @@ test("a lock held by another process: bounded 503 with Retry-After, then everyth
   expect(write).toMatchObject({ status: 503, success: false, message: "数据库暂时不可用，请稍后再试" });
   await unlock();
   await expect.poll(async () => (await chat()).status, { timeout: 5000 }).toBe(200);
-  expect(await audit(app.ctx.db)).toEqual([]);
+  expect(await checkLedger(app.ctx.db)).toEqual([]);
 }, 60_000);
 
 test("whoever writes beside such a lock is told soon, however many there are, and holds up nobody else", async () => {
@@ -211,5 +211,5 @@ test("whoever writes beside such a lock is told soon, however many there are, an
   expect((await write(22)).status).toBe(200);
   expect((await chat()).status).toBe(200);
   expect((await ask("/readyz")).status).toBe(200);
-  expect(await audit(app.ctx.db)).toEqual([]);
+  expect(await checkLedger(app.ctx.db)).toEqual([]);
 }, 60_000);

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
-import { audit } from "#server/money/ledger-check.ts";
+import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type Store } from "#server/store/db.ts";
 import { getUser } from "#server/store/users.ts";
 import { bill, order } from "#test/worlds/ledger-world.ts";
@@ -111,7 +111,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   await ledger.close();
-  expect(await audit(direct.db)).toEqual([]);
+  expect(await checkLedger(direct.db)).toEqual([]);
   expect(errors).toEqual([]);
 });
 
