@@ -33,7 +33,7 @@ const BODIES: Readonly<Record<GenerationEndpoint, object>> = {
 interface Way {
   readonly plan: Plan;
   /** One for every stream. */
-  course(): ResponseHandler;
+  handler(): ResponseHandler;
 }
 
 /** The way that the relay would take, from the relay's own code. */
@@ -57,7 +57,7 @@ async function wayOf({ about }: Fixture, endpoint: GenerationEndpoint): Promise<
     trace: { firstByteMs: 0, isSent: false },
   };
   const prepared = await prepare({ now: () => 0, egress: NO_WAY_OUT }, call, plan);
-  return prepared.kind === "fault" ? undefined : { plan, course: () => prepared.course };
+  return prepared.kind === "fault" ? undefined : { plan, handler: () => prepared.handler };
 }
 
 /** Requests here name no address. */
@@ -89,13 +89,13 @@ function unitEnd(reply: Buffer, at: number, frames: Plan["dialect"]["frames"]): 
 
 /** The same stream with its pieces of text repeated; undefined = it has none. */
 function longer(way: Way, units: readonly Buffer[]): Buffer[] | undefined {
-  const course = way.course();
-  const reader = course.reader();
-  const meter = course.meter();
+  const handler = way.handler();
+  const reader = handler.reader();
+  const observer = handler.observer();
   const isText = units.map((unit) => {
-    const before = meter.tap.textPieces;
-    for (const event of reader.push(unit)) meter.take(event);
-    return meter.tap.textPieces > before;
+    const before = observer.output.textPieces;
+    for (const event of reader.push(unit)) observer.take(event);
+    return observer.output.textPieces > before;
   });
   const pieces = isText.filter(Boolean).length;
   if (pieces === 0) return undefined;
@@ -107,17 +107,17 @@ let sink = 0;
 
 /** All that happens between two sockets. */
 function pass(way: Way, units: readonly Buffer[]): void {
-  const course = way.course();
-  const reader = course.reader();
-  const meter = course.meter();
+  const handler = way.handler();
+  const reader = handler.reader();
+  const observer = handler.observer();
   for (const unit of units) {
     for (const event of reader.push(unit)) {
-      const action = meter.take(event);
+      const action = observer.take(event);
       if (action instanceof Uint8Array) sink += action.length;
       else if (typeof action === "object") throw new Error(`the stream broke: ${action.detail}`);
     }
   }
-  sink += meter.tail().length;
+  sink += observer.tail().length;
 }
 
 /** Unit: µs of CPU per event. */

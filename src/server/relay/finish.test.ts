@@ -61,7 +61,7 @@ it("and a stream is charged for what had come at the last note, at once", async 
   const reply: StreamReply = {
     ...shared,
     kind: "stream",
-    tap: { textBytes: 60, textChars: 60, textPieces: 10, text: () => "words" },
+    output: { textBytes: 60, textChars: 60, textPieces: 10, text: () => "words" },
     isFinished: true,
     text: () => "words",
     tail: () => new Uint8Array(),

@@ -1,7 +1,7 @@
 // What recovery charges for a stream whose process died is never more than came (requirements M12).
 import { decode, encode } from "gpt-tokenizer/encoding/o200k_base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ReplyTap } from "#server/upstream/handlers/usage-observer.ts";
+import { UsageObserver } from "#server/upstream/handlers/usage-observer.ts";
 import { chunk, DONE, type Step } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { estimateOutput, leastOutputTokens } from "./estimate.ts";
@@ -33,15 +33,15 @@ describe("the bounds of a text that nobody counts", () => {
     for (const [cut, cutter] of Object.entries(CUTS))
       it.each(Object.entries(WRITTEN))(`hold for ${name} with ${cut}, %s`, (_, write) => {
         const whole = text.repeat(20);
-        const tap = new ReplyTap();
+        const observer = new UsageObserver();
         for (const content of cutter(whole)) {
           const bytes = Buffer.from(write({ choices: [{ delta: { content } }] }));
-          tap.scan(bytes, 0, bytes.length);
+          observer.scan(bytes, 0, bytes.length);
         }
         const tokens = encode(whole).length;
-        expect(leastOutputTokens(tap)).toBeLessThanOrEqual(tokens);
-        expect(leastOutputTokens(tap)).toBeGreaterThan(tokens * (cut === "a token each" ? 0.99 : 0.4));
-        expect(estimateOutput(tap)).toBeGreaterThan(tokens * 0.65);
+        expect(leastOutputTokens(observer)).toBeLessThanOrEqual(tokens);
+        expect(leastOutputTokens(observer)).toBeGreaterThan(tokens * (cut === "a token each" ? 0.99 : 0.4));
+        expect(estimateOutput(observer)).toBeGreaterThan(tokens * 0.65);
       });
 });
 

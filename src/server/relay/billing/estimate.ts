@@ -3,7 +3,7 @@
 
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { valuesOf } from "#server/upstream/call/body.ts";
-import type { Heard } from "#server/upstream/handlers/handler.ts";
+import type { ReplyOutput } from "#server/upstream/handlers/handler.ts";
 import { approximateTokens, TOKENS_PER_BYTE } from "#server/upstream/tokens/counter.ts";
 import { promptParts } from "#server/upstream/tokens/prompt.ts";
 
@@ -31,12 +31,12 @@ export function leastPromptTokens(incoming: IncomingRequest): number {
 }
 
 /** The most that text comes to: in events that bring one token each the events count. Unit: LLM tokens. */
-export function estimateOutput({ textPieces, textBytes }: Heard): number {
+export function estimateOutput({ textPieces, textBytes }: ReplyOutput): number {
   return Math.max(textPieces, Math.ceil(textBytes / LEAST_BYTES_PER_TOKEN));
 }
 
 /** The least that text comes to: an event has a token or more, unless they come character by character. Unit: LLM tokens. */
-export function leastOutputTokens({ textPieces, textChars, textBytes }: Heard): number {
+export function leastOutputTokens({ textPieces, textChars, textBytes }: ReplyOutput): number {
   const pieces = textChars < textPieces * LEAST_CHARS_PER_TOKEN ? 0 : textPieces;
   return Math.max(pieces, Math.trunc(textBytes / MOST_BYTES_PER_TOKEN));
 }

@@ -50,11 +50,11 @@ export class TextPricing implements Pricing, RunningPricing {
 
   isEmpty(reply: StreamReply): boolean {
     const told = this.#told(reply)?.usage?.completionTokens ?? 0;
-    return estimateOutput(reply.tap) === 0 && told <= FORETOLD;
+    return estimateOutput(reply.output) === 0 && told <= FORETOLD;
   }
 
   atMost(reply: StreamReply): number {
-    return estimateOutput(reply.tap);
+    return estimateOutput(reply.output);
   }
 
   amountOf(tokens: number, price: Price): bigint {
@@ -66,7 +66,7 @@ export class TextPricing implements Pricing, RunningPricing {
     return {
       ...told,
       promptTokens: told.promptTokens || leastPromptTokens(this.#incoming),
-      completionTokens: Math.max(told.completionTokens, leastOutputTokens(reply.tap)),
+      completionTokens: Math.max(told.completionTokens, leastOutputTokens(reply.output)),
     };
   }
 
@@ -74,7 +74,7 @@ export class TextPricing implements Pricing, RunningPricing {
   async count(reply: StreamReply): Promise<number> {
     const told = this.#told(reply)?.usage?.completionTokens ?? 0;
     // Some tell a few tokens at the beginning and the rest at the end.
-    if (told > FORETOLD && told >= leastOutputTokens(reply.tap)) return told;
+    if (told > FORETOLD && told >= leastOutputTokens(reply.output)) return told;
     const { model } = this.#incoming;
     const counted = await this.#tools.tokens.count(model, { texts: [reply.text()], fixedTokens: 0 });
     return Math.max(told, counted);

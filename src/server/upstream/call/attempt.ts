@@ -175,12 +175,12 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
   const { plan, prepared, signed } = parcel;
   const { isStream, cancellation, trace } = call;
   const { firstByteMs, totalMs, streamMs } = tools.limits;
-  const { course, dropped } = prepared;
+  const { handler, dropped } = prepared;
   const made = signed.secrets ?? NO_SECRETS;
   return new Promise((resolve) => {
     let isOver = false;
     const receiver = new Receiver({
-      course,
+      handler,
       dropped,
       secrets: plan.secrets,
       credentials: made.length === 0 ? plan.credentials : [...plan.credentials, ...made.map(canaryOf)],

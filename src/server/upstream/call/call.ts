@@ -6,7 +6,7 @@ import type { Cancellation } from "#server/upstream/cancellation.ts";
 import type { Dialect, Target } from "#server/upstream/dialects/dialect.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { Canary } from "#server/upstream/errors/mask.ts";
-import type { Heard, ResponseHandler } from "#server/upstream/handlers/handler.ts";
+import type { ReplyOutput, ResponseHandler } from "#server/upstream/handlers/handler.ts";
 import type { Effort } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { CallSigner } from "#server/upstream/signers/signer.ts";
@@ -113,7 +113,7 @@ export interface Prepared {
   readonly headers: readonly string[];
   /** Stands instead of the plan's; undefined = JSON. */
   readonly contentType?: string;
-  readonly course: ResponseHandler;
+  readonly handler: ResponseHandler;
   readonly dropped: readonly string[];
 }
 
@@ -149,7 +149,7 @@ export interface StreamReply {
   readonly kind: "stream";
   readonly headers: ReplyHeaders;
   /** Text seen so far. */
-  readonly tap: Heard;
+  readonly output: ReplyOutput;
   /** The answer came to its end, though perhaps not the stream: what is told of its usage is all. */
   readonly isFinished: boolean;
   /** The last usage the upstream told so far; undefined = none. */

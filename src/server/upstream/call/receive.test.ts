@@ -1,8 +1,8 @@
 // A mistake of ours while an answer is read ends the call at once, and says so to nobody but the operator.
 import { describe, expect, it } from "vitest";
-import type { Meter, ResponseHandler } from "#server/upstream/handlers/handler.ts";
-import { PassingCourse } from "#server/upstream/handlers/pass-through.ts";
-import { ReplyTap } from "#server/upstream/handlers/usage-observer.ts";
+import type { ResponseHandler, StreamObserver } from "#server/upstream/handlers/handler.ts";
+import { PassThroughHandler } from "#server/upstream/handlers/pass-through.ts";
+import { UsageObserver } from "#server/upstream/handlers/usage-observer.ts";
 import { SseReader } from "#server/upstream/hub/sse.ts";
 import type { Result } from "./call.ts";
 import { Receiver } from "./receive.ts";
@@ -11,7 +11,7 @@ const broken = (): never => {
   throw new TypeError("cannot read x of undefined");
 };
 
-function receive(course: Partial<ResponseHandler>): {
+function receive(handler: Partial<ResponseHandler>): {
   receiver: Receiver;
   results: Result[];
   aborts: number[];
@@ -19,16 +19,16 @@ function receive(course: Partial<ResponseHandler>): {
   const results: Result[] = [];
   const aborts: number[] = [];
   const receiver = new Receiver({
-    course: {
+    handler: {
       quirks: undefined,
       onlyStreams: false,
       isStreamType: (type) => type === "text/event-stream",
       reader: () => new SseReader(),
-      meter: broken,
+      observer: broken,
       whole: broken,
       wholeAsStream: broken,
       fault: broken,
-      ...course,
+      ...handler,
     },
     dropped: [],
     secrets: [],
@@ -54,15 +54,15 @@ const FAULT = { kind: "fault", status: 500, code: "internal_error", retry: false
 
 describe("mistakes of ours", () => {
   it("end a call whose events cannot be read", () => {
-    const meter: Meter = {
-      tap: new ReplyTap(),
+    const observer: StreamObserver = {
+      output: new UsageObserver(),
       usage: undefined,
       isFinished: false,
       events: 0,
       take: broken,
       tail: () => new Uint8Array(0),
     };
-    const { receiver, results, aborts } = receive({ meter: () => meter });
+    const { receiver, results, aborts } = receive({ observer: () => observer });
     receiver.onStart(200, { "content-type": "text/event-stream" });
     receiver.onData(Buffer.from("data: {}\n\n"));
     expect(results).toMatchObject([FAULT]);
@@ -91,8 +91,13 @@ describe("what comes before the first event of a stream", () => {
   const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
 
   it("is kept as far as it is short", () => {
-    const course = new PassingCourse({ endpoint: "chat", quirks: undefined, secrets: [], hidesUsage: true });
-    const { receiver, results } = receive({ meter: () => course.meter() });
+    const handler = new PassThroughHandler({
+      endpoint: "chat",
+      quirks: undefined,
+      secrets: [],
+      hidesUsage: true,
+    });
+    const { receiver, results } = receive({ observer: () => handler.observer() });
     receiver.onStart(200, { "content-type": "text/event-stream" });
     for (let count = 0; count < 1_000; count += 1) receiver.onData(COMMENT);
     expect(results).toEqual([]);

@@ -14,13 +14,13 @@ import { errorIn, isCoded, mediaTypeOf } from "#server/upstream/handlers/classif
 import type {
   EventAction,
   EventReader,
-  Heard,
-  Meter,
+  ReplyOutput,
   ResponseHandler,
+  StreamObserver,
   Whole,
 } from "#server/upstream/handlers/handler.ts";
 import { judgedEvent } from "#server/upstream/handlers/judged.ts";
-import { ReplyTap } from "#server/upstream/handlers/usage-observer.ts";
+import { UsageObserver } from "#server/upstream/handlers/usage-observer.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { StreamListener, StreamReply, Trace, WholeReply } from "./call.ts";
@@ -29,7 +29,7 @@ import { PassedEvents } from "./passed-events.ts";
 export interface ReceiverOptions {
   /** The client wants a stream. */
   readonly isStream: boolean;
-  readonly course: ResponseHandler;
+  readonly handler: ResponseHandler;
   /** Strings that no caller may read in a header. */
   readonly secrets: readonly string[];
   readonly dropped: readonly string[];
@@ -71,7 +71,7 @@ export class Receiver implements Sink, StreamReply {
   /** Mostly there is one; undefined = none yet. */
   #chunks: Buffer[] | undefined;
   #bytes = 0;
-  #meter: Meter | undefined;
+  #observer: StreamObserver | undefined;
   #reader: EventReader | undefined;
   readonly #passed = new PassedEvents((bytes) => this.#emit(bytes));
   #isSettled = false;
@@ -93,16 +93,16 @@ export class Receiver implements Sink, StreamReply {
   onStart(status: number, headers: ReplyHeaders): void {
     this.#status = status;
     this.headers = headers;
-    const { course, isStream } = this.#options;
+    const { handler, isStream } = this.#options;
     const type = mediaTypeOf(headers);
     if (status !== 200 && status !== 201) this.#mode = "error";
     else if (isCoded(headers)) this.#fail(unreadableFault("coded body", status));
-    else if ((isStream || course.onlyStreams) && course.isStreamType(type)) {
+    else if ((isStream || handler.onlyStreams) && handler.isStreamType(type)) {
       this.#mode = "stream";
-      this.#reader = course.reader();
-      this.#meter = course.meter();
+      this.#reader = handler.reader();
+      this.#observer = handler.observer();
     } else if (type === "" || type === "application/json" || type.endsWith("+json")) this.#mode = "whole";
-    else if (course.isWholeType?.(type) === true) this.#mode = "whole";
+    else if (handler.isWholeType?.(type) === true) this.#mode = "whole";
     else this.#fail(unreadableFault(`content type ${type.slice(0, 80)}`, status));
   }
 
@@ -171,20 +171,20 @@ export class Receiver implements Sink, StreamReply {
     else this.#fail(networkFault(fault));
   }
 
-  get tap(): Heard {
-    return this.#meter?.tap ?? new ReplyTap();
+  get output(): ReplyOutput {
+    return this.#observer?.output ?? new UsageObserver();
   }
 
   get isFinished(): boolean {
-    return this.#meter?.isFinished === true;
+    return this.#observer?.isFinished === true;
   }
 
   text(): string {
-    return this.tap.text();
+    return this.output.text();
   }
 
   tail(): Uint8Array {
-    return maskSecrets(this.#meter?.tail() ?? NOTHING, this.#options.credentials);
+    return maskSecrets(this.#observer?.tail() ?? NOTHING, this.#options.credentials);
   }
 
   get dropped(): readonly string[] {
@@ -196,11 +196,11 @@ export class Receiver implements Sink, StreamReply {
   }
 
   get quirks(): Quirks | undefined {
-    return this.#options.course.quirks;
+    return this.#options.handler.quirks;
   }
 
   get usage(): JsonRecord | undefined {
-    return this.#meter?.usage;
+    return this.#observer?.usage;
   }
 
   listen(listener: StreamListener): void {
@@ -240,7 +240,7 @@ export class Receiver implements Sink, StreamReply {
   #checkStreamTime(): void {
     const { firstEventMs, streamMs } = this.#options;
     if (this.#mode !== "stream") return;
-    if (this.#meter?.events === 0) {
+    if (this.#observer?.events === 0) {
       if (this.#isOlderThan(firstEventMs))
         this.#fail(networkFault({ code: "timeout", detail: "no event in time" }));
     } else if (this.#isOlderThan(streamMs)) {
@@ -258,23 +258,23 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #onWhole(): void {
-    const { isStream, course } = this.#options;
+    const { isStream, handler } = this.#options;
     const body = this.#body();
     if (!isStream) {
-      const whole = course.whole(body);
+      const whole = handler.whole(body);
       if (whole.kind === "fault") this.#fail(whole);
       else this.#settleWhole(whole);
       return;
     }
     // A stream was asked for and a whole reply came: it goes on as a stream of few events, or as it is.
-    const stream = course.wholeAsStream(body);
+    const stream = handler.wholeAsStream(body);
     if ("kind" in stream) {
       if (stream.kind === "fault") this.#fail(stream);
       else this.#settleWhole(stream);
       return;
     }
     this.#mode = "closed";
-    this.#meter = stream.meter;
+    this.#observer = stream.observer;
     const { contentType } = stream;
     if (contentType !== undefined) this.headers = { ...this.headers, "content-type": contentType };
     this.#settle(this);
@@ -292,10 +292,10 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #onError(): void {
-    const { course, secrets, now } = this.#options;
+    const { handler, secrets, now } = this.#options;
     const retryAfterMs = retryAfterOf(this.headers["retry-after"], now());
     const told = errorIn(this.#body().subarray(0, ERROR_LIMIT_BYTES));
-    this.#fail(course.fault({ status: this.#status, ...told, retryAfterMs, secrets }));
+    this.#fail(handler.fault({ status: this.#status, ...told, retryAfterMs, secrets }));
   }
 
   #read(chunk: Buffer): SseEvent[] {
@@ -303,11 +303,11 @@ export class Receiver implements Sink, StreamReply {
   }
 
   #onEvents(events: readonly SseEvent[]): void {
-    const { course } = this.#options;
+    const { handler } = this.#options;
     for (const event of events) {
       // The first event may be an error: then nothing has begun, whatever comments came before.
-      if (this.#meter?.events === 0) this.#passed.flush();
-      const action = this.#meter === undefined ? "drop" : judgedEvent(course, this.#meter, event);
+      if (this.#observer?.events === 0) this.#passed.flush();
+      const action = this.#observer === undefined ? "drop" : judgedEvent(handler, this.#observer, event);
       if (action === "pass") {
         this.#passed.add(event);
         continue;
@@ -324,7 +324,7 @@ export class Receiver implements Sink, StreamReply {
     if (action === "drop") return true;
     if (action === "done") {
       // An end before any event is no reply.
-      if (this.#meter?.events === 0) this.#fail(unreadableFault("a stream without events", this.#status));
+      if (this.#observer?.events === 0) this.#fail(unreadableFault("a stream without events", this.#status));
       else this.#finish(undefined);
       return false;
     }
@@ -340,7 +340,7 @@ export class Receiver implements Sink, StreamReply {
     const last = this.#reader?.end();
     if (last !== undefined) this.#onEvents([last]);
     if (this.#mode !== "stream") return;
-    if (this.#meter?.isFinished === true) this.#finish(undefined);
+    if (this.#observer?.isFinished === true) this.#finish(undefined);
     else this.#fail(networkFault({ code: "reset", detail: "the stream ended without a finish" }));
   }
 
@@ -351,7 +351,7 @@ export class Receiver implements Sink, StreamReply {
       return;
     }
     // Comments keep the line alive; only an event decides whether this is a reply.
-    const hasBegun = this.#isSettled || this.#meter?.events !== 0;
+    const hasBegun = this.#isSettled || this.#observer?.events !== 0;
     if (!hasBegun && this.#bytes > EARLY_LIMIT_BYTES) return;
     this.#early ??= [];
     this.#early.push(masked);
@@ -361,7 +361,7 @@ export class Receiver implements Sink, StreamReply {
   /** The reply is complete. A connection that is still open is read to its end, so that it can serve again. */
   #finish(fault: RelayFault | undefined): void {
     if (!this.#options.isStream && fault === undefined) {
-      const whole = this.#meter?.whole?.();
+      const whole = this.#observer?.whole?.();
       if (whole !== undefined) this.#settleWhole(whole);
       this.#toTail();
       return;

@@ -1,32 +1,37 @@
 import { describe, expect, it } from "vitest";
 import type { Quirks } from "#contract/providers.ts";
 import { SseReader } from "#server/upstream/hub/sse.ts";
-import { StreamMeter, wholeAsEvents } from "./chat-stream.ts";
+import { ChatStreamObserver, wholeAsEvents } from "./chat-stream.ts";
 
 function follow(quirks: Quirks | undefined, ...payloads: readonly unknown[]) {
-  const meter = new StreamMeter({ endpoint: "chat", quirks, secrets: ["sk-secret"], hidesUsage: true });
+  const observer = new ChatStreamObserver({
+    endpoint: "chat",
+    quirks,
+    secrets: ["sk-secret"],
+    hidesUsage: true,
+  });
   const reader = new SseReader();
   const actions = payloads.map((payload) => {
     const text = typeof payload === "string" ? payload : JSON.stringify(payload);
     const [event] = reader.push(Buffer.from(`data: ${text}\n\n`));
     if (event === undefined) throw new Error("no event");
-    const action = meter.take(event);
+    const action = observer.take(event);
     return action instanceof Uint8Array ? JSON.parse(Buffer.from(action).toString().slice(6)) : action;
   });
-  return { meter, actions };
+  return { observer, actions };
 }
 
 const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
 
-describe("StreamMeter", () => {
+describe("ChatStreamObserver", () => {
   it("passes chunks, hides our usage chunk and sees the end", () => {
     const usage = { prompt_tokens: 1 };
-    const { meter, actions } = follow(undefined, delta("a"), { choices: [], usage }, "[DONE]");
+    const { observer, actions } = follow(undefined, delta("a"), { choices: [], usage }, "[DONE]");
     expect(actions).toEqual(["pass", "drop", "done"]);
     // What was told of a stream that says that it has ended is all there is, though it names no reason.
-    expect(meter.isFinished).toBe(true);
-    expect(meter.usage).toEqual(usage);
-    expect(meter.tap.text()).toBe("a");
+    expect(observer.isFinished).toBe(true);
+    expect(observer.usage).toEqual(usage);
+    expect(observer.output.text()).toBe("a");
   });
 
   it("keeps empty chunks but for rows whose clients they crash", () => {
@@ -40,19 +45,19 @@ describe("StreamMeter", () => {
       { usageIn: "x_groq.usage" },
       { choices: [{}], x_groq: { usage: { prompt_tokens: 3 } } },
     );
-    expect(groq.meter.usage).toEqual({ prompt_tokens: 3 });
+    expect(groq.observer.usage).toEqual({ prompt_tokens: 3 });
     const moonshot = follow({ usageIn: "choices[0].usage" }, { choices: [{ usage: { prompt_tokens: 4 } }] });
-    expect(moonshot.meter.usage).toEqual({ prompt_tokens: 4 });
+    expect(moonshot.observer.usage).toEqual({ prompt_tokens: 4 });
   });
 
   it("keeps the usage that comes with an error", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 4 };
-    const { meter } = follow(undefined, delta("a"), {
+    const { observer } = follow(undefined, delta("a"), {
       error: { message: "x", code: 502 },
       choices: [],
       usage,
     });
-    expect(meter.usage).toEqual(usage);
+    expect(observer.usage).toEqual(usage);
   });
 
   it("makes a chunk of a whole reply at the end, without its text", () => {
@@ -62,16 +67,16 @@ describe("StreamMeter", () => {
       usage: { total_tokens: 9 },
       base_resp: { status_code: 0 },
     };
-    const { actions, meter } = follow({ endsWithWholeReply: true }, delta("ab"), whole);
+    const { actions, observer } = follow({ endsWithWholeReply: true }, delta("ab"), whole);
     expect(actions[1]).toMatchObject({
       object: "chat.completion.chunk",
       choices: [{ index: 0, finish_reason: "stop", delta: {} }],
       usage: { total_tokens: 9 },
     });
     expect(JSON.stringify(actions[1])).not.toContain('ab"');
-    expect(meter.isFinished).toBe(true);
+    expect(observer.isFinished).toBe(true);
     // Where no usage is told, what was heard is charged.
-    expect(meter.tap.text()).toBe("ab");
+    expect(observer.output.text()).toBe("ab");
   });
 
   it("tells refusals in status 200 by the row's kind", () => {

@@ -13,25 +13,25 @@ import {
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { findUsage } from "#server/upstream/usage.ts";
 import { countEvent, errorIn200, parseObject, type ReplyContext } from "./classify.ts";
-import type { EventAction, Meter } from "./handler.ts";
+import type { EventAction, StreamObserver } from "./handler.ts";
 import { tidied } from "./normalize.ts";
-import { ReplyTap, Seen } from "./usage-observer.ts";
+import { Seen, UsageObserver } from "./usage-observer.ts";
 
-export interface MeterOptions extends ReplyContext {
+export interface ChatStreamOptions extends ReplyContext {
   /** We asked for usage and the client did not: the chunk that brings nothing else is ours to keep. */
   readonly hidesUsage: boolean;
 }
 
-export class StreamMeter implements Meter {
-  readonly tap = new ReplyTap();
+export class ChatStreamObserver implements StreamObserver {
+  readonly output = new UsageObserver();
   usage: JsonRecord | undefined;
   isFinished = false;
   events = 0;
-  readonly #options: MeterOptions;
+  readonly #options: ChatStreamOptions;
   /** Rows whose events have to be looked into one by one. */
   readonly #isCurious: boolean;
 
-  constructor(options: MeterOptions) {
+  constructor(options: ChatStreamOptions) {
     this.#options = options;
     const { quirks } = options;
     this.#isCurious =
@@ -55,8 +55,8 @@ export class StreamMeter implements Meter {
     this.events = countEvent(this.events, event);
     const known = this.#isCurious ? parseObject(data.subarray(dataStart, dataEnd)) : undefined;
     // What repeats the answer is not heard again: where no usage is told, the text that was heard is charged.
-    const tap = this.#repeats(known) ? new ReplyTap() : this.tap;
-    const seen = tap.scan(data, dataStart, dataEnd);
+    const output = this.#repeats(known) ? new UsageObserver() : this.output;
+    const seen = output.scan(data, dataStart, dataEnd);
     if ((seen & Seen.finish) !== 0) this.isFinished = true;
     if ((seen & (Seen.usage | Seen.error)) === 0 && !this.#isCurious) return "pass";
     const chunk = known ?? parseObject(data.subarray(dataStart, dataEnd));

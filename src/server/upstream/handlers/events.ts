@@ -3,7 +3,7 @@ import type { Quirks } from "#contract/providers.ts";
 import { dataText, type SseEvent, SseReader } from "#server/upstream/hub/sse.ts";
 import type { EventReader } from "./handler.ts";
 
-export class EventCourse<Options extends { readonly quirks: Quirks | undefined }> {
+export class EventStreamHandler<Options extends { readonly quirks: Quirks | undefined }> {
   readonly onlyStreams = false;
   protected readonly options: Options;
 

@@ -6,7 +6,7 @@ import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 /** What was generated of a reply, as far as it has come. */
-export interface Heard {
+export interface ReplyOutput {
   /** Bytes of text seen. */
   readonly textBytes: number;
   /** Characters of it. */
@@ -20,8 +20,8 @@ export interface Heard {
 export type EventAction = "pass" | "drop" | "done" | Uint8Array | RelayFault;
 
 /** Follows one streamed answer. */
-export interface Meter {
-  readonly tap: Heard;
+export interface StreamObserver {
+  readonly output: ReplyOutput;
   /** The last usage the upstream told, in OpenAI's shape; undefined = none. */
   readonly usage: JsonRecord | undefined;
   /** A finish reason came: the connection may end. */
@@ -55,7 +55,7 @@ export interface EventReader {
 }
 
 export interface StreamOfWhole {
-  readonly meter: Meter;
+  readonly observer: StreamObserver;
   readonly bytes: Uint8Array;
   /** Stands instead of the upstream's. */
   readonly contentType?: string;
@@ -71,7 +71,7 @@ export interface ResponseHandler {
   /** Whether an answer of this media type may be read whole, besides JSON. */
   isWholeType?(mediaType: string): boolean;
   reader(): EventReader;
-  meter(): Meter;
+  observer(): StreamObserver;
   /** What the first event of a stream says in place of an answer; undefined = it is a piece of one. Absent = the meter knows. */
   first?(event: SseEvent): RelayFault | undefined;
   /** A whole 200 body for a client that wants it whole. */

@@ -13,8 +13,15 @@ import { toldStatus } from "#server/upstream/errors/status-from-error.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { readReply } from "./classify.ts";
-import type { EventAction, EventReader, Heard, Meter, ResponseHandler, Whole } from "./handler.ts";
-import { NativeCourse, type NativeOptions } from "./native.ts";
+import type {
+  EventAction,
+  EventReader,
+  ReplyOutput,
+  ResponseHandler,
+  StreamObserver,
+  Whole,
+} from "./handler.ts";
+import { NativeHandler, type NativeOptions } from "./native.ts";
 
 /** Endpoints of this course. */
 export type TaskEndpoint = Extract<
@@ -69,17 +76,17 @@ const taskEvents: NativeFormat = {
   usage: (raw) => raw,
 };
 
-export interface TaskOptions extends Pick<NativeOptions, "quirks" | "secrets"> {
+export interface MediaOptions extends Pick<NativeOptions, "quirks" | "secrets"> {
   readonly endpoint: TaskEndpoint;
 }
 
-export class TaskCourse implements ResponseHandler {
+export class MediaHandler implements ResponseHandler {
   readonly onlyStreams = false;
   readonly quirks: NativeOptions["quirks"];
-  readonly #options: TaskOptions;
+  readonly #options: MediaOptions;
   #isSound = false;
 
-  constructor(options: TaskOptions) {
+  constructor(options: MediaOptions) {
     this.#options = options;
     this.quirks = options.quirks;
   }
@@ -98,8 +105,8 @@ export class TaskCourse implements ResponseHandler {
     return this.#isSound ? new ByteReader() : this.#events().reader();
   }
 
-  meter(): Meter {
-    return this.#isSound ? new ByteMeter() : this.#events().meter();
+  observer(): StreamObserver {
+    return this.#isSound ? new ByteObserver() : this.#events().observer();
   }
 
   whole(body: Buffer): Whole | RelayFault {
@@ -132,7 +139,7 @@ export class TaskCourse implements ResponseHandler {
   #events(): ResponseHandler {
     const { quirks, secrets } = this.#options;
     const translated = () => this;
-    return new NativeCourse({ format: taskEvents, quirks, secrets, isArray: false, translated });
+    return new NativeHandler({ format: taskEvents, quirks, secrets, isArray: false, translated });
   }
 }
 
@@ -171,11 +178,11 @@ class ByteReader implements EventReader {
   }
 }
 
-const NOTHING_HEARD: Heard = { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" };
+const NO_OUTPUT: ReplyOutput = { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" };
 
 /** Sound is complete when its connection ends in good order. */
-class ByteMeter implements Meter {
-  readonly tap = NOTHING_HEARD;
+class ByteObserver implements StreamObserver {
+  readonly output = NO_OUTPUT;
   readonly usage = undefined;
   readonly isFinished = true;
   events = 0;

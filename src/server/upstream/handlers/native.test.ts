@@ -4,57 +4,57 @@ import type { NativeFormat } from "#server/upstream/clients/client.ts";
 import { generateNative } from "#server/upstream/clients/generate-native.ts";
 import { messagesNative } from "#server/upstream/clients/messages-native.ts";
 import { responsesNative } from "#server/upstream/clients/responses-native.ts";
-import { NativeCourse } from "./native.ts";
+import { NativeHandler } from "./native.ts";
 
-function meterAfter(format: NativeFormat, events: readonly object[]) {
-  const course = new NativeCourse({
+function observerAfter(format: NativeFormat, events: readonly object[]) {
+  const handler = new NativeHandler({
     format,
     quirks: undefined,
     secrets: [],
     isArray: false,
     readError: undefined,
-    translated: () => course,
+    translated: () => handler,
   });
-  const reader = course.reader();
-  const meter = course.meter();
+  const reader = handler.reader();
+  const observer = handler.observer();
   for (const event of events)
-    for (const one of reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))) meter.take(one);
-  return { course, meter };
+    for (const one of reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))) observer.take(one);
+  return { handler, observer };
 }
 
 describe("Responses", () => {
   it("hears a text once, though the events that close it repeat it", () => {
     const part = { type: "output_text", text: "Hello" };
     const item = { type: "message", content: [part] };
-    const { meter } = meterAfter(responsesNative, [
+    const { observer } = observerAfter(responsesNative, [
       { type: "response.output_text.delta", delta: "Hel" },
       { type: "response.output_text.delta", delta: "lo" },
       { type: "response.output_text.done", text: "Hello" },
       { type: "response.content_part.done", part },
       { type: "response.output_item.done", item },
     ]);
-    expect(meter.tap.text()).toBe("Hello");
-    expect(meter.tap.textPieces).toBe(2);
+    expect(observer.output.text()).toBe("Hello");
+    expect(observer.output.textPieces).toBe(2);
   });
 
   it.each(["completed", "incomplete"])(
     "is finished by its last event, %s, though no usage is told",
     (status) => {
       const response = { object: "response", status, output: [], usage: null };
-      const { meter } = meterAfter(responsesNative, [
+      const { observer } = observerAfter(responsesNative, [
         { type: "response.created", response: { ...response, status: "in_progress" } },
         { type: "response.output_text.delta", delta: "Hello" },
       ]);
-      expect(meter.isFinished).toBe(false);
-      const end = meterAfter(responsesNative, [{ type: `response.${status}`, response }]);
-      expect(end.meter.isFinished).toBe(true);
+      expect(observer.isFinished).toBe(false);
+      const end = observerAfter(responsesNative, [{ type: `response.${status}`, response }]);
+      expect(end.observer.isFinished).toBe(true);
     },
   );
 
   it("hears the text of a whole reply", () => {
-    const { course } = meterAfter(responsesNative, []);
+    const { handler } = observerAfter(responsesNative, []);
     const item = { type: "message", content: [{ type: "output_text", text: "Hello" }] };
-    const whole = course.whole(Buffer.from(JSON.stringify({ object: "response", output: [item] })));
+    const whole = handler.whole(Buffer.from(JSON.stringify({ object: "response", output: [item] })));
     expect(whole.kind === "body" && whole.text()).toBe("Hello");
   });
 });
@@ -95,8 +95,8 @@ it.each<[string, NativeFormat, object, string]>([
 ])(
   "%s: what tools are called with in a whole reply is heard, for where no usage is told",
   (_, format, reply, text) => {
-    const { course } = meterAfter(format, []);
-    const whole = course.whole(Buffer.from(JSON.stringify(reply)));
+    const { handler } = observerAfter(format, []);
+    const whole = handler.whole(Buffer.from(JSON.stringify(reply)));
     expect(whole.kind === "body" && whole.text()).toBe(text);
   },
 );
@@ -109,11 +109,11 @@ describe("Anthropic", () => {
       cache_creation: { ephemeral_1h_input_tokens: 9 },
     };
     const zeros = { input_tokens: 0, cache_creation: { ephemeral_1h_input_tokens: 0 }, output_tokens: 7 };
-    const { meter } = meterAfter(messagesNative, [
+    const { observer } = observerAfter(messagesNative, [
       { type: "message_start", message: { usage } },
       { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: zeros },
     ]);
-    expect(meter.usage).toMatchObject({
+    expect(observer.usage).toMatchObject({
       prompt_tokens: 14,
       completion_tokens: 7,
       prompt_tokens_details: { cache_write_tokens: 9, cache_write_1h_tokens: 9 },
@@ -128,7 +128,7 @@ describe("Gemini", () => {
   });
 
   it("tells the usage of the last event that came, with what only the first one said", () => {
-    const { meter } = meterAfter(generateNative, [
+    const { observer } = observerAfter(generateNative, [
       event("a", { promptTokenCount: 9, cachedContentTokenCount: 4, candidatesTokenCount: 1 }),
       event("b", { promptTokenCount: 9, candidatesTokenCount: 2 }),
       event("c", { promptTokenCount: 9, candidatesTokenCount: 3 }),
@@ -138,18 +138,18 @@ describe("Gemini", () => {
       completion_tokens: 3,
       prompt_tokens_details: { cached_tokens: 4 },
     };
-    expect(meter.usage).toMatchObject(usage);
-    expect(meter.usage).toMatchObject(usage);
+    expect(observer.usage).toMatchObject(usage);
+    expect(observer.usage).toMatchObject(usage);
   });
 
   it("lets the event with the finish reason have the last word", () => {
     const last = event("c", { promptTokenCount: 9, candidatesTokenCount: 7 });
-    const { meter } = meterAfter(generateNative, [
+    const { observer } = observerAfter(generateNative, [
       event("a", { promptTokenCount: 9, candidatesTokenCount: 1 }),
       event("b", { promptTokenCount: 9, candidatesTokenCount: 2 }),
       { ...last, candidates: [{ finishReason: "STOP" }] },
     ]);
-    expect(meter.isFinished).toBe(true);
-    expect(meter.usage).toMatchObject({ completion_tokens: 7 });
+    expect(observer.isFinished).toBe(true);
+    expect(observer.usage).toMatchObject({ completion_tokens: 7 });
   });
 });

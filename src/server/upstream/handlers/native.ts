@@ -13,10 +13,10 @@ import {
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { countEvent, parseObject } from "./classify.ts";
-import { EventCourse } from "./events.ts";
+import { EventStreamHandler } from "./events.ts";
 import { errorAtFirst } from "./first-event.ts";
-import type { EventAction, Meter, ResponseHandler, Whole } from "./handler.ts";
-import { type KeyTable, keyTable, ReplyTap, Seen } from "./usage-observer.ts";
+import type { EventAction, ResponseHandler, StreamObserver, Whole } from "./handler.ts";
+import { type KeyTable, keyTable, Seen, UsageObserver } from "./usage-observer.ts";
 
 export interface NativeOptions {
   readonly format: NativeFormat;
@@ -30,9 +30,9 @@ export interface NativeOptions {
   readonly translated: () => ResponseHandler;
 }
 
-export class NativeCourse extends EventCourse<NativeOptions> implements ResponseHandler {
-  meter(): Meter {
-    return new NativeMeter(this.options);
+export class NativeHandler extends EventStreamHandler<NativeOptions> implements ResponseHandler {
+  observer(): StreamObserver {
+    return new NativeObserver(this.options);
   }
 
   whole(body: Buffer): Whole | RelayFault {
@@ -47,9 +47,9 @@ export class NativeCourse extends EventCourse<NativeOptions> implements Response
       body,
       usage: usage && format.usage(usage),
       text() {
-        const tap = new ReplyTap(tableOf(format.wholeKeys ?? format.keys));
-        tap.scan(body, 0, body.length);
-        return tap.text() + (format.calls?.(reply) ?? "");
+        const observer = new UsageObserver(tableOf(format.wholeKeys ?? format.keys));
+        observer.scan(body, 0, body.length);
+        return observer.text() + (format.calls?.(reply) ?? "");
       },
     };
   }
@@ -88,8 +88,8 @@ const EMPTY = new Uint8Array(0);
 const CR = 0x0d;
 const LF = 0x0a;
 
-class NativeMeter implements Meter {
-  readonly tap: ReplyTap;
+class NativeObserver implements StreamObserver {
+  readonly output: UsageObserver;
   isFinished = false;
   events = 0;
   readonly #options: NativeOptions;
@@ -103,7 +103,7 @@ class NativeMeter implements Meter {
 
   constructor(options: NativeOptions) {
     this.#options = options;
-    this.tap = new ReplyTap(tableOf(options.format.keys));
+    this.output = new UsageObserver(tableOf(options.format.keys));
   }
 
   get usage(): JsonRecord | undefined {
@@ -118,7 +118,7 @@ class NativeMeter implements Meter {
     const { format, isArray } = this.#options;
     if (dataStart < 0 || dataStart === dataEnd) return isArray ? "drop" : this.#aside(event);
     this.events = countEvent(this.events, event);
-    const seen = this.tap.scan(data, dataStart, dataEnd);
+    const seen = this.output.scan(data, dataStart, dataEnd);
     const isCurious = (seen & (Seen.usage | Seen.finish | Seen.error)) !== 0;
     if (!isCurious && dataEnd - dataStart > format.shortBytes) return this.#next(event);
     const payload = data.subarray(dataStart, dataEnd);

@@ -9,17 +9,17 @@ import {
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { findUsage } from "#server/upstream/usage.ts";
-import { type MeterOptions, StreamMeter, wholeAsEvents } from "./chat-stream.ts";
+import { ChatStreamObserver, type ChatStreamOptions, wholeAsEvents } from "./chat-stream.ts";
 import { judgeReply, parseObject, readReply } from "./classify.ts";
-import { EventCourse } from "./events.ts";
+import { EventStreamHandler } from "./events.ts";
 import { errorAtFirst } from "./first-event.ts";
-import type { Meter, ResponseHandler, Whole } from "./handler.ts";
+import type { ResponseHandler, StreamObserver, Whole } from "./handler.ts";
 import { tidied } from "./normalize.ts";
-import { ReplyTap } from "./usage-observer.ts";
+import { UsageObserver } from "./usage-observer.ts";
 
-export class PassingCourse extends EventCourse<MeterOptions> implements ResponseHandler {
-  meter(): Meter {
-    return new StreamMeter(this.options);
+export class PassThroughHandler extends EventStreamHandler<ChatStreamOptions> implements ResponseHandler {
+  observer(): StreamObserver {
+    return new ChatStreamObserver(this.options);
   }
 
   whole(body: Buffer): Whole | RelayFault {
@@ -42,15 +42,15 @@ export class PassingCourse extends EventCourse<MeterOptions> implements Response
     };
   }
 
-  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+  wholeAsStream(body: Buffer): { observer: StreamObserver; bytes: Uint8Array } | RelayFault {
     const reply = parseObject(body);
     const fault = judgeReply(reply, this.options);
     if (fault !== undefined || reply === undefined) return fault ?? unreadableFault("no JSON object", 200);
-    const meter = new StreamMeter(this.options);
-    meter.usage = findUsage(reply, this.options.quirks);
-    meter.tap.scan(body, 0, body.length);
+    const observer = new ChatStreamObserver(this.options);
+    observer.usage = findUsage(reply, this.options.quirks);
+    observer.output.scan(body, 0, body.length);
     const plain = tidied(reply, this.options.quirks) ?? reply;
-    return { meter, bytes: wholeAsEvents(plain, !this.options.hidesUsage) };
+    return { observer, bytes: wholeAsEvents(plain, !this.options.hidesUsage) };
   }
 
   first(event: SseEvent): RelayFault | undefined {
@@ -71,7 +71,7 @@ function answerOf(body: Buffer, { choices }: JsonRecord, quirks: Quirks | undefi
 
 /** The generated text of a whole reply on OpenAI's wire. */
 function textIn(body: Buffer): string {
-  const tap = new ReplyTap();
-  tap.scan(body, 0, body.length);
-  return tap.text();
+  const observer = new UsageObserver();
+  observer.scan(body, 0, body.length);
+  return observer.text();
 }

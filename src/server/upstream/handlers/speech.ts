@@ -5,8 +5,8 @@ import { type RelayFault, unreadableFault, wireFault } from "#server/upstream/er
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { parseObject } from "./classify.ts";
-import type { Meter, ResponseHandler, StreamOfWhole } from "./handler.ts";
-import { WholeCourse, type WholeOptions } from "./whole.ts";
+import type { ResponseHandler, StreamObserver, StreamOfWhole } from "./handler.ts";
+import { WholeHandler, type WholeOptions } from "./whole.ts";
 
 const READ: ReadonlySet<string> = new Set([
   "model",
@@ -48,7 +48,7 @@ interface SpeechOptions extends Omit<WholeOptions, "read"> {
 }
 
 /** The relay takes speech as a stream, since most upstreams send it so. */
-export class SpeechCourse extends WholeCourse implements ResponseHandler {
+export class SpeechHandler extends WholeHandler implements ResponseHandler {
   readonly #options: SpeechOptions;
 
   constructor(options: SpeechOptions) {
@@ -64,7 +64,7 @@ export class SpeechCourse extends WholeCourse implements ResponseHandler {
     if (found.kind === "error") return wireFault(found, secrets);
     if (found.audio.length === 0) return unreadableFault("no sound", 200);
     return {
-      meter: soundMeter(),
+      observer: soundObserver(),
       bytes: found.audio,
       contentType: TYPES[format] ?? "application/octet-stream",
     };
@@ -72,9 +72,9 @@ export class SpeechCourse extends WholeCourse implements ResponseHandler {
 }
 
 /** Follows sound that has come whole. */
-function soundMeter(): Meter {
+function soundObserver(): StreamObserver {
   return {
-    tap: { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" },
+    output: { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" },
     usage: undefined,
     isFinished: true,
     events: 1,

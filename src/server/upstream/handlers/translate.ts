@@ -25,7 +25,14 @@ import { type CustomTools, customTools } from "./custom-tools.ts";
 import { errorAtFirst } from "./first-event.ts";
 import { LineReader } from "./frames.ts";
 import { AwsReader } from "./frames-aws.ts";
-import type { EventAction, EventReader, Heard, Meter, ResponseHandler, Whole } from "./handler.ts";
+import type {
+  EventAction,
+  EventReader,
+  ReplyOutput,
+  ResponseHandler,
+  StreamObserver,
+  Whole,
+} from "./handler.ts";
 
 export interface Translation {
   readonly dialect: Dialect;
@@ -43,7 +50,7 @@ const STREAM_TYPES = {
   aws: ["application/vnd.amazon.eventstream"],
 } as const;
 
-export class TranslatingCourse implements ResponseHandler {
+export class TranslatingHandler implements ResponseHandler {
   readonly #translation: Translation;
 
   constructor(translation: Translation) {
@@ -69,9 +76,9 @@ export class TranslatingCourse implements ResponseHandler {
     return frames === "lines" ? new LineReader() : new SseReader();
   }
 
-  meter(): Meter {
+  observer(): StreamObserver {
     const { client, render } = this.#translation;
-    return new TranslatingMeter(
+    return new TranslatingObserver(
       this.#translation,
       render.request.isStream ? client.renderer(render) : undefined,
     );
@@ -80,17 +87,17 @@ export class TranslatingCourse implements ResponseHandler {
   whole(body: Buffer): Whole | RelayFault {
     const chunks = this.#decode(body);
     if ("kind" in chunks) return chunks;
-    const heard = new Hearing();
+    const heard = new TranslatedOutput();
     heard.hear(chunks);
     return wholeOf(this.#translation, foldReply(chunks), heard);
   }
 
-  wholeAsStream(body: Buffer): { meter: Meter; bytes: Uint8Array } | RelayFault {
+  wholeAsStream(body: Buffer): { observer: StreamObserver; bytes: Uint8Array } | RelayFault {
     const chunks = this.#decode(body);
     if ("kind" in chunks) return chunks;
     const { client, render } = this.#translation;
-    const meter = new TranslatingMeter(this.#translation, client.renderer(render));
-    return { meter, bytes: Buffer.from(meter.pass(chunks)) };
+    const observer = new TranslatingObserver(this.#translation, client.renderer(render));
+    return { observer, bytes: Buffer.from(observer.pass(chunks)) };
   }
 
   /** Other wires than those of the client formats have errors of their own, which their decoders know. */
@@ -132,7 +139,7 @@ function isError(found: readonly HubChunk[] | WireError): found is WireError {
   return "kind" in found;
 }
 
-function wholeOf({ client, render }: Translation, reply: HubReply, heard: Hearing): Whole {
+function wholeOf({ client, render }: Translation, reply: HubReply, heard: TranslatedOutput): Whole {
   const body = Buffer.from(JSON.stringify(client.render(reply, render)));
   return { kind: "body", body, usage: reply.usage, text: () => heard.text() };
 }
@@ -151,7 +158,7 @@ function renamed(
 }
 
 /** Counts and keeps generated text. */
-class Hearing implements Heard {
+class TranslatedOutput implements ReplyOutput {
   textBytes = 0;
   textChars = 0;
   textPieces = 0;
@@ -195,8 +202,8 @@ function spoken(chunk: HubChunk): string {
 
 const EMPTY = new Uint8Array(0);
 
-class TranslatingMeter implements Meter {
-  readonly tap = new Hearing();
+class TranslatingObserver implements StreamObserver {
+  readonly output = new TranslatedOutput();
   usage: JsonRecord | undefined;
   isFinished = false;
   events = 0;
@@ -236,7 +243,7 @@ class TranslatingMeter implements Meter {
 
   /** Takes pieces in; returns what they are to the client. */
   pass(chunks: readonly HubChunk[]): string {
-    this.tap.hear(chunks);
+    this.output.hear(chunks);
     for (const chunk of chunks) {
       if (chunk.kind === "usage") this.usage = chunk.usage;
       else if (chunk.kind === "finish") this.isFinished = true;
@@ -250,12 +257,12 @@ class TranslatingMeter implements Meter {
   }
 
   whole(): Whole {
-    return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.tap);
+    return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.output);
   }
 
   /** Neither an end of an answer, nor usage, nor text: this was no reply. */
   #saysNothing(): boolean {
-    return !this.isFinished && this.usage === undefined && this.tap.textPieces === 0;
+    return !this.isFinished && this.usage === undefined && this.output.textPieces === 0;
   }
 }
 

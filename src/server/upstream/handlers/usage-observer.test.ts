@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ReplyTap, Seen } from "./usage-observer.ts";
+import { Seen, UsageObserver } from "./usage-observer.ts";
 
-function listen(...payloads: readonly string[]): { tap: ReplyTap; seen: number[] } {
-  const tap = new ReplyTap();
+function listen(...payloads: readonly string[]): { observer: UsageObserver; seen: number[] } {
+  const observer = new UsageObserver();
   const seen = payloads.map((text) => {
     const bytes = Buffer.from(text);
-    return tap.scan(bytes, 0, bytes.length);
+    return observer.scan(bytes, 0, bytes.length);
   });
-  return { tap, seen };
+  return { observer, seen };
 }
 
-describe("ReplyTap", () => {
+describe("UsageObserver", () => {
   it("collects every string under a text key, whatever its escapes", () => {
     fc.assert(
       fc.property(
@@ -21,27 +21,27 @@ describe("ReplyTap", () => {
           const payloads = pieces.map((content) =>
             JSON.stringify({ id: "x", choices: [{ delta: { content } }] }, null, indent),
           );
-          const { tap } = listen(...payloads);
-          expect(tap.text()).toBe(pieces.join("").toWellFormed());
-          expect(tap.textPieces).toBe(pieces.filter((piece) => piece !== "").length);
+          const { observer } = listen(...payloads);
+          expect(observer.text()).toBe(pieces.join("").toWellFormed());
+          expect(observer.textPieces).toBe(pieces.filter((piece) => piece !== "").length);
         },
       ),
     );
   });
 
   it("joins a character whose halves come in two events", () => {
-    expect(listen('{"content":"\\ud83c"}', '{"content":"\\udfb9"}').tap.text()).toBe("🎹");
+    expect(listen('{"content":"\\ud83c"}', '{"content":"\\udfb9"}').observer.text()).toBe("🎹");
   });
 
   it("hears text, tool arguments, refusals and thinking", () => {
-    const { tap } = listen(
+    const { observer } = listen(
       '{"choices":[{"delta":{"reasoning_content":"a","content":null}}]}',
       '{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{\\"x\\":"}}]}}]}',
       '{"choices":[{"text":"b"}]}',
       '{"choices":[{"delta":{"refusal":"c"}}]}',
       '{"choices":[{"delta":{"content":[{"type":"text","text":"d"}]}}]}',
     );
-    expect(tap.text()).toBe('a{"x":bcd');
+    expect(observer.text()).toBe('a{"x":bcd');
   });
 
   it("is not fooled by keys that stand inside text", () => {
@@ -51,11 +51,11 @@ describe("ReplyTap", () => {
       content: "x",
       finish_reason: "stop",
     });
-    const { tap, seen } = listen(
+    const { observer, seen } = listen(
       JSON.stringify({ choices: [{ delta: { content: inner }, finish_reason: null }] }),
     );
     expect(seen).toEqual([Seen.text]);
-    expect(tap.text()).toBe(inner);
+    expect(observer.text()).toBe(inner);
   });
 
   it("notices usage, errors and finish reasons", () => {
@@ -73,20 +73,20 @@ describe("ReplyTap", () => {
   });
 
   it("stops keeping text at a mebibyte and goes on counting", () => {
-    const { tap } = listen(
+    const { observer } = listen(
       ...Array.from({ length: 5 }, () => JSON.stringify({ content: "x".repeat(300_000) })),
     );
-    expect(tap.textBytes).toBe(1_500_000);
-    expect(tap.text().length).toBe(900_000);
+    expect(observer.textBytes).toBe(1_500_000);
+    expect(observer.text().length).toBe(900_000);
   });
 
   it("never throws on bytes that are no JSON", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
-        const tap = new ReplyTap();
-        tap.scan(bytes, 0, bytes.length);
-        tap.scan(Buffer.concat([Buffer.from('{"content":"'), bytes]), 0, bytes.length + 12);
-        expect(typeof tap.text()).toBe("string");
+        const observer = new UsageObserver();
+        observer.scan(bytes, 0, bytes.length);
+        observer.scan(Buffer.concat([Buffer.from('{"content":"'), bytes]), 0, bytes.length + 12);
+        expect(typeof observer.text()).toBe("string");
       }),
     );
   });

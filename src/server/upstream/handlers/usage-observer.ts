@@ -3,7 +3,7 @@
 
 import { escapeExcess } from "#server/upstream/json/scan.ts";
 
-/** What one look noticed; flags of `ReplyTap.scan`. */
+/** What one look noticed; flags of `UsageObserver.scan`. */
 export const Seen = {
   /** A `usage` object. */
   usage: 1,
@@ -28,7 +28,7 @@ export type KeyTable = readonly (
 )[];
 
 /** Which keys of a format mean what. */
-export interface TapKeys {
+export interface ObservedKeys {
   readonly text: readonly string[];
   /** Pictures and sound: they are no text, but something has come. */
   readonly media?: readonly string[];
@@ -38,7 +38,7 @@ export interface TapKeys {
 }
 
 /** Prepares keys for the search; once per format, not per reply. */
-export function keyTable(keys: TapKeys): KeyTable {
+export function keyTable(keys: ObservedKeys): KeyTable {
   const table: { name: Uint8Array; kind: number }[][] = [];
   const add = (kind: number, names: readonly string[]) => {
     for (const name of names) {
@@ -73,7 +73,7 @@ const OPEN_BRACE = 0x7b;
 const TEXT_LIMIT_BYTES = 1024 * 1024;
 
 /** One tap per reply. */
-export class ReplyTap {
+export class UsageObserver {
   /** Bytes of generated text seen so far, escapes counted as about what they stand for. */
   textBytes = 0;
   textChars = 0;

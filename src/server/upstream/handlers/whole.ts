@@ -12,7 +12,7 @@ import {
 import { SseReader } from "#server/upstream/hub/sse.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { parseObject } from "./classify.ts";
-import type { EventReader, Meter, ResponseHandler, StreamOfWhole, Whole } from "./handler.ts";
+import type { EventReader, ResponseHandler, StreamObserver, StreamOfWhole, Whole } from "./handler.ts";
 
 /** What an answer comes to. */
 export interface Told {
@@ -33,7 +33,7 @@ export interface WholeOptions {
   read(reply: JsonRecord): Told | WireError | undefined;
 }
 
-export class WholeCourse implements ResponseHandler {
+export class WholeHandler implements ResponseHandler {
   readonly onlyStreams = false;
   readonly #options: WholeOptions;
 
@@ -53,7 +53,7 @@ export class WholeCourse implements ResponseHandler {
     return new SseReader();
   }
 
-  meter(): Meter {
+  observer(): StreamObserver {
     throw new Error("such answers are never streamed");
   }
 

@@ -4,7 +4,7 @@ import { encodeBody } from "#server/upstream/call/body.ts";
 import { type Call, NOTHING, type Plan, type Prepared, type Way } from "#server/upstream/call/call.ts";
 import { encodeForm } from "#server/upstream/call/form.ts";
 import { priceFieldsOfForm } from "#server/upstream/call/price-fields.ts";
-import { isTask, TaskCourse } from "#server/upstream/handlers/media.ts";
+import { isTask, MediaHandler } from "#server/upstream/handlers/media.ts";
 
 export const mediaWay: Way = { name: "media", prepare: (_tools, call, plan) => passed(call, plan) };
 
@@ -13,8 +13,8 @@ async function passed(
   { quirks, secrets, edits }: Plan,
 ): Promise<Prepared> {
   if (!isTask(endpoint)) throw new Error(`planned ${endpoint} as media`);
-  const course = new TaskCourse({ endpoint, quirks, secrets });
-  const shared = { kind: "prepared", headers: NOTHING, dropped: NOTHING, course } as const;
+  const handler = new MediaHandler({ endpoint, quirks, secrets });
+  const shared = { kind: "prepared", headers: NOTHING, dropped: NOTHING, handler } as const;
   if (form !== undefined) {
     const dropped = priceFieldsOfForm(form, quirks?.priceFields);
     return { ...shared, dropped, ...(await encodeForm(form, model, dropped)) };

@@ -20,7 +20,7 @@ import { isUnreadable } from "#server/upstream/clients/responses-native.ts";
 import type { Target } from "#server/upstream/dialects/dialect.ts";
 import { dialects } from "#server/upstream/dialects/index.ts";
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
-import { NativeCourse } from "#server/upstream/handlers/native.ts";
+import { NativeHandler } from "#server/upstream/handlers/native.ts";
 import { editObject, type ObjectEdits } from "#server/upstream/json/edit.ts";
 import { asObject } from "#server/upstream/json/values.ts";
 import { handlerOf, parsed } from "./translate.ts";
@@ -63,7 +63,7 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
     bytes,
     headers: hasVersion ? passHeaders : [...passHeaders, "anthropic-version", ANTHROPIC_VERSION],
     dropped: NOTHING,
-    course: new NativeCourse({
+    handler: new NativeHandler({
       format,
       quirks: plan.quirks,
       secrets: plan.secrets,

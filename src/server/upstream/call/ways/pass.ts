@@ -3,7 +3,7 @@
 import { encodeBody, lostFields, valuesOf, wantsUsage } from "#server/upstream/call/body.ts";
 import { type Call, NOTHING, type Plan, type Prepared, type Way } from "#server/upstream/call/call.ts";
 import { clients } from "#server/upstream/clients/index.ts";
-import { PassingCourse } from "#server/upstream/handlers/pass-through.ts";
+import { PassThroughHandler } from "#server/upstream/handlers/pass-through.ts";
 import { hasAddresses, isNoWebAddress, translateWay } from "./translate.ts";
 
 export const passWay: Way = {
@@ -27,11 +27,11 @@ function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): P
     effort: plan.effort,
   });
   const hidesUsage = isStream && !wantsUsage(body);
-  const course = new PassingCourse({ endpoint, quirks, secrets, hidesUsage });
+  const handler = new PassThroughHandler({ endpoint, quirks, secrets, hidesUsage });
   const unsaid = hints === undefined ? NOTHING : Object.keys(hints);
   const lost = plan.edits === undefined ? NOTHING : lostFields(body, plan.edits, plan.effort);
   const dropped = lost.length > 0 ? [...unsaid, ...lost] : unsaid;
-  return { kind: "prepared", bytes, headers: NOTHING, course, dropped };
+  return { kind: "prepared", bytes, headers: NOTHING, handler, dropped };
 }
 
 const PICTURE = Buffer.from('"image_url"');

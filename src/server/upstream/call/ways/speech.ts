@@ -2,7 +2,7 @@
 
 import { valuesOf } from "#server/upstream/call/body.ts";
 import type { Call, Plan, Prepared, Way } from "#server/upstream/call/call.ts";
-import { SpeechCourse, speechRequest } from "#server/upstream/handlers/speech.ts";
+import { SpeechHandler, speechRequest } from "#server/upstream/handlers/speech.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { known, written } from "./told-whole.ts";
 
@@ -17,6 +17,6 @@ function spoken({ body, model, seed }: Call, plan: Plan): Prepared {
   const { request, dropped } = speechRequest(valuesOf(body), model);
   const encoded = speech.encode(request, { wire, target });
   const read = (reply: JsonRecord) => speech.decode(reply, { wire, model, seed });
-  const course = new SpeechCourse({ dialect, quirks, secrets, read, format: request.format });
-  return { ...written(encoded, dropped), course };
+  const handler = new SpeechHandler({ dialect, quirks, secrets, read, format: request.format });
+  return { ...written(encoded, dropped), handler };
 }

@@ -2,7 +2,7 @@
 
 import { NOTHING, type Plan, type Prepared } from "#server/upstream/call/call.ts";
 import type { Encoded } from "#server/upstream/dialects/dialect.ts";
-import { WholeCourse, type WholeOptions } from "#server/upstream/handlers/whole.ts";
+import { WholeHandler, type WholeOptions } from "#server/upstream/handlers/whole.ts";
 
 /** `read` = what becomes of the upstream's words. */
 export function prepared(
@@ -11,11 +11,11 @@ export function prepared(
   dropped: readonly string[],
   read: WholeOptions["read"],
 ): Prepared {
-  return { ...written(encoded, dropped), course: new WholeCourse({ dialect, quirks, secrets, read }) };
+  return { ...written(encoded, dropped), handler: new WholeHandler({ dialect, quirks, secrets, read }) };
 }
 
 /** All of a call but the handler of its answer. */
-export function written(encoded: Encoded, dropped: readonly string[]): Omit<Prepared, "course"> {
+export function written(encoded: Encoded, dropped: readonly string[]): Omit<Prepared, "handler"> {
   return {
     kind: "prepared",
     bytes: Buffer.from(JSON.stringify(encoded.body)),

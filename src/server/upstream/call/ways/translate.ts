@@ -15,7 +15,7 @@ import { inlineMedia } from "#server/upstream/call/media.ts";
 import type { RenderContext } from "#server/upstream/clients/client.ts";
 import { clients } from "#server/upstream/clients/index.ts";
 import type { ResponseHandler } from "#server/upstream/handlers/handler.ts";
-import { TranslatingCourse } from "#server/upstream/handlers/translate.ts";
+import { TranslatingHandler } from "#server/upstream/handlers/translate.ts";
 import { type Effort, type HubRequest, Unmappable } from "#server/upstream/hub/request.ts";
 import { wholeObject } from "#server/upstream/json/scan.ts";
 
@@ -91,7 +91,7 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
     bytes,
     headers,
     dropped: [...(request.dropped ?? NOTHING), ...dropped, ...lost],
-    course: handlerOf(tools, call, plan, { request, toolNames }),
+    handler: handlerOf(tools, call, plan, { request, toolNames }),
   };
 }
 
@@ -135,7 +135,7 @@ export function handlerOf(
     request,
     body: valuesOf(body),
   };
-  return new TranslatingCourse({
+  return new TranslatingHandler({
     dialect,
     client,
     decode: { wire, model, seed },
