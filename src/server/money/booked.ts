@@ -1,4 +1,4 @@
-// What the bank booked under a natural key, for whoever repeats an act. Reads only.
+// What the ledger booked under a natural key, for a caller that repeats an act. Reads only.
 import type { Db } from "#server/store/db.ts";
 
 /** The changes of one entry; undefined = nothing is booked under this operation id. Units: quota, millionths of a yuan. */

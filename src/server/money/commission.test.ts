@@ -1,4 +1,4 @@
-// What the ledger does for the partner plan beside redemptions: commission, registration gifts, and lines in the log.
+// What the ledger does for the partner plan beside redemptions: commission, registration gifts, and entries in the log.
 import { describe, expect, test } from "vitest";
 import { microOf, yuanText } from "#contract/yuan.ts";
 import { getUser, updateUserProfile } from "#server/store/users.ts";
@@ -19,7 +19,7 @@ describe.each(engines)("commission and gifts on %s", (engine) => {
     return { inviterId, userId: await seedUser(world.db, { inviter_id: inviterId }) };
   };
 
-  test("commission is corrected, and paid from 100 yuan, with who and why in the ledger", async () => {
+  test("commission is corrected, and paid from 100 yuan, with actor and reason in the ledger", async () => {
     const userId = await seedUser(world.db);
     const by = { userId, actorId: 7, reason: "对账" };
     const log = { type: 3, content: "返现 {amount}：{before} → {after}", display };
@@ -67,7 +67,7 @@ describe.each(engines)("commission and gifts on %s", (engine) => {
     ]);
   });
 
-  test("a registration brings its gifts once, to who is there to get them", async () => {
+  test("a registration brings its gifts once, to the users that exist", async () => {
     const gifts = { forNewUser: 100n, forInvitee: 20n, forInviter: 30n, display };
     const { inviterId, userId } = await people();
     for (let time = 0; time < 3; time += 1) await world.ledger.grantSignup({ userId, inviterId, ...gifts });
@@ -104,7 +104,7 @@ describe.each(engines)("commission and gifts on %s", (engine) => {
     expect([(await worth(guest)).quota, (await worth(rich)).quota]).toEqual([120, MOST]);
   });
 
-  test("an adjustment tells the user in the same transaction, in the words of the caller", async () => {
+  test("an adjustment tells the user in the same transaction, in the caller's words", async () => {
     const userId = await seedUser(world.db);
     const by = { userId, actorId: 1, reason: "r" };
     const log = { type: 3, content: "额度从 {before} 修改为 {after}", display };

@@ -14,7 +14,7 @@ import { checkLedger } from "./ledger-check.ts";
 const CYCLES = 4;
 const CALLERS = 40;
 
-/** Calls without end: reserve, sometimes extend, checkpoint, then settle or release; tells each settlement it saw. */
+/** Calls without end: reserve, sometimes extend, checkpoint, then settle or release; prints each settlement that was acknowledged. */
 const PROGRAM = `
   import { openStore } from "#server/store/db.ts";
   import { createLedger } from "#server/money/ledger.ts";

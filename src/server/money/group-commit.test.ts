@@ -13,7 +13,7 @@ const call = (requestId: string, kind: "reserve" | "release" = "reserve"): Opera
 
 const reserved = { kind: "reserve", verdict: "reserved" } as const;
 
-/** A teller that answers by script and remembers the request ids of each batch. */
+/** A ledger backend that answers by script and remembers the request ids of each batch. */
 function scripted(answer: (batch: Batch, turn: number) => Promise<void> | undefined) {
   const batches: string[][] = [];
   const backend: LedgerBackend = {
@@ -51,7 +51,7 @@ test("what arrives together is one transaction, what arrives meanwhile is the ne
   ]);
 });
 
-test("as long as each turn of the loop brings more, it is waited for; then nobody waits longer", async () => {
+test("as long as each turn of the loop brings more, it is waited for; then no call waits longer", async () => {
   const { groups, batches } = scripted(() => undefined);
   const calls = [groups.submit(call("0"))];
   for (let turn = 1; turn <= 5; turn += 1) {
@@ -63,7 +63,7 @@ test("as long as each turn of the loop brings more, it is waited for; then nobod
   expect(batches).toEqual([["0", "1", "2", "3", "4", "5"]]);
 });
 
-test("so many as share a commit well wait for nobody else, and who is alone for nothing", async () => {
+test("as many as share a commit well wait for no others, and a single call does not wait", async () => {
   const { groups, batches } = scripted(() => undefined);
   const many = Array.from({ length: 64 }, (_, index) => groups.submit(call(String(index))));
   // One turn, where fewer would have waited for a second.
@@ -103,7 +103,7 @@ test("what may wait does so beside a running group too, but not for the end", as
   expect(batches).toEqual([["a"], ["b"]]);
 });
 
-test("what was to wait and went with others before its time leaves nothing behind that would stop those to come", async () => {
+test("what was to wait and went with others before its time leaves nothing behind that would stop later operations", async () => {
   let release = () => {};
   const { groups, batches } = scripted((_batch, turn) =>
     turn === 1 ? new Promise((resolve) => (release = () => resolve())) : undefined,
@@ -113,14 +113,14 @@ test("what was to wait and went with others before its time leaves nothing behin
   const others = [groups.submit(call("b"), { mayWait: true }), groups.submit(call("c"))];
   release();
   await Promise.all([first, ...others]);
-  // The time of what was to wait passes, and nobody is there.
+  // The time of the waiting operation passes after it is gone.
   await new Promise((resolve) => setTimeout(resolve, 20));
   await groups.submit(call("d"));
   await groups.submit(call("e"), { mayWait: true });
   expect(batches).toEqual([["a"], ["b", "c"], ["d"], ["e"]]);
 });
 
-test("everybody is answered, whoever comes when, in whatever hurry", async () => {
+test("every operation is answered, whenever it arrives and however urgent it is", async () => {
   const roll = createDice(7);
   const pause = () =>
     new Promise((resolve) => (roll(2) === 0 ? setTimeout(resolve, roll(7)) : setImmediate(resolve)));
@@ -158,7 +158,7 @@ test.each(["busy", "lost"] as const)("tries the whole group again when it was %s
   ]);
 });
 
-test("who is told before the others goes on before them, and is not asked again when they fail", async () => {
+test("a caller that is answered first goes on first, and its operation does not run again when the others fail", async () => {
   const batches: string[][] = [];
   const waits: (() => void)[] = [];
   const backend = {
@@ -169,7 +169,7 @@ test("who is told before the others goes on before them, and is not asked again 
       if (batches.length === 1) throw new StoreError("lost", "lost");
       for (const [index, { kind }] of operations.entries())
         if (kind === "release") tell(index, { kind: "release" });
-      // Another place than those of the batch is nobody's.
+      // An index outside of the batch belongs to no operation.
       tell(operations.length, reserved);
     },
   } as unknown as LedgerBackend;
@@ -255,7 +255,7 @@ const settlement: Operation = {
 };
 
 test.each(["busy", "lost", "full"] as const)(
-  "nobody is told that a settlement failed while it may be booked: %s",
+  "no caller is told that a settlement failed while it may be booked: %s",
   async (kind) => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     let isBroken = true;
@@ -309,7 +309,7 @@ test("one operation that cannot be stored does not stop the others", async () =>
   expect(batches.at(-1)).toEqual(["d", "e", "f", "g"]);
 });
 
-test("an answer that lacks an outcome is an error for the one it lacks", async () => {
+test("an answer that lacks an outcome is an error for the operation it lacks", async () => {
   const run = async (_: Batch, tell: Tell) => tell(0, reserved);
   const backend = { run } as unknown as LedgerBackend;
   const groups = createGroupCommit({ backend, clock: fakeClock(), node: "n" });

@@ -1,5 +1,5 @@
-// Collects operations while the previous group commits, and runs them as one transaction. Knows how a database can fail,
-// not what an operation means.
+// Group commit: collects operations while the previous group commits, and runs them as one transaction. Knows how a database can
+// fail, not what an operation means.
 import type { Clock } from "#server/clock.ts";
 import { faultKind, StoreError } from "#server/store/fault.ts";
 import type { LedgerBackend } from "./backend.ts";
@@ -9,7 +9,7 @@ import type { Operation, Outcome } from "./operations.ts";
 const GROUP_SIZE = 512;
 /** How often something that may pass by itself is tried again before the caller is told: about 4 s with the pauses below. */
 const TRIES = 8;
-/** A caller waits no longer than this for a lock that somebody else holds; one try alone can take 5 s of it (requirements F03). */
+/** A caller waits no longer than this for a lock that another process holds; one try alone can take 5 s of it (requirements F03). */
 const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
@@ -25,7 +25,7 @@ const SHARE_MS = 4;
 
 interface Waiting {
   readonly operation: Operation;
-  /** Must be done some time, whoever still waits for it: the money of a call that took place. */
+  /** Must be done in any case, even when no caller waits any more: the money of a call that took place. */
   readonly isOwed: boolean;
   tries: number;
   isTold: boolean;
@@ -35,9 +35,9 @@ interface Waiting {
 }
 
 export interface SubmitOptions {
-  /** Must be done some time, whoever still waits for it. */
+  /** Must be done in any case, even when no caller waits any more. */
   readonly isOwed?: boolean;
-  /** Nobody minds some milliseconds: it joins the next group that others need, and begins none of its own before. */
+  /** Some milliseconds do not matter: it joins the next group that others need, and begins none of its own before. */
   readonly mayWait?: boolean;
   /** No other call is under way, so that nothing is gained by waiting for what else this turn of the loop brings. */
   readonly isAlone?: boolean;
@@ -74,7 +74,7 @@ class Queue implements GroupCommit {
   /** Shrinks while an operation that cannot be stored is being found, and grows again. */
   #size = GROUP_SIZE;
   #isClosed = false;
-  /** Somebody in the queue does not want to wait. */
+  /** An operation in the queue does not want to wait. */
   #isUrgent = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -135,7 +135,7 @@ class Queue implements GroupCommit {
     }
   }
 
-  /** Runs groups until nobody in the queue is in a hurry. */
+  /** Runs groups until no operation in the queue is urgent. */
   async #start(isAlone: boolean): Promise<void> {
     this.#startedMs = this.#clock.now();
     clearTimeout(this.#timer);
@@ -162,7 +162,7 @@ class Queue implements GroupCommit {
     return new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 
-  /** Runs a group and answers its callers, each as soon as the ledger backend reports it. Returns the error when the database is in trouble. */
+  /** Runs a group and answers each caller as soon as the ledger backend reports. Returns the error when the database is in trouble. */
   async #run(group: readonly Waiting[]): Promise<unknown> {
     const operations = group.map((waiting) => waiting.operation);
     const batch = { operations, nowSec: this.#clock.seconds(), node: this.#node };
@@ -194,7 +194,7 @@ class Queue implements GroupCommit {
       this.#queueAgain(group, { error, mayPass: kind === "busy" || kind === "lost" });
       return error;
     }
-    // One of them cannot be stored. Alone it is told so; else half of the group is tried, until the others are through.
+    // One of them cannot be stored. Alone, its caller gets the error; else half of the group is tried, until the others are stored.
     const [first] = group;
     if (first && group.length === 1) this.#giveUp(first, error);
     else this.#putBack(group);
@@ -214,8 +214,8 @@ class Queue implements GroupCommit {
         continue;
       }
       again.push(waiting);
-      // Rejecting what was rejected before does nothing: an owed operation goes on without its caller. A settlement's caller is
-      // not told that it failed while it may still be booked, or may have been: he would pay for what he was refused.
+      // Rejecting what was rejected before does nothing: an owed operation goes on without its caller. The caller of a settlement is
+      // not told that it failed while it may still be booked, or may have been: the user would pay for a call that was refused.
       if (isTired && waiting.operation.kind !== "settle") waiting.reject(error);
     }
     this.#putBack(again);

@@ -1,4 +1,4 @@
-// The laws of the bank, whatever is asked in whatever order: a plain model beside the real thing, compared after every
+// The laws of the ledger, whatever is asked in whatever order: a plain model beside the real ledger, compared after every
 // step together with the equations of the books (requirements E1–E12).
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -18,7 +18,7 @@ describe.each(engines)("laws on %s", (engine) => {
   let store: Store;
 
   beforeAll(async () => {
-    // A crashed process renews no lease and recovers nobody, however long the histories take.
+    // A crashed process renews no lease and recovers no other, however long the histories take.
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     database = await createTestDatabase(engine);
     store = await database.open();

@@ -106,7 +106,7 @@ describe.each(engines)("adjustments on %s", (engine) => {
     });
   });
 
-  test("a balance below zero that nobody imported is told, although the ledger agrees", async () => {
+  test("a balance below zero that was not imported is reported, although the ledger agrees", async () => {
     const { userId, tokenId } = await seedAccount(world.db, world.ledger, { quota: 10n, remain: 10n });
     await world.db.updateTable("users").set({ quota: -50 }).where("id", "=", userId).execute();
     await world.db.updateTable("tokens").set({ remain_quota: -7 }).where("id", "=", tokenId).execute();

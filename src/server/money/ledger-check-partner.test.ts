@@ -1,4 +1,4 @@
-// What the checker says when rows of the partner plan were changed, or entries written, behind the bank's back.
+// What the checker reports when rows of the partner plan were changed, or entries written, by statements beside the ledger.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
@@ -32,7 +32,7 @@ describe.each(engines)("the checker of the partner plan on %s", (engine) => {
       expected,
     ]);
 
-  /** Writes an entry that no operation of the bank has written. */
+  /** Writes an entry that no operation of the ledger has written. */
   async function forge(entry: { kind: string; user_id: number; amount: number; redemption_id: number }) {
     const rest = { created_at: 1, token_id: 0, channel_id: 0, token_amount: 0, shortfall: 0, actor_id: 0 };
     await store.db

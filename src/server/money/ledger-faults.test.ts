@@ -1,4 +1,4 @@
-// The counter when the bank behind it misbehaves: a teller by script instead of a database.
+// The ledger when its backend misbehaves: a ledger backend by script instead of a database.
 import { expect, test, vi } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import type { SqliteStore } from "#server/store/db.ts";
@@ -51,7 +51,7 @@ test("an answer that does not fit the question is an error", async () => {
   await end();
 });
 
-test("a checkpoint that is lost is told, and the next one is tried", async () => {
+test("a checkpoint that is lost is reported, and the next one is tried", async () => {
   const answers: (() => Promise<readonly Outcome[]>)[] = [
     () => Promise.resolve([reserved]),
     () => Promise.reject(new StoreError("full", "no space")),
@@ -87,7 +87,7 @@ test.each(["timeout", "broken", "other"] as const)(
   },
 );
 
-test("what cannot be taken back is told", async () => {
+test("what cannot be taken back is reported", async () => {
   const { ledger, errors, end } = await scripted(() => Promise.reject(new StoreError("other", "no")));
   await expect(ledger.reserve(order)).rejects.toThrow("no");
   await expect.poll(() => errors).toMatchObject([{ kind: "other" }]);
@@ -124,7 +124,7 @@ test("no reservation without a lease; the next try takes it", async () => {
   expect(errors).toHaveLength(1);
 });
 
-test("a lease that cannot be renewed is told", async () => {
+test("a lease that cannot be renewed is reported", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const { errors, store, end } = await scripted(() => Promise.resolve([]));
   await store.db.schema.alterTable("nodes").renameTo("nodes_away").execute();

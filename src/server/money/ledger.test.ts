@@ -86,7 +86,7 @@ describe.each(engines)("ledger on %s", (engine) => {
     expect(await world.ledger.reserve(order(account, 1n))).toBe("user_disabled");
   });
 
-  test("an amount nobody can have is refused, a negative one is an error", async () => {
+  test("an amount no user can have is refused, a negative one is an error", async () => {
     const account = await seedAccount(world.db, world.ledger, { quota: 10n });
     expect(await world.ledger.reserve(order(account, 2n ** 70n))).toBe("user_quota");
     await expect(world.ledger.reserve(order(account, -1n))).rejects.toThrow(RangeError);
@@ -181,7 +181,7 @@ describe.each(engines)("ledger on %s", (engine) => {
     expect((await getUser(world.db, account.userId)).request_count).toBe(2);
   });
 
-  test("keeps who failed before beside the text, whatever is added to that", async () => {
+  test("keeps the failed attempts beside the text, whatever is added to that", async () => {
     const account = await seedAccount(world.db, world.ledger, { quota: 100n, remain: 10n });
     const held = order(account, 10n);
     await world.ledger.reserve(held);

@@ -1,4 +1,4 @@
-// The bank's counter: reserve, extend, checkpoint, settle, release, abandon, adjust, redeem, recover. What it answered outlives the process, and
+// The ledger: reserve, extend, checkpoint, settle, release, abandon, adjust, redeem, recover. What it answered outlives the process, and
 // all but reserve and extend a power cut too (docs/decisions/018); each may be repeated: request ids and operation ids are natural keys.
 // The rules are in rules.ts.
 import type { Clock } from "#server/clock.ts";
@@ -31,7 +31,7 @@ import { hasGifts } from "./rules-partner.ts";
 import { createSqliteBackend } from "./sqlite/backend.ts";
 
 export interface Ledger {
-  /** Sets an amount aside before anything goes upstream, for everybody, or says why not (requirements M03–M05). */
+  /** Sets an amount aside before anything goes upstream, for every user, or says why not (requirements M03–M05). */
   reserve(order: ReserveOrder): Promise<ReserveVerdict>;
   /** Sets more aside while a stream runs. False = user or token has no more; nothing changed then. */
   extend(requestId: string, more: bigint): Promise<boolean>;
@@ -46,15 +46,15 @@ export interface Ledger {
   /** Returns everything that was set aside. Does nothing after settle. */
   release(requestId: string): Promise<void>;
   /**
-   * Closes a call of this process that cannot be settled, by recovery's rule: what was last noted is charged, the rest goes back (reliability
-   * M12). Does nothing after settle.
+   * Closes a call of this process that cannot be settled, by recovery's rule: what was last noted is charged, the rest goes back
+   * (requirements M12). Does nothing after settle.
    */
   abandon(requestId: string): Promise<void>;
-  /** Changes a balance by hand, with who and why in the ledger. */
+  /** Changes a balance by hand, with the actor and the reason in the ledger. */
   adjust(adjustment: Adjustment): Promise<Adjusted>;
   /** Turns a code into quota, gifts and commission, all of it or nothing, once per code (requirements M06, M07). */
   redeem(order: RedeemOrder): Promise<Redeemed>;
-  /** Corrects the commission of a user or records a payment, with who and why in the ledger. */
+  /** Corrects the commission of a user or records a payment, with the actor and the reason in the ledger. */
   changeCommission(change: CommissionChange): Promise<CommissionChanged>;
   /** Grants what a registration brings to the new user and to the inviter; repeating it does nothing. */
   grantSignup(gifts: SignupGifts): Promise<void>;
@@ -69,14 +69,14 @@ export interface LedgerDeps {
   readonly clock: Clock;
   /** Boot id of this process; never used twice. */
   readonly node: string;
-  /** Told of failures nobody waits for: a lease that could not be renewed, a checkpoint that was lost. */
+  /** Told of failures that no caller waits for: a lease that could not be renewed, a checkpoint that was lost. */
   readonly onError?: (error: unknown) => void;
 }
 
 const LEASE_SEC = 60;
 const RENEW_MS = 20_000;
 const MAX = BigInt(Number.MAX_SAFE_INTEGER);
-/** Longer names are no models of anybody; the column is indexed. */
+/** Longer names are not names of models; the column is indexed. */
 const MAX_NAME = 200;
 
 /** What this process has set aside for one call. */
@@ -169,7 +169,7 @@ class LedgerClient implements Ledger {
       usage: wholeUsage(settlement.usage),
       log: settlement.log && cleanLog(settlement.log),
     } as const;
-    // Alone there is nobody to share a commit with.
+    // Alone there is no other call to share a commit with.
     const isAlone = this.#held.size <= 1;
     const mayWait = settlement.mayWait === true && !isAlone;
     const options = { isOwed: true, mayWait, isAlone };
@@ -253,8 +253,8 @@ class LedgerClient implements Ledger {
   }
 
   /**
-   * Nobody knows whether a reservation that was given up stands: its caller is refused and never closes it, and this process
-   * lives, so that recovery does not either (requirements M12, F06). Where there is none, a release does nothing.
+   * It is unknown whether a reservation that was given up is stored: its caller is refused and never closes it, and this process
+   * is alive, so that recovery does not either (requirements M12, F06). Where there is none, a release does nothing.
    */
   #takeBack(operation: Operation): void {
     if (operation.kind !== "reserve") return;
@@ -264,7 +264,7 @@ class LedgerClient implements Ledger {
       .catch((error: unknown) => this.#deps.onError?.(error));
   }
 
-  /** Takes the lease once; a failure is told to whoever asked and tried again by the next. */
+  /** Takes the lease once; a caller that asked gets the failure, and the next caller tries again. */
   #leased(): Promise<void> {
     this.#lease ??= this.#backend.renewLease(this.#deps.node, LEASE_SEC).then(
       () => {
@@ -351,7 +351,7 @@ function withoutNul(text: string): string {
   return text.includes("\u0000") ? text.replaceAll("\u0000", "") : text;
 }
 
-/** A name that nobody typed by hand need not be kept whole. */
+/** A name that no user typed by hand need not be kept whole. */
 function plainText(text: string): string {
   return withoutNul(text).slice(0, MAX_NAME);
 }

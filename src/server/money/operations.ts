@@ -1,4 +1,4 @@
-// What the bank can be asked, and what it answers. Types only; amounts are quota units as bigint.
+// What the ledger can be asked, and what it answers. Types only; amounts are quota units as bigint.
 import type { LogRow } from "#server/store/logs.ts";
 import type {
   CommissionChange,
@@ -68,7 +68,7 @@ export interface Adjustment {
   readonly kind: AdjustKind;
   /** A change, or the balance there should be; the latter becomes a change of the balance of that moment (requirements J10). */
   readonly quota: { readonly delta: bigint } | { readonly target: bigint };
-  /** User id of who does it. */
+  /** User id of the actor. */
   readonly actorId: number;
   readonly reason: string;
   /** Natural key: an adjustment given twice with the same one is done once. Made up when absent. */
@@ -82,7 +82,7 @@ export type Adjusted =
   | { readonly outcome: "done"; readonly before: bigint; readonly after: bigint }
   | { readonly outcome: "repeated" | "not_found" | "below_zero" | "too_large" };
 
-/** Everybody a request touches: known beforehand, so that rows can be locked in order. */
+/** Every row that a request touches: known beforehand, so that rows can be locked in order. */
 interface Parties {
   readonly requestId: string;
   readonly userId: number;

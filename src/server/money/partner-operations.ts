@@ -1,12 +1,12 @@
-// What the bank can be asked about codes, gifts, invitations and commission. Types only; amounts are quota units, yuan are
+// What the ledger can be asked about codes, gifts, invitations and commission. Types only; amounts are quota units, yuan are
 // millionths of a yuan, both bigint.
 import type { QuotaDisplay } from "#contract/quota.ts";
 
-/** An entry of the user's log that is written in the transaction of what it tells (requirements W10.7). */
+/** An entry of the user's log, written in the same transaction as the change it reports (requirements W10.7). */
 export interface LogNote {
   /** `LogType`: top-up, management or system. */
   readonly type: number;
-  /** `{amount}`, `{before}` and `{after}` are filled in by the bank: only it knows the balances. */
+  /** `{amount}`, `{before}` and `{after}` are filled in by the ledger: only it knows the balances. */
   readonly content: string;
   /** How quota is written in it. */
   readonly display: QuotaDisplay;
@@ -16,11 +16,11 @@ export interface RedeemOrder {
   /** Natural key: an order given twice is done once and answered twice. */
   readonly operationId: string;
   readonly userId: number;
-  /** 0 = nobody has made such a code. */
+  /** 0 = there is no such code. */
   readonly redemptionId: number;
-  /** Whose gift code was entered: null = none was, 0 = nobody has it. */
+  /** The user whose gift code was entered: null = none was, 0 = no user has it. */
   readonly giverId: number | null;
-  /** Who invited the user; 0 = nobody. */
+  /** The user who invited this one; 0 = none. */
   readonly inviterId: number;
   /** Quota per dollar, for the commission, and how the log writes quota. */
   readonly display: QuotaDisplay;
@@ -46,7 +46,7 @@ export interface CommissionChange {
   readonly kind: "commission-adjust" | "withdraw";
   /** A change, or the balance there should be; the latter becomes a change of the balance of that moment. */
   readonly micro: { readonly delta: bigint } | { readonly target: bigint };
-  /** User id of who does it. */
+  /** User id of the actor. */
   readonly actorId: number;
   readonly reason: string;
   /** Natural key; made up when absent. */
@@ -60,7 +60,7 @@ export type CommissionChanged =
   | { readonly outcome: "done"; readonly before: bigint; readonly after: bigint }
   | { readonly outcome: "repeated" | "not_found" | "below_zero" | "below_least" | "too_large" };
 
-/** What a registration brings to whom; once per new user, however often it is asked. */
+/** What a registration brings to the new user and the inviter; once per new user, however often it is asked. */
 export interface SignupGifts {
   readonly userId: number;
   /** 0 = came without an invitation. */

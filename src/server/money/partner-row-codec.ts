@@ -61,7 +61,7 @@ export function isPartnerOperation(operation: Operation): operation is PartnerOp
   return operation.kind === "redeem" || operation.kind === "commission" || operation.kind === "signup";
 }
 
-/** Everybody whose balance the operation may change; 0 stands for nobody. */
+/** The users whose balance the operation may change; 0 stands for no user. */
 export function usersOf(operation: PartnerOperation): readonly number[] {
   switch (operation.kind) {
     case "redeem":

@@ -37,7 +37,7 @@ const BUILT_IN: Readonly<Record<ModelTable, Table>> = builtInRatios;
 const KEPT_PRICES = 5_000;
 
 /** The operator's tables, with the tiers that stand in them. */
-interface RowCache {
+interface PriceSource {
   readonly tables: PriceTables;
   readonly tiers: Readonly<Record<string, readonly number[]>>;
 }
@@ -47,14 +47,14 @@ export function createPriceBook(
   tables: PriceTables,
   onFallback: (model: string) => void = () => undefined,
 ): PriceBook {
-  const shelf = { tables, tiers: tiersOf(tables.ModelRatio) };
+  const source = { tables, tiers: tiersOf(tables.ModelRatio) };
   /** Group → upstream model → model; null = there is none. Level by level: a key of all three would be a new text for every call. */
   const kept = new Map<string, Map<string, Map<string, Price | null>>>();
   let keptPrices = 0;
   function look(model: string, upstreamModel: string, group: string): Price | undefined {
     const known = kept.get(group)?.get(upstreamModel)?.get(model);
     if (known !== undefined) return known ?? undefined;
-    const price = findPrice(shelf, priceNames(model, upstreamModel), group);
+    const price = findPrice(source, priceNames(model, upstreamModel), group);
     if (keptPrices >= KEPT_PRICES) {
       kept.clear();
       keptPrices = 0;
@@ -74,14 +74,14 @@ export function createPriceBook(
   };
 }
 
-function findPrice(shelf: RowCache, names: readonly string[], group: string): Price | undefined {
-  const { tables } = shelf;
+function findPrice(source: PriceSource, names: readonly string[], group: string): Price | undefined {
+  const { tables } = source;
   const groupRatio = String(lookUp(tables.GroupRatio, group) ?? 1);
   for (const name of names) {
     const modelRatio = ratioOf(tables, "ModelRatio", name);
     if (modelRatio === undefined) continue;
     const base = baseRatios(tables, name, { modelRatio, groupRatio });
-    return createPrice(base, tiersFor(shelf, name, base));
+    return createPrice(base, tiersFor(source, name, base));
   }
   const [name = ""] = names;
   if (tables.FallbackModelRatio === null) return undefined;
@@ -117,7 +117,7 @@ function baseRatios(
   };
 }
 
-function tiersFor({ tables, tiers }: RowCache, name: string, base: PriceRatios): readonly Tier[] {
+function tiersFor({ tables, tiers }: PriceSource, name: string, base: PriceRatios): readonly Tier[] {
   const bounds = new Set([...(lookUp(tiers, name) ?? []), ...(lookUp(defaultTiers, name) ?? [])]);
   return [...bounds]
     .toSorted((one, other) => one - other)
@@ -146,7 +146,7 @@ function tierRatios(
 }
 
 /**
- * One ratio of a tier. A built-in tier keeps its proportion to a base that the operator has changed: who doubles the price of
+ * One ratio of a tier. A built-in tier keeps its proportion to a base that the operator has changed: an operator that doubles the price of
  * a model doubles that of its long prompts.
  */
 function tierRatio(

@@ -66,7 +66,7 @@ export interface Tier {
   readonly price: Price;
 }
 
-/** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (requirements T22.2); at OpenAI it is twelve hours, and half of one. */
+/** An hour in Anthropic's cache costs 2 × the input, five minutes 1.25 × (requirements T22.2); at OpenAI it is 12 h and half an hour. */
 const HOUR_TO_MINUTES = "1.6";
 /** Moonshot's five minutes cost what input costs, and its hour is 2 × the input all the same (platform.kimi.ai, pricing, 2026-11). */
 const HOUR_TO_INPUT = "2";

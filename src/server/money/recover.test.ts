@@ -51,7 +51,7 @@ describe.each(engines)("recovery on %s", (engine) => {
     await dead.close();
   });
 
-  test("a call that its own living process cannot settle is closed by the same rule, once", async () => {
+  test("a call that its own live process cannot settle is closed by the same rule, once", async () => {
     const account = await seedAccount(world.db, world.ledger, { quota: 1000n, remain: 1000n });
     const channelId = await seedChannel(world.db);
     const [seen, unseen, settled] = [order(account, 300n), order(account, 200n), order(account, 100n)];
@@ -91,7 +91,7 @@ describe.each(engines)("recovery on %s", (engine) => {
   });
 });
 
-test("that the database answers again is told once", async () => {
+test("that the database answers again is reported once", async () => {
   const told: string[] = [];
   let isAway = true;
   const stop = watchDead({

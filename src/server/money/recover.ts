@@ -7,7 +7,7 @@ import type { GroupCommit } from "./group-commit.ts";
 /** Reservations read at once. */
 const PAGE = 1_000;
 
-/** Finds dead processes and books what they left open. Several nodes may do it at once. Returns how many it closed. */
+/** Finds dead processes and books what they left open. Several nodes may do it at once. Returns how many reservations it closed. */
 export async function recoverDead(deps: {
   db: Db;
   backend: LedgerBackend;
@@ -38,10 +38,10 @@ export async function recoverDead(deps: {
   }
 }
 
-/** How often the living look for the dead: with the seconds of doubt, what a killed process held is free within five (requirements M12). */
+/** How often live nodes look for dead ones; with the seconds of doubt a killed process's reservations end within 5 s (requirements M12). */
 const WATCH_MS = 1_000;
 
-/** Closes what other processes leave open, soon after they are gone, and tells when the database answers again. Returns the way to stop. */
+/** Closes what other processes leave open, soon after they are gone, and reports when the database is back. Returns the stop function. */
 export function watchDead(deps: {
   ledger: { recover(): Promise<{ closed: number }> };
   events: { ledgerRecovered(event: { closed: number }): void; databaseAnswers(): void };

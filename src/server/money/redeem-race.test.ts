@@ -1,4 +1,4 @@
-// One code and many hands: on both databases, and on three nodes over one PostgreSQL. REDEEM_ROUNDS sets the rounds.
+// One code and many users at once: on both databases, and on three nodes over one PostgreSQL. REDEEM_ROUNDS sets the rounds.
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { yuanText } from "#contract/yuan.ts";

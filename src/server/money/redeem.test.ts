@@ -67,7 +67,7 @@ describe.each(engines)("redemption on %s", (engine) => {
     },
   );
 
-  test("everybody concerned finds it in the log", async () => {
+  test("every user concerned finds it in the log", async () => {
     const { inviterId, userId } = await people();
     await world.ledger.redeem(
       order({ userId, redemptionId: await code(500_000_000), giverId: inviterId, inviterId }),

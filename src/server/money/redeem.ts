@@ -1,5 +1,5 @@
-// From what a user typed to an order the bank can carry out: finds the code, whose gift code it is, and who invited the
-// user. Changes nothing itself; the bank looks at all of it again in its transaction.
+// From what a user typed to an order the ledger can carry out: finds the code, the owner of the gift code, and the inviter of the
+// user. Changes nothing itself; the ledger looks at all of it again in its transaction.
 import type { QuotaDisplay } from "#contract/quota.ts";
 import { randomId, type Secrets } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
@@ -45,7 +45,7 @@ export async function redeem(parts: RedeemParts, redemption: Redemption): Promis
   });
 }
 
-/** The code that was meant: capitals and blanks are slips of whoever copied one of ours; imported codes may have their own. */
+/** The code that was meant: capitals and blanks are slips of a user who copied one of ours; imported codes may have their own. */
 async function codeOf({ db, secrets }: RedeemParts, key: string): Promise<number | undefined> {
   const find = (text: string) => findRedemptionIdByKey(db, secrets.hash(text));
   const plain = key.replaceAll(/\s/g, "").toLowerCase();

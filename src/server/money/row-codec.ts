@@ -81,7 +81,7 @@ export function bookedEntry(row: BookedRow): Booked {
   return { kind: row.kind, amount: BigInt(row.amount), shortfall: BigInt(row.shortfall) };
 }
 
-/** An amount as the database and everybody outside the bank see it. Throws: RangeError when it is not exact. */
+/** An amount as the database and all code outside the ledger see it. Throws: RangeError when it is not exact. */
 export function toNumber(amount: bigint): number {
   const value = Number(amount);
   if (!Number.isSafeInteger(value)) throw new RangeError(`${amount} is too large to be stored`);

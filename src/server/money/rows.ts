@@ -139,7 +139,7 @@ export interface Changes {
   readonly codes: Set<CodeBook>;
   readonly partnerLedger: PartnerEntry[];
   readonly logs: NewLog[];
-  /** By names that say everything they are about. */
+  /** Keyed by names that contain all dimensions. */
   readonly rollups: Map<string, RollupPart>;
 }
 

@@ -1,5 +1,5 @@
-// Codes, gifts, invitations and commission (requirements W17, B9). Pure, part of rules.ts: whatever an order brings to
-// whomever is decided and booked here at once, so that it is stored in one transaction or not at all.
+// Codes, gifts, invitations and commission (requirements W17, B9). Pure, part of rules.ts: all that an order brings to any user
+// is decided and booked here at once, so that it is stored in one transaction or not at all.
 import { partnerRates, yuanText } from "#contract/yuan.ts";
 import type {
   CommissionChange,
@@ -25,7 +25,7 @@ export function commissionOf(quota: bigint, quotaPerUnit: number): bigint {
   return (quota * partnerRates.commissionMicroPerDollar * d) / n;
 }
 
-/** Who and what takes part in a redemption that may take place. */
+/** The rows that take part in a redemption that may take place. */
 interface Parties {
   readonly user: UserBook;
   readonly code: CodeBook;
@@ -64,7 +64,7 @@ function judge(desk: Desk, order: RedeemOrder): Parties | LocalError {
   if (order.giverId === user.id) return "own_gift";
   if (order.giverId !== null && !giver) return "unknown_gift";
   const gift = giver ? giftOf(code.quota) : 0n;
-  // Who was deleted or banned earns nothing, and nobody earns by inviting himself (requirements W17.3).
+  // A user who was deleted or banned earns nothing, and no user earns by inviting themselves (requirements W17.3).
   const inviter = order.inviterId === user.id ? undefined : enabled(desk, order.inviterId);
   const commission = inviter ? commissionOf(code.quota, order.display.quotaPerUnit) : 0n;
   const parties = { user, code, giver, gift, inviter, commission };
@@ -191,7 +191,7 @@ export function changeCommission(
   return { outcome: "done", before, after };
 }
 
-/** Grants what a registration brings, once per new user; each gift is told to who gets it (requirements W3.3, W10.7). */
+/** Grants what a registration brings, once per new user; each gift is told to the user who gets it (requirements W3.3, W10.7). */
 export function grantSignup(desk: Desk, gifts: SignupGifts, operationId: string): void {
   const user = desk.users.get(gifts.userId);
   if (!user || desk.booked.has(operationId)) return;
@@ -203,7 +203,7 @@ export function grantSignup(desk: Desk, gifts: SignupGifts, operationId: string)
     const content = `${text} ${amountText(parts.amount, gifts.display)}`;
     note(desk, to, { type: LogType.system, content, quota: parts.amount });
   };
-  // The first entry marks that it was done, even when the gift is nothing.
+  // The first entry records that it was done, even when the gift is nothing.
   give(user, "新用户注册赠送", { kind: "grant", operationId, amount: gifts.forNewUser });
   if (!inviter) return;
   give(user, "使用邀请码赠送", {
@@ -218,7 +218,7 @@ export function grantSignup(desk: Desk, gifts: SignupGifts, operationId: string)
   });
 }
 
-/** Whether a registration brings anything to anybody. */
+/** Whether a registration brings anything to the new user or the inviter. */
 export function hasGifts({ inviterId, forNewUser, forInvitee, forInviter }: SignupGifts): boolean {
   return forNewUser > 0n || (inviterId !== 0 && (forInvitee > 0n || forInviter > 0n));
 }

@@ -2,10 +2,10 @@
 import type { HourSums, RollupPart, SumPart } from "./rows.ts";
 
 const HOUR_SEC = 3600;
-/** So many parts are looked through faster than a name is made. */
+/** So many parts are searched faster than a name is made. */
 const FEW = 4;
 
-/** Sums along all dimensions, by names that say everything they are about. */
+/** Sums along all dimensions, keyed by names that contain all of them. */
 export type Rollups = Map<string, RollupPart>;
 
 /** The parts of a booked call that statistics are made of. */

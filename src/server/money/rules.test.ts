@@ -1,4 +1,4 @@
-// What histories through the counter cannot reach: several steps of one call in one group, and rows that are missing.
+// What operations through the ledger cannot reach: several steps of one call in one group, and rows that are missing.
 import { expect, test } from "vitest";
 import type { Operation } from "./operations.ts";
 import type { Books, Reservation } from "./rows.ts";
@@ -102,7 +102,7 @@ test("a reservation given back in the group that made it was never there", () =>
   expect([changes.inserted.size, changes.deleted.size, given.users.get(1)?.quota]).toEqual([0, 0, 100n]);
 });
 
-test("one that is stored is changed or deleted, not both", () => {
+test("a stored reservation is changed or deleted, not both", () => {
   const { changes } = apply(
     books({ reservations: new Map([["r", { ...held }]]) }),
     { kind: "checkpoint", ...parties, seen },

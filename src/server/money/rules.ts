@@ -1,4 +1,4 @@
-// The rules of the bank. Pure: the rows it is given, the operations in their order, and the time → what each operation came
+// The rules of the ledger. Pure: the rows it is given, the operations in their order, and the time → what each operation came
 // to and what changed. Both databases load and store; only this file decides.
 
 import type { Adjusted, Adjustment, Operation, Outcome, ReserveVerdict } from "./operations.ts";
@@ -100,7 +100,7 @@ function judge(
   return token && !token.isUnlimited && token.remainQuota < order.amount ? "token_quota" : "reserved";
 }
 
-/** Whether a token may be used but for its quota; marks one whose time has just run out (requirements B4). */
+/** Whether a token may be used, apart from its quota; sets one to expired whose time has just run out (requirements B4). */
 function isUsable(desk: Desk, token: TokenBook): boolean {
   if (token.isDeleted) return false;
   if (token.status !== TokenStatus.enabled && token.status !== TokenStatus.exhausted) return false;
@@ -244,7 +244,7 @@ function recover(desk: Desk, { requestId, deadNode }: Of<"recover">): boolean {
   return true;
 }
 
-/** Changes a balance by hand, with an entry that says who and why (requirements M22). */
+/** Changes a balance by hand, with an entry that names the actor and the reason (requirements M22). */
 function adjust(desk: Desk, adjustment: Adjustment, operationId: string): Adjusted {
   if (desk.booked.has(operationId)) return { outcome: "repeated" };
   const user = desk.users.get(adjustment.userId);

@@ -22,7 +22,7 @@ const PAGE = 500;
 
 /**
  * Promises a new account its gifts, in the transaction `tx` that inserts it: the quota for new users, and with an inviter the
- * gifts for both. `inviterId` 0 = nobody. The amounts are those of the options now; 0 for somebody who had them before.
+ * gifts for both. `inviterId` 0 = no inviter. The amounts are those of the options now; 0 for a user who had them before.
  */
 export async function promiseSignup(
   { options }: Pick<SignupParts, "options">,
@@ -42,7 +42,7 @@ export async function promiseSignup(
 
 /**
  * Books a promise with its log entries (type 4) and forgets it; repeating it does nothing. An inviter who is not enabled
- * counts as nobody. Throws: StoreError; the promise stands then.
+ * counts as none. Throws: StoreError; the promise stays then.
  */
 export async function grantSignup({ db, ledger, options }: SignupParts, promise: SignupRow): Promise<void> {
   await ledger.grantSignup({

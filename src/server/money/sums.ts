@@ -6,7 +6,7 @@ import type { Db, Store } from "#server/store/db.ts";
 
 /** Entries added up by one transaction: some ten milliseconds of the writer. */
 const SLICE = 10_000;
-/** On PostgreSQL an entry may become visible after one with a higher id; no transaction of ours lives this long. */
+/** On PostgreSQL an entry may become visible after one with a higher id; no transaction of ours takes this long. */
 const SETTLED_MS = 50_000;
 
 export interface SumsParts {
@@ -32,7 +32,7 @@ function settledBefore(db: object, newest: number, nowMs: number): number {
   const before = seen.get(db);
   if (before && nowMs >= before.atMs && nowMs - before.atMs < SETTLED_MS) return 0;
   seen.set(db, { id: newest, atMs: nowMs });
-  // What was seen later than now was seen before a step back of the clock; how long ago, nobody knows (requirements F08).
+  // What was seen later than now was seen before a step back of the clock; how long ago is unknown (requirements F08).
   return before && nowMs >= before.atMs ? before.id : 0;
 }
 

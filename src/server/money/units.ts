@@ -71,7 +71,7 @@ export function explainUnits(counted: Counted, price: Price, charged: bigint): s
   return `${label}，${ratios}；${formula(text, price, charged)}`;
 }
 
-/** How long a sound file of this size may be, before anybody has listened to it. Unit: seconds. */
+/** How long a sound file of this size may be, before it has been decoded. Unit: seconds. */
 export function roughSeconds(bytes: number): number {
   return bytes / SOUND_BYTES_PER_SECOND;
 }

@@ -1,5 +1,5 @@
-// A disk that refuses to write or to read the log for a while: groups wait, what was told stays true, nothing is booked twice (requirements
-// F04).
+// A disk that refuses to write or to read the log for a while: groups wait, what was answered stays true, nothing is booked twice
+// (requirements F04).
 import { closeSync, constants, openSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -28,7 +28,7 @@ function descriptorsOf(file: string): number[] {
     });
 }
 
-/** Every descriptor of the file opens it another way from now on: under SQLite's feet, by its numbers. */
+/** Every descriptor of the file opens it another way from now on: below SQLite, by descriptor numbers. */
 function reopen(file: string, flags: number): void {
   // The lowest free number is given out first: those below are taken meanwhile.
   const fillers: number[] = [];
@@ -70,7 +70,7 @@ test.each([
       await pause(roll(4));
       await ledger.settle({ ...bill(call, 5n), mayWait: roll(2) === 0 });
       told.push(call.requestId);
-      // Others look meanwhile; they are told, and may come again.
+      // Other clients read meanwhile; they get an error, and may come again.
       if (roll(10) === 0) {
         await store.db
           .selectFrom("users")
@@ -98,7 +98,7 @@ test.each([
     .where("kind", "=", "consume")
     .execute();
   expect(booked.map((row) => row.request_id).sort()).toEqual(told.sort());
-  // It was felt, and nobody was told that it was something else.
+  // The fault was noticed, and no caller was told of another one.
   expect(refused.length).toBeGreaterThan(0);
   for (const error of refused) expect(error).toMatchObject({ kind: "broken", message: "disk I/O error" });
   expect(await store.db.selectFrom("reservations").select("request_id").execute()).toEqual([]);

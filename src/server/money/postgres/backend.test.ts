@@ -1,4 +1,4 @@
-// What a broken connection does to the bank on PostgreSQL (requirements F05, F06).
+// What a broken connection does to the ledger backend for PostgreSQL (requirements F05, F06).
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
@@ -19,7 +19,7 @@ class CuttingProxy {
   readonly #target: { host: string; port: number };
   readonly #sockets = new Set<Socket>();
   armed: Cut | undefined;
-  /** The next cut lets nobody in again, until it is opened. */
+  /** The next cut refuses new connections, until it is opened. */
   shutsWithCut = false;
   isShut = false;
   cuts = 0;
@@ -71,7 +71,7 @@ class CuttingProxy {
     });
     server.on("data", (bytes) => {
       if (!isDoomed) client.write(bytes);
-      // The transaction is durable and nobody learns of it.
+      // The transaction is durable and no client learns of it.
       else if (bytes.includes("COMMIT")) end();
     });
   }
@@ -218,7 +218,7 @@ test("connections killed under load lose and double nothing", { timeout: 30_000 
   }
 });
 
-test("two nodes that book the same users and channels do not stand in each other's way", async () => {
+test("two nodes that book the same users and channels do not block each other", async () => {
   const other = createLedger({ store: direct, clock: systemClock, node: "other" });
   const channels = await Promise.all([
     seedChannel(direct.db),
@@ -231,10 +231,10 @@ test("two nodes that book the same users and channels do not stand in each other
   await Promise.all(
     Array.from({ length: 400 }, async (_, index) => {
       const account = accounts[(index * 7) % 4] ?? { userId: 0, tokenId: 0 };
-      const bank = index % 2 ? ledger : other;
+      const chosen = index % 2 ? ledger : other;
       const held = order(account, 10n);
-      expect(await bank.reserve(held)).toBe("reserved");
-      await bank.settle({ ...bill(held, 3n), channelId: channels[(index * 5) % 3] ?? 0 });
+      expect(await chosen.reserve(held)).toBe("reserved");
+      await chosen.settle({ ...bill(held, 3n), channelId: channels[(index * 5) % 3] ?? 0 });
     }),
   );
   await other.close();
@@ -272,7 +272,7 @@ test("a node whose lock stays free is declared dead although its lease runs; one
   expect(await ledger.recover()).toEqual({ closed: 1 });
 });
 
-test("a node whose lease ran out is declared dead; one that lives is left alone", async () => {
+test("a node whose lease ran out is declared dead; one that is alive is left alone", async () => {
   const account = await seedAccount(direct.db, ledger, { quota: 1_000n });
   const alive = createLedger({ store: direct, clock: systemClock, node: "alive" });
   const held = order(account, 10n);
@@ -280,7 +280,7 @@ test("a node whose lease ran out is declared dead; one that lives is left alone"
   expect(await ledger.recover()).toEqual({ closed: 0 });
   await sql`UPDATE nodes SET lease_until = lease_until - 61 WHERE node = 'alive'`.execute(direct.db);
   expect(await ledger.recover()).toEqual({ closed: 1 });
-  // It finds out at its next renewal that it was declared dead, and lives on.
+  // It finds out at its next renewal that it was declared dead, and goes on.
   vi.useFakeTimers({ toFake: ["setInterval"] });
   const renewing = createLedger({ store: direct, clock: systemClock, node: "renewing" });
   await renewing.recover();
@@ -297,7 +297,7 @@ test("a node whose lease ran out is declared dead; one that lives is left alone"
   ).toEqual([]);
 });
 
-test("a connection that is lost again before it has told that it lives is not taken for alive", async () => {
+test("a connection that is lost again before its process has shown to be alive does not count as alive", async () => {
   const account = await seedAccount(direct.db, ledger, { quota: 1_000n });
   const held = order(account, 100n);
   await ledger.reserve(held);

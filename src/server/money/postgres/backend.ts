@@ -1,6 +1,6 @@
-// Groups on PostgreSQL: one transaction on a connection of its own, two round trips. Rows are locked in the order users,
-// tokens, channels, redemption codes, each by id, so that groups of several nodes cannot deadlock; whoever holds a user's lock is alone with
-// that user's reservations and ledger entries.
+// The ledger backend for PostgreSQL: each group is one transaction on a connection of its own, two round trips. Rows are locked in
+// the order users, tokens, channels, redemption codes, each by id, so that groups of several nodes cannot deadlock; a node that holds
+// a user's lock is alone with that user's reservations and ledger entries.
 import type { Client } from "pg";
 import type { LedgerBackend } from "#server/money/backend.ts";
 import type { Batch, Outcome } from "#server/money/operations.ts";
@@ -65,12 +65,12 @@ export function createPostgresBackend(store: PostgresStore, node: string): Ledge
 
 type Send = <Row>(name: keyof typeof SQL, values: readonly unknown[]) => Promise<Row[]>;
 
-/** How soon a lost connection is made anew, so that nobody takes this process for dead. */
+/** How soon a lost connection is made anew, so that no other node takes this process for dead. */
 const RECONNECT_MS = 250;
 
 /**
- * The bank's own connection: statements go out without waiting for each other's answers. It holds the lock that says that
- * this process lives: who cannot reach the bank can book nothing, and the other way round.
+ * The ledger backend's own connection: statements go out without waiting for each other's answers. It holds the lock that says that
+ * this process is alive: a process that cannot reach the database through it can book nothing, and the other way round.
  */
 class Connection {
   readonly #store: PostgresStore;
@@ -78,7 +78,7 @@ class Connection {
   #client: Client | undefined;
   #connecting: Promise<Client> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Whether the process has something to live for: a lease. */
+  /** Whether the process has a lease, and so must show that it is alive. */
   #isHeld = false;
   #isClosed = false;
 
@@ -186,7 +186,7 @@ function channelOf(operation: Batch["operations"][number]): number {
   return operation.kind === "settle" || operation.kind === "recover" ? operation.channelId : 0;
 }
 
-/** Locks and reads in one go: each statement sees what was committed before it got its locks. */
+/** Locks and reads in one round trip: each statement sees what was committed before it got its locks. */
 async function load(send: Send, { operations }: Batch): Promise<Books> {
   const requestIds = [...new Set(operations.map((operation) => operation.requestId))];
   const partners = operations.filter(isPartnerOperation);

@@ -1,6 +1,6 @@
-// Who lives, on PostgreSQL. A process holds a shared advisory lock on the bank's connection and a lease in the table `nodes`. A
+// Liveness on PostgreSQL. A process holds a shared advisory lock on its ledger backend's connection and a lease in the table `nodes`. A
 // lock that stays free for some seconds means that the process is gone; the lease is for hosts that vanish without a word, whose
-// connections the server believes in for hours. Knows nothing of what the dead had open.
+// connections the server believes in for hours. Knows nothing of what dead processes left open.
 import { sql } from "kysely";
 import type { Client } from "pg";
 import type { PostgresStore } from "#server/store/db.ts";
@@ -10,13 +10,13 @@ export interface Life {
   lock(client: Client): Promise<void>;
   renewLease(leaseSec: number): Promise<void>;
   dropLease(): Promise<void>;
-  /** Declares processes dead that give no sign of life. */
+  /** Declares processes dead that show no sign of being alive. */
   buryDead(): Promise<void>;
-  /** What was seen of others does not count: our own connection was lost, perhaps everybody's was. */
+  /** What was seen of others does not count: our own connection was lost, perhaps every connection was. */
   doubtSightings(): void;
 }
 
-/** Locks of processes share this class, so that they meet nobody else's. */
+/** Locks of processes share this class, so that they meet no other locks. */
 const LOCK_CLASS = 0x7012;
 /** A lock may be free for a moment: a process connects anew every quarter of a second after it lost its connection. */
 const DOUBT_MS = 2_500;
@@ -40,7 +40,7 @@ export function createLife({ db }: PostgresStore, node: string): Life {
       ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, is_locked = 1`.execute(db);
   }
 
-  /** Those whose lock is free now and has been for long enough. */
+  /** The processes whose lock is free now and has been for long enough. */
   async function findGone(): Promise<string[]> {
     const { rows } = await sql<{ node: string }>`SELECT node FROM nodes
       WHERE is_locked = 1 AND node <> ${node} AND NOT ${HELD}`.execute(db);
@@ -54,7 +54,7 @@ export function createLife({ db }: PostgresStore, node: string): Life {
   return {
     async lock(client) {
       await client.query("SELECT pg_advisory_lock_shared($1, hashtext($2))", [LOCK_CLASS, node]);
-      // Others may have declared us dead while we were away: nothing is set aside before they know better.
+      // Other nodes may have declared us dead while we were away: nothing is set aside before they know that we are alive.
       if (leaseSec > 0) await renew();
     },
     async renewLease(seconds) {

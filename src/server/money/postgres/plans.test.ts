@@ -1,5 +1,5 @@
-// How PostgreSQL runs the statements of the bank, asked in the bank's own session: a plan is kept for as long as the connection lives, so one
-// that was made for an empty table must be right for a full one. And how often a call waits for an answer.
+// How PostgreSQL runs the ledger's statements, asked in the ledger backend's own session: a plan is kept for as long as the connection is
+// open, so one that was made for an empty table must be right for a full one. And how often a call waits for an answer.
 import { sql } from "kysely";
 import type { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -21,18 +21,18 @@ let ledger: Ledger;
 let session: Client;
 let account: Parties;
 let channelId: number;
-/** How often somebody waited for the bank's session: it was asked while nothing else was under way. */
+/** How often a caller waited for the session: it was asked while nothing else was under way. */
 let trips = 0;
 
-/** Counts the turns between the session and the database: what is said in one breath is one. */
+/** Counts the round trips between the session and the database: what is sent at once is one. */
 function countTrips(client: Client): Client {
   const ask = client.query.bind(client);
   let open = 0;
   const counted = (...asked: Parameters<typeof ask>) => {
-    // `pg` gives a promise where no callback is given, and nobody here gives one.
+    // `pg` gives a promise where no callback is given, and this test gives none.
     const answer = ask(...asked) as unknown as Promise<unknown>;
     const [statement] = asked as readonly unknown[];
-    // Whether anybody is there.
+    // Whether a caller waits.
     if (statement === "SELECT 1") return answer;
     if (open === 0) trips += 1;
     open += 1;
@@ -80,7 +80,7 @@ beforeEach(() => {
 
 const display = { quotaPerUnit: 500_000, inCurrency: true };
 
-/** Everything that the bank does, so that every statement of it is prepared. */
+/** Everything that the ledger does, so that every statement of it is prepared. */
 async function doEverything(round: number): Promise<void> {
   const { userId } = account;
   const held = order(account, 100n);
@@ -146,7 +146,7 @@ const NAMES = [
 
 const RIGHT = NAMES.sort().map((name) => [name, []]);
 
-test("on a new database every statement of the bank finds its rows by index", async () => {
+test("on a new database every statement of the ledger finds its rows by index", async () => {
   for (let round = 0; round < ROUNDS; round += 1) await doEverything(round);
   expect([...(await preparedPlans())]).toEqual(RIGHT);
 });

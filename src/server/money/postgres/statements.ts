@@ -1,5 +1,6 @@
-// What the bank says to PostgreSQL, and how its session plans that. Plans are kept as long as the connection lives, and statistics of a
-// new or growing table are wrong for long: so every statement names its rows by `ANY` of their key, and scans of whole tables are refused.
+// The ledger's statements on PostgreSQL, and how its session plans them. Plans are kept as long as the connection is open, and statistics
+// of a new or growing table are wrong for long: so every statement names its rows by `ANY` of their key, and scans of whole tables are
+// refused.
 import {
   CODE_COLUMNS,
   CODE_SHEET,
@@ -27,9 +28,9 @@ import {
 } from "#server/money/row-codec.ts";
 
 /**
- * For the session of the bank alone, and said in it, not when it connects: poolers refuse that, and options in the operator's URL would win.
- * One plan for all calls, without planning each; the rows found by index are joined with what they become by their hashes, since a
- * nested loop over two lists of a whole group is the square of it.
+ * For the ledger backend's session alone, set in it, not when it connects: poolers refuse that, and options in the operator's URL
+ * would win. One plan for all calls, without planning each; the rows found by index are joined with what they become by their hashes,
+ * since a nested loop over two lists of a whole group is the square of it.
  */
 export const SESSION_SETTINGS = [
   "SET plan_cache_mode = force_generic_plan",
@@ -69,7 +70,7 @@ export const SQL = {
   reservations: `SELECT ${RESERVATION_COLUMNS} FROM reservations WHERE request_id = ANY($1::text[])`,
   booked: `SELECT ${BOOKED_COLUMNS} FROM ledger WHERE request_id = ANY($1::text[])`,
   codes: `SELECT ${CODE_COLUMNS} FROM redemptions WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
-  // Read after their users are locked: nobody else can change them until the end.
+  // Read after their users are locked: no other node can change them until the end.
   commissions: `SELECT ${COMMISSION_COLUMNS} FROM users WHERE id = ANY($1::bigint[])`,
   updateUsers: updateSql(USER_SHEET),
   updateTokens: updateSql(TOKEN_SHEET),
