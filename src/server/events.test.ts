@@ -1,4 +1,4 @@
-// What the diagnostic log is told of failures that come again and again.
+// What the diagnostic log says of failures that come again and again.
 import { expect, test } from "vitest";
 import { Repeats } from "./events/repeats.ts";
 import { createEvents } from "./events.ts";

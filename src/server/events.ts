@@ -55,20 +55,20 @@ export interface Events {
     reason: "unknown" | "password" | "disabled" | "changed" | "shipped" | "limited" | "closed";
     address: string;
   }): void;
-  /** A call was charged; hears only of charges above 0, from `onCharged`. */
+  /** A call was charged; reports only charges above 0, given by `onCharged`. */
   onCharged(listener: (userId: number, quota: number) => void): () => void;
-  /** Every relayed call, whatever came of it. Returns how to stop hearing. */
+  /** Every relayed call, whatever came of it. Returns the function that unsubscribes. */
   onRelayDone(listener: (event: RelayDone) => void): () => void;
-  /** Every failed try at a channel. */
+  /** Every failed attempt at a channel. */
   onChannelFailed(listener: (event: ChannelFailed) => void): () => void;
-  /** The password that ships is in use, and the server is reached through something else. */
+  /** The password that ships is in use, and the server is reached from beyond this machine. */
   proxySeen(event: { sign: string }): void;
   accountCreated(event: { userId: number; via: "password" | "github" | "wechat"; address: string }): void;
   accountBound(event: { userId: number; identity: "email" | "github_id" | "wechat_id" }): void;
   passwordReset(event: { userId: number }): void;
   /** `reason` is short and typed. */
   humanRefused(event: { reason: string; address: string }): void;
-  /** A service that signs people in or carries messages did not do its part; `problem` is short and typed. */
+  /** A service for logins or messages did not do its part; `problem` is short and typed. */
   externalFailed(event: { service: "github" | "wechat" | "pusher"; problem: string }): void;
   /** One try to send a letter. Never the address. */
   mailDone(event: { outcome: "sent" | "queued" | "failed"; problem: string }): void;
@@ -93,7 +93,7 @@ export interface Events {
   booksDiffer(event: { mismatches: number; first: string }): void;
   /** A periodic job or a run in the background ended. */
   jobDone(event: { job: string; elapsedMs: number; outcome: string }): void;
-  /** Something went wrong that nobody waits for, e.g. a background reload. The same is told once a minute, and counted each time. */
+  /** Something failed that no caller waits for, e.g. a background reload. The same is logged once a minute, and counted each time. */
   backgroundFailed(event: { task: string; error: unknown }): void;
   /** The first answer of a database that could not be asked. */
   databaseAnswers(): void;
@@ -101,14 +101,14 @@ export interface Events {
   clockLeapt(event: { task: string; seconds: number }): void;
   /** How many balances differed at a check of the books; 0 = none. */
   booksChecked(event: { mismatches: number }): void;
-  /** The trail of acts was checked against its hashes; `brokenId` is the first act that is not as it was written, 0 = none. */
-  trailChecked(event: { checked: number; brokenId: number }): void;
+  /** The audit log was checked against its hashes; `brokenId` is the first act that is not as it was written, 0 = none. */
+  auditLogChecked(event: { checked: number; brokenId: number }): void;
   /** A number that is read whenever /metrics is. */
   measure(name: string, read: () => number): void;
   samples(): readonly Sample[];
 }
 
-/** What checks of the books and of the trail found, and what was left of dead processes. */
+/** What ledger checks and checks of the audit log found, and what was left of dead processes. */
 function checkEvents(logger: Logger, counters: Counters) {
   return {
     ledgerRecovered(event) {
@@ -122,14 +122,14 @@ function checkEvents(logger: Logger, counters: Counters) {
     booksChecked(event) {
       counters.set("tollgate_ledger_mismatches", event.mismatches);
     },
-    trailChecked(event) {
+    auditLogChecked(event) {
       counters.set("tollgate_audit_trail_broken", event.brokenId === 0 ? 0 : 1);
       if (event.brokenId !== 0) logger.error(event, "the trail of acts is not as it was written");
     },
   } satisfies Partial<Events>;
 }
 
-/** Coming in, new accounts, and the services that help with it. */
+/** Logins, new accounts, and the services that help with them. */
 function accountEvents(logger: Logger, counters: Counters) {
   return {
     loginDone(event) {
@@ -175,7 +175,7 @@ function accountEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
-/** What calls cost beyond what there was, and which of them the usage log does not tell. */
+/** What calls cost beyond what there was, and which of them the usage log does not show. */
 function moneyEvents(logger: Logger, counters: Counters) {
   return {
     fellShort(event) {
@@ -188,11 +188,11 @@ function moneyEvents(logger: Logger, counters: Counters) {
   } satisfies Partial<Events>;
 }
 
-/** Who hears of one kind of event. A list, since each call tells them all and hardly ever does one come or go. */
+/** The subscribers of one kind of event. A list, since each call notifies them all and hardly ever does one come or go. */
 class Hearers<Hear> {
   list: readonly Hear[] = [];
 
-  /** Returns how to stop hearing. */
+  /** Returns the function that unsubscribes. */
   readonly add = (hear: Hear): (() => void) => {
     this.list = [...this.list, hear];
     return () => {

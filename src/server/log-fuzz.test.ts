@@ -30,7 +30,7 @@ const withPrefix = (prefix: string, length: number) => (dice: Dice) => {
   return { secret, text: prefix + secret };
 };
 
-/** Known by their form: nobody has told the logger of them. */
+/** Known by their form: the logger was told of none of them. */
 const FORMS: readonly ((dice: Dice) => Made)[] = [
   ...["sk-", "sk-ant-api03-", "sk-proj-", "sk-or-v1-", "rk-", "xai-", "gsk_", "hf_", "r8_", "nvapi-"].map(
     (prefix) => withPrefix(prefix, 40),
@@ -77,7 +77,7 @@ function canary(dice: Dice): Made {
   return { secret, text: secret };
 }
 
-/** How a text is written by somebody else, and how a reader would undo that. */
+/** How another program writes a text, and how a reader would undo that. */
 interface Coding {
   readonly code: (text: string) => string;
   readonly read: (line: string) => string;
@@ -324,7 +324,7 @@ test(`${RUNS} secrets in odd places: not one is written`, { timeout: 300_000 }, 
   expect(leaked).toEqual([]);
 });
 
-test("bytes nobody has seen are not found in an ordinary line", () => {
+test("random secrets are not found in an ordinary line", () => {
   for (let index = 0; index < 1_000; index += 1) hideSecret(randomBytes(24).toString("base64"), true);
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };

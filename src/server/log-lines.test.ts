@@ -40,7 +40,7 @@ const NAMES = fc.oneof(
   fc.string({ maxLength: 20 }),
 );
 const RECORDS = fc.dictionary(NAMES, VALUES, { noNullPrototype: false });
-/** What is told of a relayed call. */
+/** What is logged of a relayed call. */
 const CALLS = fc.record({
   requestId: TEXTS,
   endpoint: fc.constantFrom("chat", "embeddings"),

@@ -69,7 +69,7 @@ test.each([
   "0123456789abcdef",
 ])("a long text of %j takes a moment only", (part) => {
   const text = part.repeat(16_384 / part.length);
-  // The quickest of some turns: what else the machine does is in the others.
+  // The quickest of some runs: what else the machine does is in the others.
   const turnsMs = Array.from({ length: 5 }, (_, turn) => {
     const startMs = performance.now();
     redactText(`${text}${turn}`);

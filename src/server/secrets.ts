@@ -17,7 +17,7 @@ import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
 import { isBcrypt, verifyBcrypt } from "./secrets/bcrypt.ts";
 
-/** What the master key opens and marks. Built once from it; the key itself is not kept. */
+/** What the master key opens and hashes. Built once from it; the key itself is not kept. */
 export interface Secrets {
   /** HMAC-SHA-256 with a pepper derived from the master key, base64url: for keys and ids that are looked up. */
   hash(text: string): string;
@@ -226,7 +226,7 @@ export function newRequestId(nowMs: number): string {
 // OWASP's floor for argon2id (requirements A07): 19 MiB, 2 passes, 1 lane. About 25 ms.
 const ARGON = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
-/** Two of the four pool threads at most, so that a storm of logins leaves threads to files and names. */
+/** Two of the four pool threads at most, so that a burst of logins leaves threads to files and names. */
 const MAX_HASHING = 2;
 const argon2id = promisify(argon2).bind(undefined, "argon2id");
 const waiting: (() => void)[] = [];
@@ -238,7 +238,7 @@ async function runArgon(parameters: Argon2Parameters): Promise<Buffer> {
   try {
     return await argon2id(parameters);
   } finally {
-    // A waiting caller takes the place over; else it becomes free.
+    // A waiting caller takes over the slot; else it becomes free.
     const next = waiting.shift();
     if (next) next();
     else hashing -= 1;

@@ -1,10 +1,10 @@
-// Tells other processes what has changed. A change that is stored cannot be taken back because nobody could be told of it: then they are
+// Tells other processes what has changed. A change that is stored stays, even when no other process can be told of it: then they are
 // told later.
 
 const AGAIN_MS = 500;
 
 export interface AnnouncementsParts {
-  /** Tells all others once. */
+  /** Tells all other processes once. */
   send(text: string): Promise<unknown>;
   onError(error: unknown): void;
 }
@@ -19,7 +19,7 @@ export class Announcements {
     this.#parts = parts;
   }
 
-  /** Resolves when the others were told, or else will be. Never throws. */
+  /** Resolves when the other processes were told, or will be told later. Never throws. */
   async tell(text: string): Promise<void> {
     try {
       await this.#parts.send(text);

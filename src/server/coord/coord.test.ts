@@ -5,7 +5,7 @@ import { fakeClock, systemClock } from "#server/clock.ts";
 import type { Store } from "#server/store/db.ts";
 import { createTestDatabase, engines, type TestDatabase } from "#test/worlds/stores.ts";
 import type { Coord } from "./coord.ts";
-import { LEASE_MS, Places, sweepPlaces } from "./leases.ts";
+import { LEASE_MS, SlotLeases, sweepSlots } from "./leases.ts";
 import { openCoord } from "./open.ts";
 
 const HOUR_MS = 3_600_000;
@@ -34,7 +34,7 @@ describe.each(engines)("coord for %s", (engine) => {
     await database.drop();
   });
 
-  test("tells everybody once, the sender at once, and nobody who stopped listening", async () => {
+  test("tells every subscriber once, the sender at once, and none that stopped listening", async () => {
     const heard: string[] = [];
     const listen = (name: string) => (payload: string) => heard.push(`${name} ${payload}`);
     const stops = [here.subscribe("tokens", listen("here")), there.subscribe("tokens", listen("there"))];
@@ -49,7 +49,7 @@ describe.each(engines)("coord for %s", (engine) => {
     expect(heard).toHaveLength(2);
   });
 
-  test("one who fails does not keep the others from hearing", async () => {
+  test("a handler that fails does not keep a message from the others", async () => {
     const heard: string[] = [];
     const stops = [
       here.subscribe("channels", () => {
@@ -115,22 +115,22 @@ describe.each(engines)("coord for %s", (engine) => {
     expect(await count()).toBe(false);
   });
 
-  test("a burst of one key lets the questions of others through, and ends early once it is refused", async () => {
+  test("a burst of one key lets the questions of other keys through, and ends early once it is refused", async () => {
     let counted = 0;
     const burst = Array.from({ length: 1_000 }, async () => {
-      await here.count("who asks most", HOUR_MS, 100_000);
+      await here.count("most", HOUR_MS, 100_000);
       counted += 1;
     });
-    await Promise.all([here.count("who asks once", HOUR_MS, 10), here.hold("who asks once", 10)]);
+    await Promise.all([here.count("once", HOUR_MS, 10), here.hold("once", 10)]);
     if (engine === "postgres") expect(counted).toBeLessThan(200);
     await Promise.all(burst);
-    const places = await Promise.all(Array.from({ length: 1_000 }, () => here.hold("who asks most", 100)));
-    expect(places.filter((leave) => leave !== undefined)).toHaveLength(100);
-    for (const leave of places) leave?.();
-    await expect.poll(() => there.hold("who asks most", 1)).toBeDefined();
+    const slots = await Promise.all(Array.from({ length: 1_000 }, () => here.hold("most", 100)));
+    expect(slots.filter((leave) => leave !== undefined)).toHaveLength(100);
+    for (const leave of slots) leave?.();
+    await expect.poll(() => there.hold("most", 1)).toBeDefined();
   });
 
-  test("nobody waits longer because the clock was set, by an hour back or forth", async () => {
+  test("no caller waits longer because the clock was set, by an hour back or forth", async () => {
     const clock = fakeClock();
     const node = await openCoord({ store, clock, node: "steps", onError: (error) => errors.push(error) });
     const count = () => node.count("steps", 300_000, 3);
@@ -158,49 +158,49 @@ describe.each(engines)("coord for %s", (engine) => {
     }
   });
 
-  test("gives out as many places as there are, over all nodes, and each again when it is given back", async () => {
-    const turns = Array.from({ length: 30 }, (_, index) => (index % 2 ? here : there).hold("places", 5));
-    const leaves = (await Promise.all(turns)).filter((leave) => leave !== undefined);
+  test("gives out as many slots as there are, over all nodes, and each again when it is given back", async () => {
+    const holds = Array.from({ length: 30 }, (_, index) => (index % 2 ? here : there).hold("slots", 5));
+    const leaves = (await Promise.all(holds)).filter((leave) => leave !== undefined);
     expect(leaves).toHaveLength(5);
-    expect(await here.hold("places", 5)).toBeUndefined();
-    expect(await here.hold("other places", 1)).toBeDefined();
+    expect(await here.hold("slots", 5)).toBeUndefined();
+    expect(await here.hold("other slots", 1)).toBeDefined();
     leaves[0]?.();
     leaves[0]?.();
-    await expect.poll(() => there.hold("places", 5)).toBeDefined();
-    expect(await here.hold("places", 5)).toBeUndefined();
+    await expect.poll(() => there.hold("slots", 5)).toBeDefined();
+    expect(await here.hold("slots", 5)).toBeUndefined();
     // A limit that is raised or lowered counts from now on; 0 is none.
-    expect(await there.hold("places", 6)).toBeDefined();
-    expect(await there.hold("places", 3)).toBeUndefined();
-    expect(await there.hold("places", 0)).toBeDefined();
+    expect(await there.hold("slots", 6)).toBeDefined();
+    expect(await there.hold("slots", 3)).toBeUndefined();
+    expect(await there.hold("slots", 0)).toBeDefined();
   });
 
   test.runIf(engine === "postgres")(
-    "frees the places of one who died, and keeps those of one who lives",
+    "frees the slots of a process that died, and keeps those of one that is alive",
     async () => {
       const pass = (ms: number) =>
-        sql`UPDATE coord_marks SET until_ms = until_ms - ${ms} WHERE key LIKE 'place:lives:%'`.execute(
+        sql`UPDATE coord_marks SET until_ms = until_ms - ${ms} WHERE key LIKE 'place:alive:%'`.execute(
           store.db,
         );
       const onError = (error: unknown) => errors.push(error);
       if (store.dialect !== "postgres") throw new Error("no PostgreSQL");
-      const [dead, alive] = [0, 1].map(() => new Places({ db: store.db, onError }));
-      expect(await dead?.take("lives", 2)).toBeDefined();
-      const leave = await alive?.take("lives", 2);
+      const [dead, alive] = [0, 1].map(() => new SlotLeases({ db: store.db, onError }));
+      expect(await dead?.take("alive", 2)).toBeDefined();
+      const leave = await alive?.take("alive", 2);
       await pass(LEASE_MS - 10_000);
       await alive?.renew();
-      await sweepPlaces(store.db);
-      expect(await alive?.take("lives", 2)).toBeUndefined();
+      await sweepSlots(store.db);
+      expect(await alive?.take("alive", 2)).toBeUndefined();
       await pass(10_000);
-      expect(await alive?.take("lives", 2)).toBeDefined();
-      expect(await alive?.take("lives", 2)).toBeUndefined();
+      expect(await alive?.take("alive", 2)).toBeDefined();
+      expect(await alive?.take("alive", 2)).toBeUndefined();
       leave?.();
-      await expect.poll(() => dead?.take("lives", 2)).toBeDefined();
+      await expect.poll(() => dead?.take("alive", 2)).toBeDefined();
       dead?.close();
       alive?.close();
     },
   );
 
-  test.skipIf(engine === "sqlite")("a node whose clock is ahead takes nobody's place", async () => {
+  test.skipIf(engine === "sqlite")("a node whose clock is ahead takes no slot that is held", async () => {
     const clock = fakeClock(systemClock.now() + HOUR_MS);
     const ahead = await openCoord({ store, clock, node: "ahead", onError: (error) => errors.push(error) });
     expect(await here.hold("skewed", 1)).toBeDefined();
@@ -289,7 +289,7 @@ describe.each(engines)("coord for %s", (engine) => {
   });
 
   test.runIf(engine === "postgres")(
-    "says now and then that all may have changed: a node that died told nobody",
+    "says now and then that all may have changed: a node that died told no other",
     async () => {
       const syncing = await openCoord({ store, clock: systemClock, node: "syncing", syncMs: 20 });
       const heard: string[] = [];

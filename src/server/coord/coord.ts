@@ -1,6 +1,6 @@
 // What several processes must agree on, in seven verbs. Implementations: memory.ts (one process), postgres.ts (several).
 
-/** What can change for everybody. */
+/** What can change for every process. */
 export type Topic = "options" | "channels" | "tokens" | "users";
 
 export interface Coord {
@@ -11,12 +11,12 @@ export interface Coord {
   publish(topic: Topic, payload: string): Promise<void>;
   /**
    * Calls back for each message. After a lost connection it calls once with "", because messages may have been missed, and so it does now
-   * and then where there are other processes: one that died may not have told of its last change. Returns the way to stop.
+   * and then where there are other processes: one that died may not have told of its last change. Returns the stop function.
    */
   subscribe(topic: Topic, handler: (payload: string) => void): () => void;
-  /** Runs the work unless somebody anywhere is at it; undefined = somebody is. */
+  /** Runs the work unless a process is doing it already; undefined = one is. */
   lock<T>(name: string, work: () => Promise<T>): Promise<T | undefined>;
-  /** Whether somebody anywhere is at it. */
+  /** Whether a process is doing it. */
   isLocked(name: string): Promise<boolean>;
   /**
    * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). 0 = no limit.
@@ -26,8 +26,8 @@ export interface Coord {
   /** Takes back one event that `count` allowed, as if it had not been. */
   uncount(key: string, windowMs: number, limit: number): Promise<void>;
   /**
-   * Takes one of `limit` places of a key, which is given back by calling what is returned; undefined = all are taken. Places of a
-   * process that died are free within half a minute. 0 = no limit.
+   * Takes one of `limit` slots of a key; calling what is returned gives it back; undefined = all are taken. Slots of a process
+   * that died are free within half a minute. 0 = no limit.
    */
   hold(key: string, limit: number): Promise<(() => void) | undefined>;
   /** True the first time within `ttlMs`. */

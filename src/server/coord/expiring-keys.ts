@@ -45,7 +45,7 @@ export class ExpiringKeys {
  * Counts one event of a key: at most `limit` in a burst, refilled evenly over `windowMs` (GCRA). Returns 0 when it is allowed,
  * else how long to wait; what is refused does not count. Unit: ms.
  */
-export function takeTurn(
+export function countEvent(
   marks: ExpiringKeys,
   key: string,
   { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },
@@ -59,8 +59,8 @@ export function takeTurn(
   return 0;
 }
 
-/** Gives back what `takeTurn` allowed. Unit: ms. */
-export function returnTurn(
+/** Takes back what `countEvent` allowed. Unit: ms. */
+export function uncountEvent(
   marks: ExpiringKeys,
   key: string,
   { windowMs, limit, nowMs }: { windowMs: number; limit: number; nowMs: number },

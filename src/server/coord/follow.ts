@@ -6,12 +6,12 @@ const AGAIN_MS = 1_000;
 
 export interface Followed {
   readonly topic: Topic;
-  /** Reads what there is. One that is told of while it reads must be read as well. */
+  /** Reads what is stored. A change announced while it reads must be read as well. */
   read(): Promise<void>;
   onError(error: unknown): void;
 }
 
-/** Reads whenever a change is announced, and again until that has succeeded. Begin before the first reading: a change amid it counts too. */
+/** Reads whenever a change is announced, and again until that has succeeded. Begin before the first reading: it may miss a change. */
 export function follow(coord: Pick<Coord, "subscribe">, { topic, read, onError }: Followed): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;

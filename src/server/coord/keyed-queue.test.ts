@@ -37,7 +37,7 @@ test("tells a no to all who wait, and asks again for those who come later", asyn
   expect(await Promise.all([answers[1], answers[2], late])).toEqual(["yes", "yes", "yes"]);
 });
 
-test("tells a failure to all who wait, so that nobody waits for many in a row", async () => {
+test("tells a failure to all who wait, so that no caller waits for many in a row", async () => {
   const { asked, ask } = createDesk();
   const answers = ["1", "2", "3", "4"].map((name) => ask("busy", name));
   for (const { fail } of asked.slice(0, 3)) fail(new Error("lost"));

@@ -1,5 +1,5 @@
-// Questions that are put to the database for every call, a few at once for each key: whoever calls most waits in his own line, not
-// everybody behind him (requirements R25).
+// Questions that are put to the database for every call, a few at once for each key: the client that calls most waits in a queue of its
+// own, and others do not wait behind it (requirements R25).
 
 /** More of one key would wait in the database for each other, and keep connections from the questions of others. */
 const AT_ONCE = 3;
@@ -10,13 +10,13 @@ interface Waiting<Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-interface Line<Answer> {
+interface Queue<Answer> {
   asking: number;
   waiting: Waiting<Answer>[];
 }
 
 export class KeyedQueue<Answer> {
-  readonly #lines = new Map<string, Line<Answer>>();
+  readonly #queues = new Map<string, Queue<Answer>>();
   readonly #isNo: (answer: Answer) => boolean;
 
   /** `isNo` tells the answers that hold for all who wait: nothing is left, for any of them. */
@@ -26,34 +26,38 @@ export class KeyedQueue<Answer> {
 
   /** Asks when it is its turn among those of its key. Throws: what a question threw, also one of those before it. */
   ask(key: string, question: () => Promise<Answer>): Promise<Answer> {
-    const line = this.#lines.get(key) ?? { asking: 0, waiting: [] };
-    this.#lines.set(key, line);
+    const queue = this.#queues.get(key) ?? { asking: 0, waiting: [] };
+    this.#queues.set(key, queue);
     return new Promise((resolve, reject) => {
-      line.waiting.push({ question, resolve, reject });
-      this.#advance(key, line);
+      queue.waiting.push({ question, resolve, reject });
+      this.#advance(key, queue);
     });
   }
 
-  #advance(key: string, line: Line<Answer>): void {
-    while (line.asking < AT_ONCE) {
-      const next = line.waiting.shift();
+  #advance(key: string, queue: Queue<Answer>): void {
+    while (queue.asking < AT_ONCE) {
+      const next = queue.waiting.shift();
       if (next === undefined) break;
-      line.asking += 1;
-      void this.#put(key, line, next);
+      queue.asking += 1;
+      void this.#put(key, queue, next);
     }
-    if (line.asking === 0) this.#lines.delete(key);
+    if (queue.asking === 0) this.#queues.delete(key);
   }
 
-  async #put(key: string, line: Line<Answer>, { question, resolve, reject }: Waiting<Answer>): Promise<void> {
+  async #put(
+    key: string,
+    queue: Queue<Answer>,
+    { question, resolve, reject }: Waiting<Answer>,
+  ): Promise<void> {
     try {
       const answer = await question();
       resolve(answer);
-      if (this.#isNo(answer)) for (const other of line.waiting.splice(0)) other.resolve(answer);
+      if (this.#isNo(answer)) for (const other of queue.waiting.splice(0)) other.resolve(answer);
     } catch (error) {
       reject(error);
-      for (const other of line.waiting.splice(0)) other.reject(error);
+      for (const other of queue.waiting.splice(0)) other.reject(error);
     }
-    line.asking -= 1;
-    this.#advance(key, line);
+    queue.asking -= 1;
+    this.#advance(key, queue);
   }
 }

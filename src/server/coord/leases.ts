@@ -1,53 +1,53 @@
-// Places that several processes share: each is a row with a lease, so that one who dies gives them back. Never more are taken
-// than there are. Time is the database's: processes whose clocks differ would free each other's places.
+// Slots that several processes share: each is a row with a lease, so that a process that dies gives them back. Never more are taken
+// than there are. Time is the database's: processes whose clocks differ would free each other's slots.
 import { sql } from "kysely";
 import type { Db } from "#server/store/db.ts";
 import { DATABASE_NOW } from "./database-clock.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 
-/** After so long without a sign of life a place is free again. */
+/** A slot that was not renewed for so long is free again. */
 export const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** Others may take the same free place in the same moment. */
+/** Other processes may take the same free slot in the same moment. */
 const MAX_TRIES = 10;
 
-export interface PlacesDeps {
+export interface SlotLeasesDeps {
   readonly db: Db;
   readonly onError: (error: unknown) => void;
 }
 
-/** What the keys of places begin with. */
+/** What the keys of slots begin with. */
 const HEAD = "place:";
 
-/** Removes places whose lease has run out. */
-export async function sweepPlaces(db: Db): Promise<void> {
+/** Removes slots whose lease has run out. */
+export async function sweepSlots(db: Db): Promise<void> {
   await sql`DELETE FROM coord_marks WHERE key LIKE ${`${HEAD}%`} AND until_ms <= ${DATABASE_NOW}`.execute(db);
 }
 
-/** Whether a mark is no place. */
-export const IS_NO_PLACE = sql`key NOT LIKE ${`${HEAD}%`}`;
+/** Whether a mark is no slot. */
+export const IS_NO_SLOT = sql`key NOT LIKE ${`${HEAD}%`}`;
 
-/** The places that this process holds. */
-export class Places {
-  readonly #deps: PlacesDeps;
+/** The slots that this process holds. */
+export class SlotLeases {
+  readonly #deps: SlotLeasesDeps;
   readonly #held = new Set<string>();
-  readonly #lines = new KeyedQueue<(() => void) | undefined>((leave) => leave === undefined);
+  readonly #queues = new KeyedQueue<(() => void) | undefined>((leave) => leave === undefined);
   /** Given back, but not in the database yet. */
   #left: string[] = [];
   #isLeaving = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(deps: PlacesDeps) {
+  constructor(deps: SlotLeasesDeps) {
     this.#deps = deps;
     this.#timer = setInterval(() => void this.renew().catch(deps.onError), RENEW_MS).unref();
   }
 
-  /** Takes one of the places of a key. Returns the way to give it back; undefined = none is free. */
+  /** Takes one of the slots of a key. Returns the function that gives it back; undefined = none is free. */
   take(key: string, limit: number): Promise<(() => void) | undefined> {
-    return this.#lines.ask(`${limit} ${key}`, () => this.#take(key, limit));
+    return this.#queues.ask(`${limit} ${key}`, () => this.#take(key, limit));
   }
 
-  /** Says that this process lives. */
+  /** Renews the leases, so that they show this process to be alive. */
   async renew(): Promise<void> {
     if (this.#held.size === 0) return;
     const held = [...this.#held];
@@ -70,7 +70,7 @@ export class Places {
   }
 
   async #try(key: string, limit: number): Promise<{ isFull: boolean; taken: string | undefined }> {
-    // Whoever looks from different ends seldom meets. One row per place that is taken, so that looking is cheap.
+    // Processes that search from different ends seldom meet. One row per slot that is taken, so that searching is cheap.
     const first = Math.floor(Math.random() * limit);
     const { rows } = await sql<{ free: string | null; taken: string | null }>`
       WITH free AS MATERIALIZED (
@@ -90,16 +90,16 @@ export class Places {
     return { isFull: (row?.free ?? null) === null, taken: row?.taken ?? undefined };
   }
 
-  #hold(place: string): () => void {
-    this.#held.add(place);
+  #hold(slot: string): () => void {
+    this.#held.add(slot);
     return () => {
-      if (!this.#held.delete(place)) return;
-      this.#left.push(place);
+      if (!this.#held.delete(slot)) return;
+      this.#left.push(slot);
       if (!this.#isLeaving) void this.#leave();
     };
   }
 
-  /** Of many calls that end at once the places are given back together. */
+  /** Of many calls that end at once the slots are given back together. */
   async #leave(): Promise<void> {
     this.#isLeaving = true;
     while (this.#left.length > 0) {

@@ -1,7 +1,7 @@
 // Coordination inside one process: the engine for SQLite.
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "./coord.ts";
-import { ExpiringKeys, returnTurn, takeTurn } from "./expiring-keys.ts";
+import { countEvent, ExpiringKeys, uncountEvent } from "./expiring-keys.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknown) => void }): Coord {
@@ -29,11 +29,11 @@ export function createMemoryCoord(deps: { clock: Clock; onError?: (error: unknow
     isLocked: (name) => Promise.resolve(locked.has(name)),
     count(key, windowMs, limit) {
       if (limit <= 0) return Promise.resolve({ allowed: true, retryAfterMs: 0 });
-      const waitMs = takeTurn(limits, key, { windowMs, limit, nowMs: clock.now() });
+      const waitMs = countEvent(limits, key, { windowMs, limit, nowMs: clock.now() });
       return Promise.resolve({ allowed: waitMs === 0, retryAfterMs: waitMs });
     },
     uncount(key, windowMs, limit) {
-      if (limit > 0) returnTurn(limits, key, { windowMs, limit, nowMs: clock.now() });
+      if (limit > 0) uncountEvent(limits, key, { windowMs, limit, nowMs: clock.now() });
       return Promise.resolve();
     },
     hold(key, limit) {

@@ -1,5 +1,5 @@
 // Coordination of several processes and hosts through PostgreSQL: LISTEN/NOTIFY for changes, advisory locks for work that
-// one does for all, a table for limits and marks.
+// one process does for all, a table for limits and marks.
 import { sql } from "kysely";
 import type { Client } from "pg";
 import type { Clock } from "#server/clock.ts";
@@ -9,7 +9,7 @@ import type { Coord, Counted, Topic } from "./coord.ts";
 import { DATABASE_NOW, type DatabaseClock, openDatabaseClock } from "./database-clock.ts";
 import { GCRA_SLACK_MS } from "./expiring-keys.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
-import { IS_NO_PLACE, Places, sweepPlaces } from "./leases.ts";
+import { IS_NO_SLOT, SlotLeases, sweepSlots } from "./leases.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 const CHANNEL = "tollgate";
@@ -18,7 +18,7 @@ const SYNC_MS = 60_000;
 const COMPARE_MS = 600_000;
 const RECONNECT_MIN_MS = 100;
 const RECONNECT_MAX_MS = 1_000;
-/** Advisory locks of ours share this class, so that they meet nobody else's. */
+/** Advisory locks of ours share this class, so that they meet no other locks. */
 const LOCK_CLASS = 0x7011;
 
 export interface PostgresCoordDeps {
@@ -57,7 +57,7 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
   const locked = new Set<string>();
   const counts = new KeyedQueue<Counted>(({ allowed }) => !allowed);
   const shared = { store: deps.store, clock };
-  const places = new Places({ db: deps.store.db, onError });
+  const slots = new SlotLeases({ db: deps.store.db, onError });
   return {
     async publish(topic, payload) {
       subscriptions.deliver(topic, payload);
@@ -81,18 +81,18 @@ export async function createPostgresCoord(deps: PostgresCoordDeps): Promise<Coor
         : counts.ask(`${limit} ${key}`, () => count(shared, key, { windowMs, limit })),
     uncount: (key, windowMs, limit) =>
       limit <= 0 ? Promise.resolve() : uncount(shared, key, { windowMs, limit }),
-    hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : places.take(key, limit)),
+    hold: (key, limit) => (limit <= 0 ? Promise.resolve(() => undefined) : slots.take(key, limit)),
     remember: (key, ttlMs) => remember(shared, key, ttlMs),
     async close() {
       for (const timer of timers) clearInterval(timer);
       announcements.close();
-      places.close();
+      slots.close();
       await session.close();
     },
   };
 }
 
-/** Looks at the lock without trying it: whoever wanted it meanwhile would be refused. PostgreSQL shows both of its numbers without signs. */
+/** Looks at the lock without trying it: a process that wanted it meanwhile would be refused. PostgreSQL shows both numbers unsigned. */
 async function isLocked(store: PostgresStore, name: string): Promise<boolean> {
   const { rows } = await sql`
     SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
@@ -117,7 +117,7 @@ interface Shared {
 /** Reads a notification; anything that is not ours is undefined. */
 function parseMessage(text: string | undefined): Message | undefined {
   try {
-    // Only nodes of ours notify on this channel; a stranger's text lacks the fields and is dropped.
+    // Only nodes of ours notify on this channel; a text of another program lacks the fields and is dropped.
     const message = JSON.parse(text ?? "") as Partial<Message>;
     const { node, topic, payload } = message;
     return node !== undefined && topic !== undefined && payload !== undefined
@@ -184,8 +184,8 @@ async function remember({ store, clock }: Shared, key: string, ttlMs: number): P
 }
 
 async function sweep(store: PostgresStore): Promise<void> {
-  await sql`DELETE FROM coord_marks WHERE ${IS_NO_PLACE} AND until_ms < ${DATABASE_NOW}`.execute(store.db);
-  await sweepPlaces(store.db);
+  await sql`DELETE FROM coord_marks WHERE ${IS_NO_SLOT} AND until_ms < ${DATABASE_NOW}`.execute(store.db);
+  await sweepSlots(store.db);
 }
 
 interface SessionEvents {

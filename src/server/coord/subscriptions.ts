@@ -1,4 +1,4 @@
-// Who wants to hear of what inside this process. A handler that fails does not keep the others from hearing.
+// The handlers of each topic inside this process. A handler that fails does not keep a message from the others.
 import type { Topic } from "./coord.ts";
 
 export class Subscriptions {

@@ -73,7 +73,7 @@ export function createCounters() {
     observe(name: string, labels: string, seconds: number): void {
       entryOf(histograms, name, labels, newHistogram).observe(seconds);
     },
-    /** A gauge that is read when somebody asks. */
+    /** A gauge that is read at each scrape. */
     measure(name: string, read: () => number): void {
       gauges.set(name, read);
     },

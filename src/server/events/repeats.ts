@@ -8,7 +8,7 @@ const MAX_KEYS = 1_000;
 export class Repeats {
   readonly #told = new Map<string, { readonly atMs: number; untold: number }>();
 
-  /** Whether this is to be told now, and how often it was not since the last time; undefined = not now. Unit: ms. */
+  /** Whether a failure is logged now, and how often it was not since the last time; undefined = not now. Unit: ms. */
   tell(key: string, nowMs: number): { untold: number } | undefined {
     const last = this.#told.get(key);
     if (last !== undefined && nowMs - last.atMs < AGAIN_MS) {

@@ -29,10 +29,10 @@ function isBlank(byte: number): boolean {
 }
 
 /** Where the scanner stands: between tokens, in a quoted text (the quote's byte), or in a comment. */
-type Place = "code" | "line comment" | "block comment" | number;
+type ScanState = "code" | "line comment" | "block comment" | number;
 
 class Scanner {
-  #place: Place = "code";
+  #state: ScanState = "code";
   #isEscaped = false;
   #previous = 0;
   #start = -1;
@@ -44,22 +44,22 @@ class Scanner {
   take(byte: number, offset: number): Statement | undefined {
     const before = this.#previous;
     this.#previous = byte;
-    if (this.#place === "code") return this.#inCode(byte, before, offset);
+    if (this.#state === "code") return this.#inCode(byte, before, offset);
     this.#note(byte, offset);
-    if (this.#place === "line comment") {
-      if (byte === LF) this.#place = "code";
-    } else if (this.#place === "block comment") {
+    if (this.#state === "line comment") {
+      if (byte === LF) this.#state = "code";
+    } else if (this.#state === "block comment") {
       if (byte === SLASH && before === STAR) this.#leave();
-    } else this.#inQuotes(byte, this.#place);
+    } else this.#inQuotes(byte, this.#state);
     return undefined;
   }
 
   #inCode(byte: number, before: number, offset: number): Statement | undefined {
     if (byte === SEMICOLON) return this.#end(offset);
     if (isLetter(byte)) this.#hasWords = true;
-    else if (byte === APOSTROPHE || byte === QUOTE || byte === BACKTICK) this.#place = byte;
-    else if (byte === HASH || (byte === MINUS && before === MINUS)) this.#place = "line comment";
-    else if (byte === STAR && before === SLASH) this.#place = "block comment";
+    else if (byte === APOSTROPHE || byte === QUOTE || byte === BACKTICK) this.#state = byte;
+    else if (byte === HASH || (byte === MINUS && before === MINUS)) this.#state = "line comment";
+    else if (byte === STAR && before === SLASH) this.#state = "block comment";
     this.#note(byte, offset);
     return undefined;
   }
@@ -68,12 +68,12 @@ class Scanner {
     if (this.#isEscaped) this.#isEscaped = false;
     else if (byte === BACKSLASH && quote !== BACKTICK) this.#isEscaped = true;
     // A doubled quote closes and opens again at once, which comes to the same.
-    else if (byte === quote) this.#place = "code";
+    else if (byte === quote) this.#state = "code";
   }
 
   /** After a comment its last slash must not look like the first of another. */
   #leave(): void {
-    this.#place = "code";
+    this.#state = "code";
     this.#previous = 0;
   }
 

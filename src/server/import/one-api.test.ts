@@ -43,12 +43,12 @@ async function build(engine: (typeof engines)[number], data: OneApi): Promise<st
   return file;
 }
 
-interface Place {
+interface Destination {
   readonly dataDir: string;
   readonly url: string | undefined;
 }
 
-const run = (address: string, { dataDir, url }: Place, isDryRun = false) =>
+const run = (address: string, { dataDir, url }: Destination, isDryRun = false) =>
   importOneApi(
     { address, isDryRun },
     {
@@ -58,7 +58,7 @@ const run = (address: string, { dataDir, url }: Place, isDryRun = false) =>
     },
   );
 
-async function serve({ dataDir, url }: Place, env: Record<string, string> = {}): Promise<TestApp> {
+async function serve({ dataDir, url }: Destination, env: Record<string, string> = {}): Promise<TestApp> {
   const app = await createTestApp({ dataDir, databaseUrl: url, env });
   onTestFinished(() => app.close());
   return app;
@@ -76,20 +76,20 @@ const cases = databases.flatMap((database) =>
 );
 
 describe.each(cases)("a $engine of One API $age into $database.name", ({ database, engine, age }) => {
-  async function imported(data: OneApi): Promise<Place & { report: string; isExact: boolean }> {
+  async function imported(data: OneApi): Promise<Destination & { report: string; isExact: boolean }> {
     const made = await database.create();
     onTestFinished(made.drop);
-    const place = { dataDir: testDirectory(), url: made.url };
-    return { ...place, ...(await run(await build(engine, data), place)) };
+    const destination = { dataDir: testDirectory(), url: made.url };
+    return { ...destination, ...(await run(await build(engine, data), destination)) };
   }
 
   test("keeps ids, balances, sums and logs, and the books are exact", async () => {
     const data = oneApi(age);
-    const { report, isExact, ...place } = await imported(data);
+    const { report, isExact, ...destination } = await imported(data);
     expect(report).toContain("books: exact");
     expect(report).not.toContain("DIFFERS");
     expect(isExact).toBe(true);
-    const { ctx } = await serve(place);
+    const { ctx } = await serve(destination);
     expect(await checkLedger(ctx.db)).toEqual([]);
     await advanceSums(ctx);
     expect(await checkLedger(ctx.db, "sums")).toEqual([]);
@@ -172,8 +172,8 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
   });
 
   test("channels are cleaned, later types keep their number, options are checked", async () => {
-    const { report, ...place } = await imported(oneApi(age));
-    const { ctx } = await serve(place);
+    const { report, ...destination } = await imported(oneApi(age));
+    const { ctx } = await serve(destination);
     const channels = await ctx.db.selectFrom("channels").selectAll().orderBy("id").execute();
     const seen = channels.map(({ id, type, status, base_url, other, models, group }) => {
       return { id, type, status, base_url, other, models, group };
@@ -255,14 +255,14 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
 });
 
 describe.each(databases)("an import into $name", (database) => {
-  async function place(): Promise<Place> {
+  async function newDestination(): Promise<Destination> {
     const made = await database.create();
     onTestFinished(made.drop);
     return { dataDir: testDirectory(), url: made.url };
   }
 
   test("gives new rows ids after the imported ones", async () => {
-    const where = await place();
+    const where = await newDestination();
     await run(await build("SQLite file", oneApi("0.6")), where);
     const app = await serve(where);
     const created = await app.call({ authorization: accessToken }, "POST", "/api/token/", { name: "new" });
@@ -270,17 +270,17 @@ describe.each(databases)("an import into $name", (database) => {
   });
 
   test("is not repeated, and not made into a database that is in use", async () => {
-    const where = await place();
+    const where = await newDestination();
     const address = await build("SQLite file", oneApi("0.6"));
     await run(address, where);
     await expect(run(address, where)).rejects.toThrow("was filled by an import on");
-    const used = await place();
+    const used = await newDestination();
     await (await serve(used)).close();
     await expect(run(address, used)).rejects.toThrow("has users already");
   });
 
   test("goes on where it was interrupted, and nothing is served before it ends", async () => {
-    const where = await place();
+    const where = await newDestination();
     const data = oneApi("0.6", 12_000);
     const address = await build("SQLite file", data);
     const config = readConfig({ DATA_DIR: where.dataDir, DATABASE_URL: where.url });
@@ -308,7 +308,7 @@ describe.each(databases)("an import into $name", (database) => {
   });
 
   test("leaves no secret in clear in the database", async () => {
-    const where = await place();
+    const where = await newDestination();
     await run(await build("SQLite file", oneApi("later")), where);
     const store = await openStore({ dataDir: where.dataDir, databaseUrl: where.url });
     const tables = ["users", "tokens", "channels", "redemptions", "options", "logs", "ledger"] as const;

@@ -65,7 +65,7 @@ describe.each(databases)("jobs on $name", (database) => {
     expect(ran).toEqual(["x", "x", "x"]);
   });
 
-  test("the scheduled test of channels is the one of the button, by nobody in particular", async () => {
+  test("the scheduled test of channels is the one of the button, without an actor", async () => {
     const notify = vi.spyOn(app.ctx, "notify");
     expect(await channelTests.run(app.ctx)).toBe("started");
     await expect.poll(() => notify).toHaveBeenCalled();
@@ -154,7 +154,7 @@ describe.each(databases)("jobs on $name", (database) => {
     const recent = clock.seconds();
     await write(old);
     await write(recent);
-    // Nobody knows yet how the clock runs.
+    // It is not known yet how the clock runs.
     expect(await looks(24)).toEqual([WAITS]);
     expect(leaps).not.toHaveBeenCalled();
     expect(await looks(1)).toEqual(["3 entries removed"]);

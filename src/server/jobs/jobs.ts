@@ -23,7 +23,7 @@ export const jobs: readonly Job[] = [
 
 const TICK_MS = 1_000;
 
-/** Starts the clock; returns the way to stop it. What runs at that moment ends by itself. */
+/** Starts the clock; returns the function that stops it. What runs at that moment ends by itself. */
 export function startJobs(ctx: Context, table: readonly Job[] = jobs, tickMs = TICK_MS): () => void {
   const startMs = ctx.clock.now();
   const due = table.flatMap((job) => {
@@ -33,7 +33,7 @@ export function startJobs(ctx: Context, table: readonly Job[] = jobs, tickMs = T
   const timer = setInterval(() => {
     const nowMs = ctx.clock.now();
     for (const entry of due) {
-      // After a step back of the clock nobody waits for the time to be what it was (requirements F08).
+      // After a step back of the clock no job waits until the time is what it was (requirements F08).
       entry.atMs = Math.min(entry.atMs, nowMs + Math.max(entry.periodMs, entry.job.firstMs ?? 0));
       if (entry.atMs > nowMs) continue;
       entry.atMs = nowMs + entry.periodMs;

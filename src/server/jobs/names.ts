@@ -1,4 +1,4 @@
-// Job: enters user names that hold no place among those that must differ; soon after the start, since what was there before an
+// Job: enters user names that are missing in the table of names that must differ; soon after the start, since what was there before an
 // upgrade or came by an import is entered by nothing else.
 import { enterNames } from "#server/store/names.ts";
 import type { Job } from "./job.ts";

@@ -1,5 +1,5 @@
 // Jobs: every minute all balances against the ledger's sums, once a day against every entry of it (requirements M33), and then the
-// trail of acts against its hashes (requirements P05).
+// audit log against its hashes (requirements P05).
 import type { Context } from "#server/context.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import type { Mismatch } from "#server/money/rows.ts";
@@ -26,10 +26,11 @@ export const fullLedgerCheck: Job = {
   name: "full-audit",
   periodMs: () => DAY_MS,
   firstMs: 10 * MINUTE_MS,
-  run: async (ctx) => `${await report(ctx, await checkLedger(ctx.store.patient))}, ${await checkTrail(ctx)}`,
+  run: async (ctx) =>
+    `${await report(ctx, await checkLedger(ctx.store.patient))}, ${await checkAuditLog(ctx)}`,
 };
 
-/** The same mismatches are told to the administrator once a day, to the diagnostic log every time. */
+/** The same mismatches are reported to the administrator once a day, to the diagnostic log every time. */
 async function report(ctx: Context, mismatches: readonly Mismatch[]): Promise<string> {
   const [first] = mismatches;
   ctx.events.booksChecked({ mismatches: mismatches.length });
@@ -47,10 +48,10 @@ async function report(ctx: Context, mismatches: readonly Mismatch[]): Promise<st
   return `${mismatches.length} mismatches`;
 }
 
-/** A row of the trail that is not as it was written is told to the administrator, to the diagnostic log and in the metrics. */
-async function checkTrail(ctx: Context): Promise<string> {
+/** A row of the audit log that is not as it was written is reported to the administrator, to the diagnostic log and in the metrics. */
+async function checkAuditLog(ctx: Context): Promise<string> {
   const { checked, brokenId } = await verifyAudit(ctx.db);
-  ctx.events.trailChecked({ checked, brokenId });
+  ctx.events.auditLogChecked({ checked, brokenId });
   if (brokenId === 0) return `trail of ${checked} acts whole`;
   const content = `第 ${brokenId} 条记录与写入时不符：它或它之后的记录被修改、删除或插入过。请对照数据库备份核查。`;
   ctx.notify({ title: "操作审计记录被改动", content });

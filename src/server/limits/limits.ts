@@ -1,7 +1,7 @@
 // The one mechanism of all limits (table.ts): events are counted through coord, over all processes, or by one process alone.
 import type { Clock } from "#server/clock.ts";
 import type { Coord, Counted } from "#server/coord/coord.ts";
-import { ExpiringKeys, takeTurn } from "#server/coord/expiring-keys.ts";
+import { countEvent, ExpiringKeys } from "#server/coord/expiring-keys.ts";
 import { faults } from "#server/errors.ts";
 import type { Events } from "#server/events.ts";
 import { type Counting, keyOf } from "./counting.ts";
@@ -73,7 +73,7 @@ export function createLocalLimit(limit: Limit, clock: Pick<Clock, "now">): Local
     take(subject) {
       const nowMs = clock.now();
       const key = keyOf({ limit, subject });
-      const waitMs = takeTurn(counted, key, { windowMs, limit: burst, nowMs });
+      const waitMs = countEvent(counted, key, { windowMs, limit: burst, nowMs });
       if (waitMs > 0) waiting.set(key, nowMs + waitMs, nowMs);
       return waitMs === 0;
     },

@@ -39,7 +39,7 @@ test("does not keep what is shorter than 8 characters, and nothing twice", () =>
   expect(canaries.size).toBe(1);
 });
 
-test("forgets whom nobody has named for longest when it is full, and only them", () => {
+test("when it is full, forgets the secrets that were not added again for longest, and only those", () => {
   const canaries = new Canaries(100);
   const secret = (index: number) => `secret number ${index} of many`;
   canaries.add(secret(0));
@@ -55,7 +55,7 @@ test("forgets whom nobody has named for longest when it is full, and only them",
   expect([found(902), found(900), found(5)]).toEqual([true, false, false]);
 });
 
-/** The quickest of 100 turns: what else the machine does is in the others. */
+/** The quickest of 100 runs: what else the machine does is in the others. */
 function quickestMs(work: () => unknown): number {
   const turn = () => {
     const startMs = performance.now();

@@ -1,4 +1,4 @@
-// Secrets that this process knows, found again in any text, whole or in pieces large enough to help somebody. It keeps them in
+// Secrets that this process knows, found again in any text, whole or in pieces large enough to help an attacker. It keeps them in
 // memory only, and says where one stands, never which (requirements K08).
 
 /** Shorter ones would eat ordinary text. */

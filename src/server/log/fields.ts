@@ -144,7 +144,7 @@ class Walk {
     if (value instanceof Set) return this.#list([...value], depth);
     if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams)
       return this.#entries([...value], depth);
-    // What a class makes of itself for JSON is nobody's guess: its fields are looked at.
+    // What a class makes of itself for JSON cannot be known: its fields are looked at.
     return this.#fields(value, depth);
   }
 

@@ -7,6 +7,6 @@ export interface BcryptQuestion {
   readonly hash: string;
 }
 
-// Given by bcrypt.ts, the only one who starts this thread.
+// Given by bcrypt.ts, which alone starts this thread.
 const { password, hash } = workerData as BcryptQuestion;
 parentPort?.postMessage(compareSync(password, hash));

@@ -39,7 +39,7 @@ describe("bcrypt hashes", () => {
     }, 5);
     expect(await verifyBcrypt("x", hash)).toBe(true);
     clearInterval(timer);
-    // A machine that is busy with something else stands still for longer; who computes in the loop does for all of the time.
+    // A machine that is busy with other work stands still for longer; a hash computed in the loop stops it for all of the time.
     expect(worstMs).toBeLessThan(Math.max(60, (performance.now() - startMs) / 4));
   });
 });

@@ -3,7 +3,7 @@
 import { Worker } from "node:worker_threads";
 import type { BcryptQuestion } from "./bcrypt-worker.ts";
 
-/** `$2a$10$…`, and the other letters of the family; costs above 15 would take minutes and are nobody's. */
+/** `$2a$10$…`, and the other letters of the family; costs above 15 would take minutes, and no program writes them. */
 const FORM = /^\$2[abxy]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/;
 
 export function isBcrypt(stored: string): boolean {

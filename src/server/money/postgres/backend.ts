@@ -42,12 +42,12 @@ import { sumsOf } from "#server/money/rules-sums.ts";
 import type { PostgresStore } from "#server/store/db.ts";
 import { StoreError } from "#server/store/fault.ts";
 import { spanOf } from "#server/store/span.ts";
-import { createLife, type Life } from "./liveness.ts";
+import { createLiveness, type Liveness } from "./liveness.ts";
 import { SESSION_SETTINGS, SQL } from "./statements.ts";
 
 export function createPostgresBackend(store: PostgresStore, node: string): LedgerBackend {
-  const life = createLife(store, node);
-  const connection = new Connection(store, life);
+  const liveness = createLiveness(store, node);
+  const connection = new LedgerConnection(store, liveness);
   return {
     async run(batch, tell) {
       const outcomes = await connection.run(batch);
@@ -55,10 +55,10 @@ export function createPostgresBackend(store: PostgresStore, node: string): Ledge
     },
     async renewLease(_, leaseSec) {
       await connection.hold();
-      await life.renewLease(leaseSec);
+      await liveness.renewLease(leaseSec);
     },
-    dropLease: () => life.dropLease(),
-    buryDead: () => life.buryDead(),
+    dropLease: () => liveness.dropLease(),
+    buryDead: () => liveness.buryDead(),
     close: () => connection.close(),
   };
 }
@@ -72,9 +72,9 @@ const RECONNECT_MS = 250;
  * The ledger backend's own connection: statements go out without waiting for each other's answers. It holds the lock that says that
  * this process is alive: a process that cannot reach the database through it can book nothing, and the other way round.
  */
-class Connection {
+class LedgerConnection {
   readonly #store: PostgresStore;
-  readonly #life: Life;
+  readonly #liveness: Liveness;
   #client: Client | undefined;
   #connecting: Promise<Client> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -82,9 +82,9 @@ class Connection {
   #isHeld = false;
   #isClosed = false;
 
-  constructor(store: PostgresStore, life: Life) {
+  constructor(store: PostgresStore, liveness: Liveness) {
     this.#store = store;
-    this.#life = life;
+    this.#liveness = liveness;
   }
 
   /** Connects, and from now on again whenever the connection is lost. */
@@ -140,7 +140,7 @@ class Connection {
     await client.connect();
     try {
       await client.query(SESSION_SETTINGS);
-      await this.#life.lock(client);
+      await this.#liveness.lock(client);
       // The lease went over another connection: meanwhile this one may have ended, and its lock with it.
       if (isLost) throw new StoreError("lost", "the bank's connection was lost as it began");
     } catch (error) {
@@ -154,7 +154,7 @@ class Connection {
   #forget(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
-    this.#life.doubtSightings();
+    this.#liveness.doubtSightings();
     this.#reconnect();
   }
 

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import type { Client } from "pg";
 import type { PostgresStore } from "#server/store/db.ts";
 
-export interface Life {
+export interface Liveness {
   /** Takes the lock in the session of this connection; several sessions of one process may hold it. */
   lock(client: Client): Promise<void>;
   renewLease(leaseSec: number): Promise<void>;
@@ -30,7 +30,7 @@ const HELD = sql<boolean>`EXISTS (SELECT 1 FROM pg_locks
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = ${sql.lit(LOCK_CLASS)} AND objid::bigint = (hashtext(nodes.node)::bigint & 4294967295))`;
 
-export function createLife({ db }: PostgresStore, node: string): Life {
+export function createLiveness({ db }: PostgresStore, node: string): Liveness {
   /** Process → when its lock was first seen to be free. Unit: ms of this process's own time. */
   const freeSince = new Map<string, number>();
   let leaseSec = 0;
