@@ -64,7 +64,7 @@ test.each([
   ["6.6.6.6, [1.2.3.4", "10.0.0.1"],
   ["6.6.6.6, 1.2.3.4 5.5.5.5", "10.0.0.1"],
   ["", "10.0.0.1"],
-  // Everybody is a proxy: the one that is furthest away.
+  // Every address is a proxy: the one that is furthest away.
   ["10.0.0.9:1234, 10.0.0.7", "10.0.0.9"],
 ])("a trusted proxy that says %j means %s", (forwarded, address) => {
   const header = headers({ "x-forwarded-for": forwarded, host: "h" });

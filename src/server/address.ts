@@ -1,4 +1,4 @@
-// Network addresses: who is calling, and whether an address lies in a CIDR. Pure.
+// Network addresses: the client's, and whether an address lies in a CIDR. Pure.
 
 /** An address as a number; IPv4 inside IPv6 counts as IPv4. */
 interface Address {
@@ -91,7 +91,7 @@ export interface Caller {
   readonly isHttps: boolean;
   /** The host name the client asked for. */
   readonly host: string;
-  /** Somebody on this machine, as far as can be told. */
+  /** The client is on this machine, as far as can be told. */
   readonly isLocal: boolean;
 }
 
@@ -140,8 +140,8 @@ export function isLocalHost(host: string): boolean {
 }
 
 /**
- * Somebody on this machine, neither a proxy on it, which adds a forwarding header or asks for a public name, nor a browser on
- * it that a page of another name was rebound to it.
+ * Whether the client is on this machine, and neither a proxy on it, which adds a forwarding header or asks for a public name, nor a
+ * browser on it that a page of another name was rebound to it.
  */
 export function isLocal(peer: string, header: (name: string) => string | undefined): boolean {
   return (
@@ -152,7 +152,7 @@ export function isLocal(peer: string, header: (name: string) => string | undefin
 }
 
 /**
- * Finds out who calls. Forwarding headers count only when the peer is a trusted proxy; then the right-most hop that is
+ * Finds the client's address. Forwarding headers count only when the peer is a trusted proxy; then the right-most hop that is
  * not trusted itself is the client, or the peer when that hop is no address (requirements L02).
  */
 export function identifyCaller(

@@ -1,4 +1,4 @@
-// The door of the whole server: upgrades (requirements R28), limits, compression.
+// The listener of the whole server: upgrades (requirements R28), limits, compression.
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -45,7 +45,7 @@ it("takes WebSockets on one path only", async () => {
   expect(await statusOf("/v1/realtime?model=m", "WebSocket")).toBe(101);
 });
 
-it("lets go of whom it refused, though he does not hang up", async () => {
+it("drops a refused client that does not hang up", async () => {
   const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).resume();
   const gone = new Promise((resolve) => client.once("error", resolve));
   client.write(
@@ -53,7 +53,7 @@ it("lets go of whom it refused, though he does not hang up", async () => {
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
   );
   await once(client, "end");
-  // What comes for a connection that nobody has any more is refused by the system.
+  // The system refuses what arrives for a connection that has been closed.
   const talk = setInterval(() => client.write("x"), 50);
   expect(await gone).toMatchObject({ code: expect.stringMatching(/EPIPE|ECONNRESET/) });
   clearInterval(talk);
@@ -76,7 +76,7 @@ it("answers probes at once, and knows the relay's paths from the console's", asy
     expect([path, answer.status]).toEqual([path, 401]);
     expect(await answer.json()).toMatchObject({ error: { type: "one_api_error" } });
   }
-  // Whoever looks for a page gets the console, whoever shows a key the relay.
+  // A client that looks for a page gets the console, one that shows a key the relay.
   const typeOf = async (headers: Record<string, string>) =>
     (await fetch(`http://127.0.0.1:${port}/models`, { headers })).headers.get("content-type");
   expect(await typeOf({})).toMatch("text/html");
@@ -123,7 +123,7 @@ it("takes none while it drains", async () => {
   expect(await statusOf("/v1/realtime?model=m", "websocket")).toBe(503);
 });
 
-it("tells whoever comes while the server stops why he is refused", async () => {
+it("tells clients that come while the server stops why they are refused", async () => {
   app.app.drain();
   const client = connect({ port, host: "127.0.0.1" });
   client.write(
@@ -156,7 +156,7 @@ it("counts pages of an address, not the hashed files that they are made of", asy
   }
 });
 
-it("tells a person whose page is refused, and nobody else, why, and that it tries again", async () => {
+it("tells a visitor whose page is refused, and no other client, why, and that it tries again", async () => {
   const strict = await createTestApp({ env: { GLOBAL_WEB_RATE_LIMIT: "1" } });
   const url = await strict.listen();
   try {
@@ -177,7 +177,7 @@ it("tells a person whose page is refused, and nobody else, why, and that it trie
   }
 });
 
-it("compresses long lists for whom they are many seconds long, and nothing that holds a secret (requirements W1.1)", async () => {
+it("compresses long lists for clients with slow connections, and nothing that holds a secret (requirements W1.1)", async () => {
   const ask = async (path: string, coding: string) => {
     const headers = { ...asRoot, "accept-encoding": coding };
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });

@@ -150,13 +150,13 @@ function approachOf({ socket, httpVersion, headers }: IncomingMessage): Approach
 
 const OPERATORS = /^\/(healthz|readyz|metrics)$/;
 
-/** Nobody is signed in by the look of it, and it is no operator's tool. */
+/** Whether a request shows no login and is not one of an operator's tool. */
 function isGuest({ url, headers }: IncomingMessage): boolean {
   if (OPERATORS.test(url ?? "")) return false;
   return headers.authorization === undefined && !/(^|[ -])session=/.test(headers.cookie ?? "");
 }
 
-/** Answers whom nobody else listens to, and when to come again if that helps; the connection ends. */
+/** Answers a client before any handler sees its request, and says when to come again if that helps; the connection ends. */
 function turnAway(ctx: Context, res: ServerResponse, error: AppError): void {
   const body = JSON.stringify(renderEnvelope(error));
   res.shouldKeepAlive = false;
@@ -242,7 +242,7 @@ const NOT_BUILT_HEADERS = {
 
 /**
  * No text becomes markup or script by itself: only through the console's own policies (base/trusted-types.ts, the sanitiser's).
- * Left out while the human check is on: Cloudflare does not promise that its script passes, and nobody could log in if it did not.
+ * Left out while the human check is on: Cloudflare does not promise that its script passes, and no user could log in if it did not.
  */
 const TRUSTED_TYPES = ["require-trusted-types-for 'script'", "trusted-types default dompurify"];
 

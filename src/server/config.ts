@@ -18,7 +18,7 @@ export interface RateLimit {
 export interface Config {
   readonly port: number;
   readonly host: string;
-  /** Listens on loopback only: nobody else can reach it (requirements J2). */
+  /** Listens on loopback only: no other machine can reach it (requirements J2). */
   readonly isLocal: boolean;
   readonly dataDir: string;
   /** `postgres://…`; undefined = SQLite in `dataDir`. */

@@ -43,19 +43,18 @@ export interface Context extends Tools {
   readonly sessions: Sessions;
   readonly actors: Actors;
   readonly logins: Logins;
-  /** Who has tried too many redemption codes. */
-  /** Who opens how many sealed keys, and that it is written down. */
+  /** How many sealed keys each user opens, and the record of it. */
   readonly reveals: Reveals;
   readonly defaultPassword: DefaultPassword;
   readonly proxySigns: ProxySigns;
-  /** The way out for letters. */
+  /** Sends letters. */
   readonly mailer: Mailer;
   readonly resets: Resets;
   readonly wechat: WeChat;
   readonly reminders: Reminders;
   /** Seconds. */
   readonly startedAt: number;
-  /** Id of this boot of this process; marks the reservations it holds. */
+  /** Id of this boot of this process; reservations it holds carry it. */
   readonly node: string;
   readonly version: string;
   readonly masterKey: MasterKey;
@@ -214,7 +213,7 @@ function hideOverheard(plain: string, context: string): void {
 
 type Post = Pick<Context, "mailer" | "resets" | "wechat" | "reminders" | "notify">;
 
-/** What carries letters and messages, and who uses it. Letters on their way are finished before all else is taken down. */
+/** What carries letters and messages, and what uses it. Letters on their way are finished before all else is taken down. */
 function createPost(
   tools: Omit<ResetTools, "mailer"> & Omit<ReminderTools, "mailer"> & WeChatTools,
   cleanup: Cleanup,
@@ -226,7 +225,7 @@ function createPost(
   return { mailer, resets, reminders, wechat: createWeChat(tools), notify: notices.notify };
 }
 
-/** How often it is said of a model that nobody has given it a price. */
+/** How often it is logged of a model that it has no price. */
 const FALLBACK_AGAIN_MS = 3_600_000;
 
 /** The price book of the options, built again after each change of them. */

@@ -1,7 +1,7 @@
-// What can go wrong for a caller: one constructor per case, a public sentence beside the internal detail, and the two
+// What can go wrong for a client: one constructor per case, a public sentence beside the internal detail, and the two
 // renderers (management envelope, OpenAI error body). Statuses follow requirements W1.2: business errors are 200.
 
-/** A failure with a stable code, the sentence the caller sees and the detail that only the logger sees. */
+/** A failure with a stable code, the sentence the client sees and the detail that only the logger sees. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: string;
@@ -47,7 +47,7 @@ export const faults = {
   accessTokenUnknown: () => failure("access_token_unknown", 200, "访问凭证无效"),
   accountDisabled: () => failure("account_disabled", 200, "该账户已停用，请联系管理员"),
   roleTooLow: () => failure("role_too_low", 200, "权限不够，无法执行该操作"),
-  /** Somebody may not do this, or not to that; the trail of acts is told, with what it was `about` (requirements P05). */
+  /** The actor may not do this, or not to that; the audit log gets an entry, with what it was `about` (requirements P05). */
   denied: (publicMessage: string, about: string) => failure("denied", 200, publicMessage, about),
   /** A browser on another site caused the call (requirements Q2, Z09). */
   crossSite: (detail: string) => failure("cross_site", 403, "拒绝跨站请求", detail),

@@ -1,4 +1,4 @@
-// What operators' tools are told: alive, ready, and numbers without anybody's name (requirements G04, P08).
+// What operators' tools are told: alive, ready, and numbers without any user's name (requirements G04, P08).
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reconcile } from "#server/jobs/reconcile.ts";
@@ -41,7 +41,7 @@ async function scrape(headers: Record<string, string> = {}) {
 }
 
 test.each(["/healthz", "/readyz", "/metrics", "/assets/none.js"])(
-  "%s is kept by nobody and read as what it says it is (requirements H09)",
+  "%s is kept by no cache and read as what it says it is (requirements H09)",
   async (path) => {
     const { headers } = await fetch(`${url}${path}`);
     expect(headers.get("cache-control")).toBe("no-store");
@@ -109,7 +109,7 @@ test("numbers are for this machine or an administrator's access token", async ()
   expect((await scrape({ ...proxied, ...asRoot })).status).toBe(200);
 });
 
-test("behind a known proxy nobody is local, since a bare one adds nothing", async () => {
+test("behind a known proxy no client is local, since a bare one adds nothing", async () => {
   const behind = await createTestApp({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
   const address = await behind.listen();
   expect((await fetch(`${address}/metrics`)).status).toBe(403);

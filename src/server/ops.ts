@@ -13,7 +13,7 @@ interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
 }
 
-/** What is so at one moment is for nobody to keep (requirements H09). */
+/** What holds at one moment is for no cache to keep (requirements H09). */
 const HEADERS = { ...BASE_HEADERS, "Cache-Control": "no-store" } as const;
 
 /** Builds /healthz, /readyz and /metrics. */
@@ -28,7 +28,7 @@ export function createOps(ctx: Context, isDraining: () => boolean): Hono<Env> {
   });
   app.get("/metrics", async (http) => {
     const peer = http.env?.incoming?.socket?.remoteAddress ?? "";
-    // Where a proxy is known whoever comes through it looks local when it adds no header.
+    // Where a proxy is known every client that comes through it looks local when it adds no header.
     const mayBeLocal =
       ctx.config.trustedProxies.length === 0 &&
       isLocal(peer, (name) => http.req.header(name)) &&

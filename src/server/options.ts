@@ -1,4 +1,4 @@
-// The live options: typed, cached in memory, read again when somebody changes one. Knows how they are stored, not what
+// The live options: typed, cached in memory, read again when one changes. Knows how they are stored, not what
 // they do; who may change which is decided by the API.
 import {
   type Option,
@@ -28,7 +28,7 @@ export interface Options {
   /** Write and announce at once. */
   set(key: OptionKey, text: string): Promise<void>;
   reload(): Promise<void>;
-  /** Calls back after each reload; returns the way to stop. */
+  /** Calls back after each reload; returns the function that stops it. */
   onChange(listener: () => void): () => void;
   close(): void;
 }

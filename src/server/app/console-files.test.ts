@@ -15,7 +15,7 @@ writeFileSync(join(root, "assets", "main-1.js"), "1");
 
 const ASKED = { acceptEncoding: "", ifNoneMatch: "" };
 
-test("whoever asks while they are listed for the first time is answered too", async () => {
+test("a client that asks while they are listed for the first time is answered too", async () => {
   const files = createConsoleFiles(root, () => 0);
   const paths = ["/", "/", "/assets/main-1.js"];
   const answers = await Promise.all(paths.map((path) => files.answer(path, ASKED)));

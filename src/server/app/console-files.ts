@@ -48,7 +48,7 @@ export function isAsset(path: string): boolean {
   return path.startsWith("/assets/");
 }
 
-/** Opens a folder of built files. They are listed at the first question, and again when the build has changed. */
+/** Opens a folder of built files. They are listed at the first request, and again when the build has changed. */
 export function createConsoleFiles(root: string, now: () => number): ConsoleFiles {
   let entries = new Map<string, Entry>();
   let scannedMs = Number.NEGATIVE_INFINITY;
@@ -81,10 +81,10 @@ export function createConsoleFiles(root: string, now: () => number): ConsoleFile
     async answer(path, request) {
       // Also after a step back of the clock (requirements F08).
       if (Math.abs(now() - scannedMs) > RESCAN_MS) scanning ??= scan();
-      // Whoever else began it: before the first has ended nothing is known.
+      // Whichever request began it: before the first has ended nothing is known.
       await scanning;
       const wanted = entries.get(path);
-      // A chunk of an older build is gone; the console then offers to reload. A newer build's may come: nobody keeps the answer.
+      // A chunk of an older build is gone; the console then offers to reload. A newer build's may come: no cache keeps the answer.
       if (!wanted && isAsset(path))
         return { status: 404, headers: { "Cache-Control": "no-store" }, body: null };
       const entry = wanted ?? entries.get("/index.html");

@@ -1,5 +1,5 @@
-// Answers that come before their request has ended: what their caller still sends is not read on, and he gets to read why he need not
-// send it (requirements D01, R02).
+// Answers that come before their request has ended: what the client still sends is not read on, and the client gets to read why it need
+// not send it (requirements D01, R02).
 import {
   type IncomingMessage,
   type OutgoingHttpHeader,
@@ -8,9 +8,9 @@ import {
   ServerResponse,
 } from "node:http";
 
-/** A rest up to this size is read and thrown away, so that the connection can go on; a longer one ends it. */
+/** A remainder up to this size is read and thrown away, so that the connection can go on; a longer one ends it. */
 const SKIP_BYTES = 64 * 1024;
-/** A short rest must be here by then. */
+/** A short remainder must be here by then. */
 const SKIP_MS = 30_000;
 /** How long a connection outlives its last answer, unread: closed at once, it would be reset before its client has read the answer. */
 const LINGER_MS = 500;
@@ -22,14 +22,14 @@ function isLong({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > SKIP_BYTES;
 }
 
-/** Of a long body nothing is read but what came with its head, until somebody asks for it. */
+/** Of a long body nothing is read but what came with its head, until a handler asks for it. */
 export function holdBody(req: IncomingMessage): void {
   if (isLong(req)) req.socket.pause();
 }
 
 /**
  * Ends an answer that waits for another one when their connection ends. Node does so by itself, but not once a later request has made
- * something else of the connection (CONNECT, Upgrade): then whoever answers would wait for ever.
+ * something else of the connection (CONNECT, Upgrade): then the handler would wait for ever.
  */
 export function endWithConnection({ socket }: IncomingMessage, res: ServerResponse): void {
   if (res.socket !== null) return;
@@ -40,7 +40,7 @@ export function endWithConnection({ socket }: IncomingMessage, res: ServerRespon
 }
 
 /**
- * Lets a client send the body that it asks leave for, when its turn has come: of an answer that waits for another one Node would write
+ * Lets a client send the body that it asks leave for, when its turn comes: of an answer that waits for another one Node would write
  * `100 Continue` behind the head, and so into the answer (RFC 9110 10.1.1).
  */
 export function continueInTurn(listener: RequestListener): RequestListener {
@@ -48,7 +48,7 @@ export function continueInTurn(listener: RequestListener): RequestListener {
     if (res.socket !== null) res.writeContinue();
     else
       res.once("socket", () => {
-        // Who has an answer already need not send anything.
+        // A client that has its answer already need not send anything.
         if (!res.headersSent) res.writeContinue();
       });
     listener(req, res);
@@ -73,7 +73,7 @@ export class EarlyAnswer<Request extends IncomingMessage> extends ServerResponse
     return super.end(chunk, encoding as BufferEncoding, done);
   }
 
-  /** Says all there is to say, reads nothing, and ends the connection in a while. */
+  /** Writes the whole answer, reads nothing, and ends the connection in a while. */
   #linger(chunk: unknown): this {
     this.#isLingering = true;
     this.req.socket.pause();
@@ -83,7 +83,7 @@ export class EarlyAnswer<Request extends IncomingMessage> extends ServerResponse
     return this;
   }
 
-  /** The connection is still needed by an answer that this one has to wait for (RFC 9112 9.3.2). */
+  /** Waits for the answers before this one, which still need the connection (RFC 9112 9.3.2). */
   #hangUpAfter(delayMs: number): void {
     if (this.socket === null) {
       this.once("socket", () => this.#hangUpAfter(delayMs));

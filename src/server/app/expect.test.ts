@@ -81,7 +81,7 @@ test("behind another request it is told so when its turn has come", async () => 
     );
 });
 
-test("who has an answer before its turn is not told to go on, and nothing stands in the answer", async () => {
+test("a client that has its answer before its turn is not told to go on, and nothing stands in the answer", async () => {
   const release = hold();
   const before = upstream.journal.length;
   client.write(headOf(key) + BODY + headOf("sk-wrong", EXPECT));
@@ -92,7 +92,7 @@ test("who has an answer before its turn is not told to go on, and nothing stands
   expect(heard).not.toContain("100 Continue");
 });
 
-test("who expects anything else hears that it cannot be met", async () => {
+test("a client that expects anything else is told that it cannot be met", async () => {
   client.write(headOf(key, "Expect: the moon\r\n"));
   await expect.poll(() => heard).toMatch(/^HTTP\/1\.1 417 /);
 });

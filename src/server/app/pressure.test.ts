@@ -1,4 +1,4 @@
-// Who is turned away when a process holds nearly all it can, in which order, and that it passes (requirements D02).
+// What is turned away when a process holds nearly all it can, in which order, and that it passes (requirements D02).
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -27,7 +27,7 @@ async function start() {
   return {
     url,
     upstream,
-    /** Connections of others that do nothing. */
+    /** Connections of other clients, which do nothing. */
     async hold(count: number) {
       while (idle.length < count) {
         const socket = connect(Number(port), "127.0.0.1");
@@ -52,7 +52,7 @@ async function start() {
   };
 }
 
-/** How each format is told (requirements D02, P02). */
+/** The refusal in each format (requirements D02, P02). */
 const REFUSALS = [
   ["/v1/messages", { type: "error", error: { type: "api_error", message: "服务繁忙，请稍后再试" } }],
   ["/v1beta/models/gemini-2.5-flash:generateContent", { error: { code: 503, status: "UNAVAILABLE" } }],
@@ -112,7 +112,7 @@ test("guests of the console go first, then new calls, then new connections; and 
   expect(await statusOf(chat())).toBe(200);
 });
 
-test("a full memory does the same, and the door opens again when there is room", async () => {
+test("a full memory does the same, and connections are taken again when there is room", async () => {
   let memory = 0;
   const pressure = createPressure({ maxConnections: 1_000, memoryBytes: 0, memoryShare: () => memory });
   onTestFinished(() => pressure.close());
@@ -132,7 +132,7 @@ test("a full memory does the same, and the door opens again when there is room",
   expect(sheds()).toEqual([true, false]);
   await settle(0.91);
   expect(sheds()).toEqual([true, true]);
-  // Two are in; at 95 % nobody else gets in.
+  // Two are open; at 95 % no other is taken.
   const inside = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
   await Promise.all(inside.map((socket) => once(socket, "connect")));
   await settle(0.96);
@@ -191,9 +191,9 @@ test("bodies that are half sent count, although they lie outside of the heap", a
     // The same bytes again and again: nothing of them is held on this side.
     for (let at = 0; at < Math.min(30, left / piece.length); at += 1) socket.write(piece);
   }
-  // Where it is more than enough the door itself is closed.
+  // Where it is more than enough new connections are refused too.
   await expect.poll(() => status().catch(() => 503), { timeout: 10_000 }).toBe(503);
   for (const socket of sockets.splice(0)) socket.destroy();
-  // It passes without anybody's doing.
+  // It passes by itself.
   await expect.poll(status, { timeout: 30_000 }).toBe(401);
 });

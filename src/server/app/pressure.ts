@@ -1,5 +1,5 @@
-// How near this process is to what it can hold, and who is turned away first (requirements D02): at 80 % guests of the console, at
-// 90 % new relayed calls, at 95 % new connections. Whoever is in already is served to the end.
+// How near this process is to what it can hold, and what is turned away first (requirements D02): at 80 % guests of the console, at
+// 90 % new relayed calls, at 95 % new connections. What was accepted already is served to the end.
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { getHeapStatistics, type HeapInfo } from "node:v8";
@@ -22,7 +22,7 @@ export interface Pressure {
   shedsGuests(): boolean;
   /** Whether new relayed calls are asked to come later. */
   shedsCalls(): boolean;
-  /** Counts the connections of a server and closes its door when there are too many. */
+  /** Counts the connections of a server and takes no new ones when there are too many. */
   attach(server: Server): void;
   close(): void;
 }
@@ -39,7 +39,7 @@ export interface PressureParts {
 export function createPressure({ maxConnections, memoryBytes, ...parts }: PressureParts): Pressure {
   const memoryShare = parts.memoryShare ?? (() => memoryInUse(getHeapStatistics(), memoryBytes));
   const most = maxConnections > 0 ? maxConnections : connectionsAllowed();
-  const doorLimit = Math.max(1, Math.floor(most * SHED.connections));
+  const connectionLimit = Math.max(1, Math.floor(most * SHED.connections));
   const servers = new Set<Server>();
   let connections = 0;
   let memory = 0;
@@ -53,7 +53,7 @@ export function createPressure({ maxConnections, memoryBytes, ...parts }: Pressu
       memory = memoryShare();
     }
     // Node closes each new connection while there are as many as this.
-    for (const server of servers) server.maxConnections = memory >= SHED.connections ? 1 : doorLimit;
+    for (const server of servers) server.maxConnections = memory >= SHED.connections ? 1 : connectionLimit;
   }
   const timer = setInterval(sample, SAMPLE_MS).unref();
   const level = () => Math.max(connections / most, memory);

@@ -1,9 +1,9 @@
-// What a person sees whose page the limit of pages refused: why, and the page itself as soon as it may be asked for again. Pure.
+// What a visitor sees whose page the limit of pages refused: why, and the page itself as soon as it may be asked for again. Pure.
 
 /** The longest that a page waits before it asks again, whatever the limit says. Unit: seconds. */
 const LONGEST_SEC = 60;
 
-/** Whether a request asks for a page, as browsers do when a person goes there. */
+/** Whether a request asks for a page, as browsers do when a visitor goes there. */
 export function asksForPage(header: (name: string) => string | undefined): boolean {
   const { dest, accept } = { dest: header("sec-fetch-dest"), accept: header("accept") ?? "" };
   return dest === undefined ? accept.includes("text/html") : dest === "document" || dest === "iframe";

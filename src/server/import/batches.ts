@@ -1,4 +1,4 @@
-// Takes the rows of a source in batches, each of which is one transaction, and sees to it that what was misread is told.
+// Takes the rows of a source in batches, each of which is one transaction, and has misread values reported.
 import type { SourceRow } from "./row.ts";
 import type { Source } from "./source.ts";
 import type { Tally } from "./tally.ts";
@@ -8,7 +8,7 @@ const BATCH = 1_000;
 /** Source: requirements W7.5. */
 const LOG_BATCH = 10_000;
 
-/** What `read` makes of a table's rows, in batches. What it misread is told before a batch is given: no row without an id is written. */
+/** What `read` makes of a table's rows, in batches. Misread values are reported before a batch is given: no row without an id is written. */
 export async function* batches<Item>(
   source: Source,
   table: ImportedTable,

@@ -29,7 +29,7 @@ const FIRST_LINE = /^-- (?:MySQL|MariaDB) dump /m;
 const LAST_LINE = /^-- Dump completed/m;
 const TAIL_BYTES = 400;
 
-/** Throws: ImportError when the file holds no table, or only the first part of a dump: who is missing there would lose everything. */
+/** Throws: ImportError when the file holds no table, or only the first part of a dump: users missing there would lose everything. */
 export async function openDump(file: string): Promise<Source> {
   const handle = await open(file, "r");
   const tables = new Map<string, Set<string>>();

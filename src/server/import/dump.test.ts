@@ -127,13 +127,13 @@ describe("files", () => {
     ],
     ["BEGIN TRANSACTION;\nCREATE TABLE users (id integer);\nCOMMIT;\n", "a dump of SQLite"],
     ["\u00ff\u00fe-\u0000-\u0000", "UTF-16"],
-  ])("%j is told for what it is", async (text, told) => {
+  ])("%j is reported as what it is", async (text, told) => {
     const file = join(dir.path, "other.sql");
     writeFileSync(file, text, "latin1");
     await expect(openSource(file)).rejects.toThrow(told);
   });
 
-  test("what is no database is told", async () => {
+  test("what is no database is refused with a reason", async () => {
     await expect(read("hello", "t")).rejects.toThrow("neither a SQLite database nor a dump");
     await expect(openSource(join(dir.path, "missing"))).rejects.toThrow("cannot read");
     await expect(openSource("root:pw@tcp(127.0.0.1:3306)/oneapi")).rejects.toThrow("mysqldump");

@@ -21,7 +21,7 @@ export type ForeignPrice =
   /** So many dollars a call. */
   | { readonly kind: "call"; readonly usd: number }
   | { readonly kind: "refused" }
-  /** A ratio of its own that its database does not tell. */
+  /** A ratio of its own that its database does not hold. */
   | { readonly kind: "unknown" };
 
 export interface ForeignCall {
@@ -32,7 +32,7 @@ export interface ForeignCall {
   readonly channelType: number;
 }
 
-/** One API's ratio of whatever has none, and New API's while it serves one person. */
+/** One API's ratio of models without one, and New API's in its mode for a single user. */
 const ONE_API_ANY = 30;
 const NEW_API_ANY = 37.5;
 
@@ -41,7 +41,7 @@ export function foreignPrices(family: Family, found: Found): (call: ForeignCall)
   return family.isNewApi ? newApiPrices(found) : oneApiPrices(found);
 }
 
-/** A console of One API saves all that is built in with what was changed; this one nobody enters himself. */
+/** A console of One API saves all that is built in with what was changed; no operator enters this value by hand. */
 const SAVED_WITH_ALL = "text-search-ada-doc-001";
 
 /** By the mapped name; under the type of the channel first; what the stored table lacks is built in or costs 30. */

@@ -159,7 +159,7 @@ test("New API on PostgreSQL: columns of JSON are read as their text", async () =
   expect(report).toContain("channels with several keys keep one: ark");
 });
 
-test("New API: a list of models that is on and empty allows none, and what has no place here is told", async () => {
+test("New API: a list of models that is on and empty allows none, and what has no place here is reported", async () => {
   const { store, report } = await imported(`
     ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
     ALTER TABLE users ADD COLUMN linux_do_id text DEFAULT '';
@@ -210,7 +210,7 @@ test("a source without users is refused: it was dumped without its rows", async 
   await expect(imported("DELETE FROM users")).rejects.toThrow("no users");
 });
 
-test("quotas that overflowed in the source are kept as they are, and told where they are larger than can be kept", async () => {
+test("quotas that overflowed in the source are kept as they are, and reported where they are larger than can be kept", async () => {
   const kept = await imported("UPDATE logs SET quota = -2147483648 WHERE id = 1");
   expect(kept.isExact).toBe(true);
   const cut = await imported("UPDATE users SET used_quota = 9007199254740999 WHERE id = 1");
@@ -218,7 +218,7 @@ test("quotas that overflowed in the source are kept as they are, and told where 
   expect(cut.report).toContain('- users 1 used_quota: "9007199254740999" → 9007199254740991');
 });
 
-test("New API: codes that had expired stay so, what has no place here is told", async () => {
+test("New API: codes that had expired stay so, what has no place here is reported", async () => {
   const { store, report, isExact } = await imported(`
     ALTER TABLE users ADD COLUMN aff_quota integer DEFAULT 0;
     ALTER TABLE redemptions ADD COLUMN expired_time integer DEFAULT 0;

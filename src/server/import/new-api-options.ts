@@ -2,7 +2,7 @@
 import { chargeUnit } from "#contract/prices.ts";
 import { tableIn } from "./ratio-tables.ts";
 
-/** What both have while nobody changed it. */
+/** What both have until an operator changes it. */
 const QUOTA_PER_UNIT = 500_000;
 /** Quota of one picture at ratio 1 (requirements W12.1). */
 export const PICTURE_QUOTA = 1_000;

@@ -1,4 +1,4 @@
-// Numbers that are none, whatever the source is kept in: each is told with its row and what was taken, and nothing else is lost.
+// Numbers that are none, whatever the source is kept in: each is reported with its row and what was taken, and nothing else is lost.
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
@@ -58,7 +58,7 @@ async function imported(address: string) {
 }
 
 test.each(sources)(
-  "balances of a $name that are no numbers are told one by one, dry or not",
+  "balances of a $name that are no numbers are reported one by one, dry or not",
   async ({ write }) => {
     const texts = ["abc", "12abc", " 5 ", "1e3", "-1.5"];
     const { report, rehearsed, isExact, store } = await imported(
@@ -98,7 +98,7 @@ test.each([
   ["channels", "balance", '- channels 1 balance: "x" → 0'],
   ["redemptions", "quota", '- redemptions 1 quota: "x" → 0'],
   ["logs", "quota", '- logs 1 quota: "x" → 0'],
-] as const)("%s with a text for %s are told", async (table, column, line) => {
+] as const)("%s with a text for %s are reported", async (table, column, line) => {
   const { report, isExact } = await imported(await writers["SQLite file"](withTexts(table, column, ["x"])));
   expect(isExact).toBe(false);
   expect(report).toContain(line);
@@ -126,7 +126,7 @@ test("nothing of a batch with such a row is written", async () => {
 });
 
 test.each(sources)(
-  "tables of a $name that have no place here are told with their rows",
+  "tables of a $name that have no place here are reported with their rows",
   async ({ write }) => {
     const columns = { user_id: "int", note: "text" } as const;
     const rows = [1, 2, 3].map((user_id) => ({ user_id, note: "'), (4" }));

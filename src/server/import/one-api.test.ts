@@ -1,4 +1,4 @@
-// Import: what people own, know and rely on is the same afterwards, whatever the source was kept in.
+// Import: what users own, know and rely on is the same afterwards, whatever the source was kept in.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -116,12 +116,12 @@ describe.each(cases)("a $engine of One API $age into $database.name", ({ databas
       group: "vip",
       aff_code: "aB3d",
       github_id: "login:alice-gh",
-      // Shared with the newer bob, who keeps it.
+      // Shared with the newer bob, which keeps it.
       email: "",
     });
     expect(users[2]).toMatchObject({ email: "shared@example.com", inviter_id: 2 });
     expect(users[3]).toMatchObject({ status: 3, email: "" });
-    // Another address of bob's mailbox, which is his for whoever comes from now on.
+    // Another address of bob's mailbox, which is bob's for new registrations.
     expect(users[4]).toMatchObject({ email: "shared+old@example.com" });
     expect(await findUserByMailbox(ctx.db, "shared+new@example.com")).toMatchObject({ username: "bob" });
     expect(users[0]?.aff_code).toMatch(/^[2-9A-Z]{5}$/);
@@ -323,7 +323,7 @@ describe.each(databases)("an import into $name", (database) => {
 
 test.each(
   engines.flatMap((engine) => (["0.6", "later"] satisfies Age[]).map((age) => [engine, age] as const)),
-)("a dry run of a %s of One API %s tells counts and sums, and writes nothing", async (engine, age) => {
+)("a dry run of a %s of One API %s reports counts and sums, and writes nothing", async (engine, age) => {
   const data = oneApi(age);
   const dataDir = testDirectory();
   const { report, isExact } = await run(await build(engine, data), { dataDir, url: undefined }, true);
@@ -338,7 +338,7 @@ test.each(
   expect(report).toMatch(/^logs\s+60\s+60\s+0\s+0$/m);
 });
 
-test("a SQLite file with a damaged page is told with its name, not with a stack", async () => {
+test("a SQLite file with a damaged page is reported with its name, not with a stack", async () => {
   const file = await build("SQLite file", oneApi("later"));
   const bytes = readFileSync(file);
   const dataDir = testDirectory();

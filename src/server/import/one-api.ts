@@ -35,7 +35,7 @@ export interface ImportOrder {
 }
 
 export interface ImportResult {
-  /** Counts, sums and remarks for people. */
+  /** Counts, sums and remarks for the operator. */
   readonly report: string;
   /** Sums are equal, every number was taken as it stood, no price was lost, and the books are exact. */
   readonly isExact: boolean;
@@ -43,9 +43,9 @@ export interface ImportResult {
 
 export interface ImportTools {
   readonly config: Config;
-  /** Told in lines what it found and made. */
+  /** Called with lines about what it found and made. */
   say(text: string): void;
-  /** Told after each batch how many entries of the log were read. */
+  /** Called after each batch with how many entries of the log were read. */
   progress(rows: number): void;
   readonly clock?: Clock;
 }
@@ -152,8 +152,8 @@ async function copy(
   target: Target,
   { options, progress }: { options: Options | undefined; progress(rows: number): void },
 ): Promise<void> {
-  const people = await importUsers(source, target);
-  await importTokens(source, target, people);
+  const users = await importUsers(source, target);
+  await importTokens(source, target, users);
   const serving = await importChannels(source, target, family);
   await importRedemptions(source, target);
   const settings = await importSettings(source, target, options);
@@ -166,7 +166,7 @@ async function copy(
 
 const KNOWN = /^(?:users|tokens|channels|redemptions|options|logs|abilities|sqlite_.*)$/;
 
-/** What forks keep beside (second factors, orders, subscriptions) has no place here; who moves must hear of it. */
+/** What forks keep beside (second factors, orders, subscriptions) has no place here; the operator must hear of it. */
 async function tellOthers(source: Source, tally: Tally): Promise<void> {
   for (const table of source.tables.keys()) {
     if (KNOWN.test(table)) continue;

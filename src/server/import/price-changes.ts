@@ -1,4 +1,4 @@
-// Whose price changes by the move: what every model of every channel cost at the source, and what it costs here. Only tells.
+// Prices that change by the move: what every model of every channel cost at the source, and what it costs here. Only reports.
 import { type OptionKey, type OptionValue, optionTable } from "#contract/option.ts";
 import { chargeUnit, defaultCompletionRatio } from "#contract/prices.ts";
 import type { Price } from "#server/money/price.ts";
@@ -20,7 +20,7 @@ interface Move {
 /** Ratios that differ by less are the same price, printed with fewer digits. */
 const ROUNDING = 0.001;
 
-/** Tells each model whose price changes, with both prices, and those that have none here; each once, whatever channels serve it. */
+/** Reports each model whose price changes, with both prices, and those that have none here; each once, whatever channels serve it. */
 export function tellPrices(servings: readonly Serving[], { settings, family, tally }: Move): void {
   const { found, taken } = settings;
   const foreign = foreignPrices(family, found);

@@ -1,4 +1,4 @@
-// Prices that move in: what the source charged is kept row by row, and whoever pays another price afterwards is told before.
+// Prices that move in: what the source charged is kept row by row, and the report names before the move what has another price after it.
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "#server/config.ts";
@@ -57,7 +57,7 @@ const writers = {
   },
 };
 
-/** What a dry run tells of a source. */
+/** What a dry run reports of a source. */
 async function rehearsed(what: Site, write = writers["SQLite file"]) {
   const config = readConfig({ DATA_DIR: testDirectory() });
   return importOneApi(
@@ -118,12 +118,12 @@ describe.each(databases)("a price table with rows that are no ratio, into $name"
     expect(report).toContain(`${SKIPPED} were skipped (5)`);
     expect(below(report, CHANGED)).toEqual([]);
     expect(below(report, UNPRICED)).toEqual([]);
-    // What was lost is a price: somebody has to look.
+    // What was lost is a price: the operator has to look.
     expect(isExact).toBe(false);
   });
 });
 
-test.each(Object.entries(writers))("a %s tells of lost rows in a dry run too", async (_, write) => {
+test.each(Object.entries(writers))("a %s reports lost rows in a dry run too", async (_, write) => {
   const { report, isExact } = await rehearsed(ORDINARY, write);
   expect(below(report, SKIPPED)).toContain("ModelRatio openrouter/auto: -500000");
   expect(isExact).toBe(false);
@@ -138,7 +138,7 @@ test("a price table whose rows are all ratios loses nothing", async () => {
   expect(isExact).toBe(true);
 });
 
-test("One API: who pays another price is told with both, and who is refused with the old one", async () => {
+test("One API: a model with another price is reported with both, and one that is refused with the old one", async () => {
   const { report, isExact } = await rehearsed({
     models: "gpt-4o-mini,gpt-4o,unheard-of,house-model,gpt-4,openrouter/auto,text-embedding-3-small",
     mapping: { "gpt-4o-mini": "my-deployment", "gpt-4": "house-model" },

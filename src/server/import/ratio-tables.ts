@@ -2,7 +2,7 @@
 import { builtInRatios } from "#contract/prices.ts";
 import type { Tally } from "./tally.ts";
 
-/** Longest part of a value that is told. */
+/** Longest part of a value that is reported. */
 const VALUE_LENGTH = 40;
 
 /** Options that are tables of ratios. */
@@ -18,12 +18,12 @@ export function tableIn(text: string): Readonly<Record<string, unknown>> | undef
     if (typeof table === "object" && table !== null && !Array.isArray(table))
       return table as Record<string, unknown>;
   } catch {
-    // What is wrong with it is told where the option is checked.
+    // What is wrong with it is reported where the option is checked.
   }
   return undefined;
 }
 
-/** The text of a table without the rows that are no ratio, each of which is told: One API itself ships one of −500000. */
+/** The text of a table without the rows that are no ratio, each of which is reported: One API itself ships one of −500000. */
 export function withoutBadRows(option: string, text: string, tally: Tally): string {
   const table = tableIn(text);
   if (table === undefined) return text;

@@ -1,4 +1,4 @@
-// Options: known ones through the same door as in the console, so that they are checked and secrets are sealed; the others
+// Options: known ones by the same check as in the console, so that secrets are sealed too; the others
 // are named (requirements W7.5), never what they hold, which may be a secret.
 import { isOptionKey, type OptionKey, optionTable } from "#contract/option.ts";
 import { OptionError, type Options } from "#server/options.ts";
@@ -88,7 +88,7 @@ function keepPrices(
 ): boolean {
   const prices = callPrices(text, quotaPerUnit);
   const stored = tableIn(offers.get("ModelRatio") ?? "{}");
-  // A table that cannot be read is told by its own name.
+  // A table that cannot be read is reported by its own name.
   if (prices === undefined || stored === undefined) return false;
   const pictures = Object.keys(prices.ratios);
   if (pictures.length > 0) offers.set("ModelRatio", JSON.stringify({ ...stored, ...prices.ratios }));

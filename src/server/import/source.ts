@@ -17,7 +17,7 @@ export class ImportError extends Error {
   override readonly name = "ImportError";
 }
 
-/** What is told when the engine or the disk refuses to read. */
+/** The message when the engine or the disk refuses to read. */
 export function cannotRead(file: string, cause: unknown): ImportError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new ImportError(`cannot read ${file}: ${reason}`, { cause });

@@ -3,7 +3,7 @@
 import { misreadOf, type SourceRow, textOf } from "./row.ts";
 import { ImportError } from "./source.ts";
 
-/** Sums that people check an import by (requirements W7.5). */
+/** Sums by which operators check an import (requirements W7.5). */
 export const SUM_NAMES = [
   "quota",
   "used_quota",
@@ -39,11 +39,11 @@ export interface TableCount {
 
 /** Examples that one remark carries. */
 const EXAMPLES = 5;
-/** Numbers that are told one by one, and as much of what stood there. */
+/** Numbers that are reported one by one, and as much of what stood there. */
 const MISREAD_LINES = 1_000;
 const MISREAD_LENGTH = 40;
 
-/** What is told of prices, row by row and model by model. */
+/** What is reported of prices, row by row and model by model. */
 const PRICE_LISTS = {
   skipped: ["rows of price tables that are no ratio were skipped", ""],
   changed: ["models whose price changes", ": there → here, model ratio and completion ratio"],
@@ -105,7 +105,7 @@ export class Tally {
   }
 
   /**
-   * Tells of the numbers of rows that were read and could not be taken as they stand: who loses a balance by that must not learn it from its
+   * Reports the numbers of rows that were read and could not be taken as they stand: an operator must not learn of a lost balance from its
    * owner. Throws: ImportError for an id, by which the other tables know the row.
    */
   tellMisread(table: string, rows: readonly SourceRow[]): void {

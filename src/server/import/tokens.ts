@@ -4,16 +4,16 @@ import { batches } from "./batches.ts";
 import { flagOf, intOf, type SourceRow, secondsOf, textOf } from "./row.ts";
 import type { Source } from "./source.ts";
 import { type ImportedRow, type Target, writeRows } from "./target.ts";
-import { importMissingUsers, type People } from "./users.ts";
+import { importMissingUsers, type Users } from "./users.ts";
 
-/** Copies the tokens in batches; an owner whom the source lost becomes a deleted account. What was written before stays. */
-export async function importTokens(source: Source, target: Target, people: People): Promise<void> {
+/** Copies the tokens in batches; an owner that the source lost becomes a deleted account. What was written before stays. */
+export async function importTokens(source: Source, target: Target, users: Users): Promise<void> {
   const { tally } = target;
   const hashes = new Set<string>();
   const read = async (rows: readonly SourceRow[]) => {
     await importMissingUsers(
       rows.map((row) => intOf(row, "user_id")),
-      people,
+      users,
       target,
     );
     return rows.flatMap((row) => {
@@ -21,7 +21,7 @@ export async function importTokens(source: Source, target: Target, people: Peopl
       count.found += 1;
       tally.add("remain_quota", intOf(row, "remain_quota"));
       tally.add("token used_quota", intOf(row, "used_quota"));
-      const token = tokenOf(row, target, people);
+      const token = tokenOf(row, target, users);
       if (token !== undefined && !hashes.has(token.row.key_hash)) {
         hashes.add(token.row.key_hash);
         return [token];
@@ -35,7 +35,7 @@ export async function importTokens(source: Source, target: Target, people: Peopl
     await writeRows(target, "tokens", incoming);
 }
 
-function tokenOf(row: SourceRow, target: Target, people: People): ImportedRow<"tokens"> | undefined {
+function tokenOf(row: SourceRow, target: Target, users: Users): ImportedRow<"tokens"> | undefined {
   const { secrets, nowSec } = target;
   const id = intOf(row, "id");
   const userId = intOf(row, "user_id");
@@ -50,7 +50,7 @@ function tokenOf(row: SourceRow, target: Target, people: People): ImportedRow<"t
       user_id: userId,
       key_hash: secrets.hash(key),
       key_sealed: isDeleted ? "" : secrets.seal(key, "tokens.key"),
-      status: statusOf(row, id, target, people),
+      status: statusOf(row, id, target, users),
       name: textOf(row, "name"),
       created_time: secondsOf(row, "created_time"),
       accessed_time: secondsOf(row, "accessed_time"),
@@ -66,8 +66,8 @@ function tokenOf(row: SourceRow, target: Target, people: People): ImportedRow<"t
   };
 }
 
-function statusOf(row: SourceRow, id: number, { tally }: Target, people: People): number {
-  if (people.get(intOf(row, "user_id"))?.isDeleted !== false) {
+function statusOf(row: SourceRow, id: number, { tally }: Target, users: Users): number {
+  if (users.get(intOf(row, "user_id"))?.isDeleted !== false) {
     tally.remark("tokens of deleted users were disabled", String(id));
     return TokenStatus.disabled;
   }

@@ -9,7 +9,7 @@ import { ImportError, type Source } from "./source.ts";
 import { type ImportedRow, type Opening, type Target, writeRows } from "./target.ts";
 
 /** User id → what others need to know of the account. */
-export type People = Map<number, { readonly isDeleted: boolean; readonly isRoot: boolean }>;
+export type Users = Map<number, { readonly isDeleted: boolean; readonly isRoot: boolean }>;
 
 /** What may belong to one user only, and is taken already. */
 interface Taken {
@@ -23,9 +23,9 @@ interface Taken {
   readonly github: ReadonlyMap<string, number>;
 }
 
-/** Imports all users. Returns who there is. Throws: ImportError when there is nobody. */
-export async function importUsers(source: Source, target: Target): Promise<People> {
-  const people: People = new Map();
+/** Imports all users. Returns them. Throws: ImportError when there are none. */
+export async function importUsers(source: Source, target: Target): Promise<Users> {
+  const users: Users = new Map();
   const codes = await affCodes(source);
   // Else an empty database would be "filled", all sums equal, and could not be filled any more.
   if (codes.size === 0) throw new ImportError("the source has no users: was it dumped without its rows?");
@@ -41,14 +41,14 @@ export async function importUsers(source: Source, target: Target): Promise<Peopl
   const read = (rows: readonly SourceRow[]) =>
     rows.map((row) => {
       const isDeleted = statusOf(row) === UserStatus.deleted;
-      people.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
+      users.set(intOf(row, "id"), { isDeleted, isRoot: !isDeleted && roleOf(row) === Role.root });
       return userOf(row, target, taken);
     });
   for await (const incoming of batches(source, "users", target.tally, read))
     await writeRows(target, "users", incoming);
-  if (![...people.values()].some(({ isRoot }) => isRoot))
+  if (![...users.values()].some(({ isRoot }) => isRoot))
     target.tally.remark("the source has no super administrator: nobody can administer the result");
-  return people;
+  return users;
 }
 
 function emailOf(row: SourceRow): string {
@@ -62,7 +62,7 @@ async function affCodes(source: Source): Promise<Set<string>> {
   return codes;
 }
 
-/** Who keeps a value that several users have: the newest that is enabled, else the newest. */
+/** Which user keeps a value that several have: the newest that is enabled, else the newest. */
 async function keepers(source: Source, read: (row: SourceRow) => string): Promise<Map<string, number>> {
   const best = new Map<string, { id: number; rank: number }>();
   for await (const row of source.rows("users")) {
@@ -78,7 +78,7 @@ async function keepers(source: Source, read: (row: SourceRow) => string): Promis
 }
 
 function statusOf(row: SourceRow): number {
-  // New API marks deleted rows by a time.
+  // New API gives deleted rows a time.
   if (textOf(row, "deleted_at") !== "") return UserStatus.deleted;
   const status = intOf(row, "status", UserStatus.enabled);
   return status === UserStatus.enabled || status === UserStatus.deleted ? status : UserStatus.disabled;
@@ -143,7 +143,7 @@ function userOf(row: SourceRow, target: Target, taken: Taken): ImportedRow<"user
   };
 }
 
-/** What proves who somebody is, and belongs to one account only: lost by all but one of those who share it. */
+/** What proves a user's identity, and belongs to one account only: lost by all but one of those that share it. */
 function identitiesOf(
   row: SourceRow,
   { id, username }: { id: number; username: string },
@@ -195,8 +195,8 @@ function kept(value: string, id: number, keepers: ReadonlyMap<string, number>, o
 }
 
 /**
- * The family stores GitHub's login name, which can change hands; here people are known by their numeric id (reliability
- * A16). The name is kept in a form that is never an id: who has it binds the account once more.
+ * The family stores GitHub's login name, which can change hands; here users are known by their numeric id (requirements A16).
+ * The name is kept in a form that is never an id: its owner binds the account once more.
  */
 function githubOf(row: SourceRow): string {
   return importedGithubId(textOf(row, "github_id"));
@@ -251,15 +251,15 @@ function commissionOf(row: SourceRow, username: string, { tally }: Target): numb
   return Number(found[1]) * 1_000_000 + Number((found[2] ?? "").padEnd(6, "0"));
 }
 
-/** Rows of accounts that are gone but still own tokens: the ledger needs somebody to book on. */
+/** Rows of accounts that are gone but still own tokens: the ledger needs a user to book on. */
 export async function importMissingUsers(
   ids: readonly number[],
-  people: People,
+  users: Users,
   target: Target,
 ): Promise<void> {
-  const missing = [...new Set(ids)].filter((id) => !people.has(id));
+  const missing = [...new Set(ids)].filter((id) => !users.has(id));
   for (const id of missing) {
-    people.set(id, { isDeleted: true, isRoot: false });
+    users.set(id, { isDeleted: true, isRoot: false });
     target.tally.remark(
       "users that tokens belong to but that are gone were added as deleted accounts",
       String(id),

@@ -33,7 +33,7 @@ export async function backUp(
   const to = resolve(file ?? join(config.dataDir, "backups", `tollgate-${stamp(clock.now())}.db`));
   // First: it may be the space that the copy needs.
   const leftovers = removeLeftovers(to, clock.now());
-  // The tables of the copy have everything, whoever opens it.
+  // The tables of the copy have everything, whichever program opens it.
   copySqlite(join(config.dataDir, "tollgate.db"), to, checkpoint);
   const copy = openCopy(to);
   if (copy === undefined) return { file: to, mismatches: undefined, leftovers };

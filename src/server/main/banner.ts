@@ -1,4 +1,4 @@
-// What the process tells the person who started it: how to log in, where it listens, where the data is, or what is wrong.
+// What the process tells the operator who started it: how to log in, where it listens, where the data is, or what is wrong.
 import type { FirstStart } from "#server/accounts/first-start.ts";
 import { isSiteUnnamed } from "#server/accounts/human.ts";
 import type { Context } from "#server/context.ts";

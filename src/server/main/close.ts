@@ -1,8 +1,8 @@
-// Closes a server so that nobody who was let in, or who may go on speaking on an open connection, is hung up on.
+// Closes a server so that no client is hung up on that was accepted, or that may go on sending on an open connection.
 import { Server } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Idle connections stay open this long: whoever uses one meanwhile is answered, and told that it closes. */
+/** Idle connections stay open this long: a client that uses one meanwhile is answered, and told that it closes. */
 const IDLE_MS = 500;
 /** What has begun to arrive of a request gets this long for the rest of its head. */
 const HEAD_MS = 2_000;

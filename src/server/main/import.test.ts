@@ -1,4 +1,4 @@
-// What the person at the terminal sees of an import, and what a script learns from its exit code.
+// What the operator at the terminal sees of an import, and what a script learns from its exit code.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ function withOption(data: OneApi, key: string, value: string): OneApi {
   };
 }
 
-test("a log of thousands of entries is told in a few lines when nobody watches, and all is well: 0", async () => {
+test("a log of thousands of entries is told in a few lines without a terminal, and all is well: 0", async () => {
   const { code, lines } = await imported(oneApi("0.6", 30_000));
   expect(lines.filter((line) => line.startsWith("log entries"))).toEqual(["log entries: 10000"]);
   expect(code).toBe(0);

@@ -1,4 +1,4 @@
-// What the person at the terminal reads when a start or a command cannot go on: a sentence, no stack, no secret, and the exit code.
+// What the operator reads when a start or a command cannot go on: a sentence, no stack, no secret, and the exit code.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -62,7 +62,7 @@ test("a data directory below a file", async () => {
   await refuses(/^tollgate: .*ENOTDIR/, [], { DATA_DIR: join(file, "data"), MASTER_KEY: "k".repeat(32) });
 });
 
-// A folder that nobody can make something in, whoever he is.
+// A folder in which no user can make anything, not even root.
 test.skipIf(process.platform !== "linux")("a data directory that cannot be made", async () => {
   const { url, drop } = await createPostgresDatabase();
   onTestFinished(drop);

@@ -1,5 +1,5 @@
 // The command `tollgate reset-password`: the way back for an account that no letter can help, a super administrator's above all
-// (requirements A22). Whoever may run it has the database and its key, so it proves nothing more.
+// (requirements A22). An operator who can run it has the database and its key, so it proves nothing more.
 import { UserStatus } from "#contract/user.ts";
 import { openDataKey, readMasterKey } from "#server/accounts/master-key.ts";
 import { type Clock, systemClock } from "#server/clock.ts";
@@ -19,7 +19,7 @@ export interface PasswordReset {
 }
 
 /**
- * Gives an account a new random password and ends its sessions and its access token, as a reset by mail does; the trail of acts tells it.
+ * Gives an account a new random password and ends its sessions and its access token, as a reset by mail does; the audit log gets an entry.
  * Throws: CommandError when there is no such account, MasterKeyError, StoreError.
  */
 export async function resetPassword(

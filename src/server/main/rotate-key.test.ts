@@ -41,7 +41,7 @@ describe.each(engines)("a master key from the environment, on %s", (engine) => {
   const rotate = (from: string | undefined, to: string | undefined) =>
     rotateMasterKey(configOf({ MASTER_KEY: from, NEW_MASTER_KEY: to }));
 
-  test("opens the database as long as nobody has started with the new one", async () => {
+  test("opens the database as long as no process has started with the new one", async () => {
     let dataKey: Uint8Array | undefined;
     await using(async (db) => {
       await start(db, FIRST);

@@ -63,7 +63,7 @@ function chat(url: string): Promise<Response> {
   });
 }
 
-/** Makes the process throw where nobody catches, as soon as it looks after such faults. */
+/** Makes the process throw outside of every catch, as soon as it looks after such faults. */
 const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
   `process.on("newListener", (name) => {
     if (name === "uncaughtException")
@@ -72,7 +72,7 @@ const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
 )}`;
 
 describe("starting", () => {
-  test("a fault of the start that nobody expected is told without secrets", async () => {
+  test("an unexpected fault of the start is told without secrets", async () => {
     const failure: unknown = await startServer(testDirectory(), { NODE_OPTIONS: THROW_HOOK }).catch(
       (error) => error,
     );
@@ -164,7 +164,7 @@ describe("draining", () => {
     const { server, answer } = await withSlowChannel(3_000);
     const gone = server.kill("SIGTERM");
     await new Promise((resolve) => setTimeout(resolve, 300));
-    // On a connection of its own: whoever has an open one is answered for half a second more.
+    // On a connection of its own: a client that has an open one is answered for half a second more.
     const [refused] = await once(get(`${server.url}/healthz`, { agent: false }), "error");
     expect(refused).toMatchObject({ code: "ECONNREFUSED" });
     const response = await answer;
@@ -214,7 +214,7 @@ test("a server that npm started ends in order when npm is killed", async () => {
     detached: true,
   });
   onTestFinished(() => {
-    // All of the group, or nobody is left of it.
+    // All of the group, or none of it is left.
     spawnSync("kill", ["-KILL", "--", `-${npm.pid}`]);
   });
   const output: string[] = [];

@@ -1,4 +1,4 @@
-// The process: configuration → context → listening → draining on a signal. Speaks to people on stderr, logs on stdout.
+// The process: configuration → context → listening → draining on a signal. Speaks to the operator on stderr, logs on stdout.
 import type { Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { type App, createApp, createHttpServer } from "#server/app.ts";
@@ -14,7 +14,7 @@ import { isSpokesman, isWorker, keepWorkers, startHeartbeat } from "./workers.ts
 
 /** How long taking down may take; then the process ends anyway. */
 const LAST_MOMENT_MS = 5_000;
-/** What calls that are cut off get for being settled, longer than the relay counts for it, and their clients for reading the last event. */
+/** What calls that are cut off get for being settled, longer than the relay counts for it, and their clients for the last event. */
 const SETTLING_MS = 4_000;
 const LAST_WORDS_MS = 100;
 /**
@@ -22,7 +22,7 @@ const LAST_WORDS_MS = 100;
  * server and npm, which hands it to the server: for the receiver that is one signal.
  */
 const SAME_SIGNAL_MS = 2_000;
-/** How often it is looked whether npm still lives. */
+/** How often it is checked whether npm is still alive. */
 const NPM_CHECK_MS = 1_000;
 
 function say(text: string): void {
@@ -75,7 +75,7 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
     ctx.logger.info({ signal, timeoutMs: ctx.config.drainTimeoutMs }, "draining");
     app.drain();
     void closeGently(server)
-      // Whoever has hung up may not be booked yet.
+      // The call of a client that has hung up may not be booked yet.
       .then(() => cutShort(app))
       .then(() => leave(ctx, 0));
     setTimeout(() => void cut(), ctx.config.drainTimeoutMs).unref();
@@ -85,7 +85,7 @@ function drainOnSignal(ctx: Context, app: App, server: Server): void {
 
 const FAULTS = ["uncaughtException", "unhandledRejection"] as const;
 
-/** A fault nobody expected ends the process; calls are settled as far as that is possible (requirements G05). */
+/** An unexpected fault ends the process; calls are settled as far as that is possible (requirements G05). */
 function dieOnFault(ctx: Context, app: App): void {
   const end = async () => {
     await cutShort(app);
@@ -119,7 +119,7 @@ export async function serve(): Promise<void> {
   }
 }
 
-/** Stops this process in order when npm is killed: npm cannot pass that on, and the port would stay taken by nobody's child. */
+/** Stops this process in order when npm is killed: npm cannot pass that on, and an orphan would keep the port. */
 function endWithNpm(): void {
   const npm = process.ppid;
   const watch = setInterval(() => {

@@ -22,5 +22,5 @@ export function run(_database: unknown, beats: Int32Array): void {
 
 /** Nothing was put off. */
 export function flush(): void {
-  // Called before every statement of others, like that of the money groups.
+  // Called before each statement of another task, such as a group of the ledger.
 }

@@ -11,7 +11,7 @@ async function start({ onTestFinished }: TestContext) {
   onTestFinished(dir.remove);
   const server = await startServer(dir.path, { NODE_OPTIONS: HANG_HOOK });
   onTestFinished(() => server.kill("SIGKILL"));
-  // It has said that it lives.
+  // It has reported that it is alive.
   await sleep(2_500);
   return server;
 }

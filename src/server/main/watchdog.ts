@@ -1,4 +1,4 @@
-// One process on SQLite: nobody stands outside of it, so the thread that writes the database looks whether the main thread's loop turns
+// One process on SQLite: no other process watches it, so the thread that writes the database checks whether the main thread's loop turns
 // (requirements D03). With PostgreSQL WORKERS above 1 does the same from outside.
 import { url as inspectorUrl } from "node:inspector";
 import type { Store } from "#server/store/db.ts";
@@ -12,7 +12,7 @@ export async function startWatchdog(store: Store): Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   await store.runInWriter(THREAD, beats);
   setInterval(() => {
-    // Whoever debugs may stand still as long as he likes.
+    // Under a debugger the loop may stand still for any time.
     if (inspectorUrl() === undefined) Atomics.add(beats, 0, 1);
     else Atomics.store(beats, 0, 0);
   }, BEAT_MS).unref();

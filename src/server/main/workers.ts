@@ -7,12 +7,12 @@ export interface WorkerPlan {
   say(text: string): void;
 }
 
-/** A worker that lives shorter counts as failing at its start. */
+/** A worker whose process ends sooner counts as failing at its start. */
 const SETTLED_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** How often a worker says that its loop turns, and how long it may be silent (requirements D03: a stuck one is replaced within 10 s). */
+/** How often a worker reports that its loop turns, and how long it may be silent (requirements D03: a stuck one is replaced in 10 s). */
 const HEARTBEAT_MS = 1_000;
 const STUCK_MS = 8_000;
 const ALIVE = "alive";
@@ -25,7 +25,7 @@ export function startHeartbeat(): void {
   setInterval(beat, HEARTBEAT_MS).unref();
 }
 
-/** Kills workers that were heard of and are stuck; whoever died is replaced by `keepWorkers`. */
+/** Kills workers that have reported before and are stuck; `keepWorkers` replaces every worker that died. */
 function watchWorkers(say: WorkerPlan["say"]): void {
   const heardMs = new Map<number, number>();
   cluster.on("message", (worker, message) => {
@@ -49,7 +49,7 @@ export function isWorker(): boolean {
   return cluster.isWorker;
 }
 
-/** Whether this worker may speak to the person who started the program; the others would only repeat it. */
+/** Whether this worker may speak to the operator who started the program; the others would only repeat it. */
 export function isSpokesman(): boolean {
   return !cluster.isWorker || cluster.worker?.id === 1;
 }
@@ -64,7 +64,7 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
   let isReplacing = false;
   let pauseMs = FIRST_PAUSE_MS;
   const born = new Map<number, number>();
-  /** Those whose successors are started already. */
+  /** Workers whose successors are started already. */
   const retired = new Set<number>();
 
   function start(): void {
@@ -76,7 +76,7 @@ export function keepWorkers({ count, say }: WorkerPlan): void {
     const livedMs = performance.now() - (born.get(worker.id) ?? 0);
     born.delete(worker.id);
     if (isEnding || !isRunning) {
-      // One that was still starting had nobody to drain, and ends by the signal itself.
+      // A worker that was still starting had no calls to drain, and ends by the signal itself.
       const isStopped = isEnding && (signal === "SIGTERM" || signal === "SIGINT");
       process.exitCode ||= isStopped ? 0 : (code ?? 1);
       return;
