@@ -1,4 +1,4 @@
-// The caller's own account beside its profile: access token, invitation code, usage by day, and its end (requirements W3.3).
+// The actor's own account beside its profile: access token, invitation code, usage by day, and its end (requirements W3.3).
 import { z } from "zod";
 import { TurnstileProof } from "./auth.ts";
 import { endpoint } from "./endpoint.ts";

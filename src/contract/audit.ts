@@ -1,5 +1,5 @@
-// The trail of acts (requirements P05): what administrators changed, who came in or was refused, whose keys were opened. Readable by
-// administrators, changed by nobody.
+// The audit log (requirements P05): what administrators changed, logins and refused logins, keys that were opened. Administrators may
+// read it; no call changes it.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { ListBeside, ListQuery, query } from "./wire.ts";
@@ -8,7 +8,7 @@ export const AuditEntry = z.object({
   /** Without gaps, from 1. */
   id: z.int(),
   created_at: z.int(),
-  /** 0 = nobody who is known. */
+  /** 0 = no known user. */
   actor_id: z.int(),
   actor_name: z.string(),
   /** `resource.verb`, e.g. `channel.update`. */

@@ -1,4 +1,4 @@
-// Coming in and going out: password login, registration, e-mail codes and the password reset.
+// Login and logout: password login, registration, e-mail codes and the password reset.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { Username } from "./name.ts";
@@ -20,7 +20,7 @@ export const Email = z
   .max(50, "邮箱地址不能超过 50 个字符")
   .regex(z.regexes.email, "邮箱地址格式不正确");
 
-/** An address that must be there: what is missing is said before what is wrong. */
+/** An address that must be there: a missing one is reported before a wrong one. */
 export const RequiredEmail = z.string().trim().min(1, "请输入邮箱地址").pipe(Email);
 
 /** Text that older consoles send as null or leave out ⇄ text. */
@@ -29,7 +29,7 @@ const optionalText = z.codec(z.string().nullish(), z.string(), {
   encode: (text) => text,
 });
 
-/** The answer of the human check; asked for when TurnstileCheckEnabled is on (requirements W4.1). */
+/** The proof of the human check; asked for when TurnstileCheckEnabled is on (requirements W4.1). */
 export const TurnstileProof = z.codec(z.string().optional(), z.string(), {
   decode: (text) => (text ?? "").slice(0, 2048),
   encode: (text) => (text === "" ? undefined : text),

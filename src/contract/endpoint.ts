@@ -1,7 +1,7 @@
 // The form of one management call. Security posture is data here, so that it can be read, mounted, documented and walked by tests.
 import type { z } from "zod";
 
-/** Who may call: anyone, a signed-in user, role ≥ 10, role ≥ 100 (requirements W2.5). */
+/** The level a call needs: none, a signed-in user, role ≥ 10, role ≥ 100 (requirements W2.5). */
 export type Level = "public" | "user" | "admin" | "root";
 
 export interface Endpoint {
@@ -17,12 +17,12 @@ export interface Endpoint {
   readonly turnstile?: true;
   /** A GET that changes state: refused across sites like any other write (requirements Q2). */
   readonly mutates?: true;
-  /** A public call that is told who is signed in, if anybody is. */
+  /** A public call whose handler receives the signed-in user, if there is one. */
   readonly identifies?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The status of a body that is no JSON, which elsewhere is told like other faults, with 200 (requirements W1.2). */
+  /** The status of a body that is no JSON; elsewhere it is reported like other faults, with 200 (requirements W1.2). */
   readonly undecodable?: 400;
   readonly data: z.ZodType;
   /** Fields beside `data` in the answer, e.g. `total`, `time`. */

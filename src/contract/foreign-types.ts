@@ -5,7 +5,7 @@ import { providerOf } from "./providers.ts";
 /** One API's numbers are the catalogue's own. Source: songquanpeng/one-api, relay/channeltype/define.go, v0.6.11. */
 const ONE_API: Readonly<Record<number, string>> = { 38: "DeepL", 46: "Replicate" };
 
-/** New API gave numbers of One API's to others: its own stand behind this one. */
+/** New API gave some of One API's numbers to other types: its own types are stored as this offset plus their number. */
 const NEW_API_FROM = 10_000;
 
 /** Source: QuantumNous/new-api, constant/channel.go, read 2026-11-24. */

@@ -1,4 +1,4 @@
-// Text that an operator writes and everybody's browser shows (notice, about, home page, footer): Markdown, HTML or an address.
+// Text that an operator writes and every visitor's browser shows (notice, about, home page, footer): Markdown, HTML or an address.
 // Cuts HTML down to an allowlist before it is stored; the console cuts again when it shows it (requirements H01). Pure.
 
 /** Elements that may stay. None of them takes its text raw, and none leaves HTML for SVG or MathML. */

@@ -1,4 +1,4 @@
-// From a key that was found somewhere, e.g. in a public repository, to its token and owner, for administrators. The key travels in a body,
+// From a key that has leaked, e.g. into a public repository, to its token and owner, for administrators. The key travels in a body,
 // never in an address, and is in no answer.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";

@@ -9,7 +9,7 @@ export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, tes
 /** What clearing takes: calls and channel tests; top-ups and what administrators did stay (requirements W3.9). */
 export const CLEARED_LOG_TYPES: readonly number[] = [LogType.consume, LogType.test, LogType.error];
 
-/** A channel that was called in vain before the one that answered. */
+/** A failed attempt: a channel that was called before the one that answered. */
 export const FailedChannel = z.object({
   channel: z.int(),
   channel_name: z.string(),
@@ -45,7 +45,7 @@ export const LogEntry = z.object({
   cached_tokens: z.int().default(0),
   /** The token counts are our estimate because the upstream gave none. */
   estimated: z.boolean().default(false),
-  /** Who failed before, in the order of the calls; empty for non-admins. */
+  /** The failed attempts in their order; empty for non-admins. */
   trail: z.array(FailedChannel).default([]),
 });
 export type LogEntry = z.output<typeof LogEntry>;

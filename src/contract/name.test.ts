@@ -75,7 +75,7 @@ describe("a user name", () => {
     expect(isName(name)).toBe(false);
   });
 
-  test("what is too long after it was made plain is too long", () => {
+  test("that is too long after it was made plain is refused", () => {
     expect(faultOf("\u3300\u3300\u3300\u3300")).toBe("用户名最多 12 个字符");
     expect(faultOf("\u3300")).toBeUndefined();
   });

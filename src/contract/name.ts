@@ -1,13 +1,13 @@
-// Texts that people tell each other apart by: what a user name is made of, and what shows all it is made of. Knows text only, not who
-// has which name.
+// Texts by which users are told apart: what a user name may consist of, and which texts hide no character. Knows text only, not which
+// user has which name.
 import { z } from "zod";
 
-/** Scripts that people write their names in (UAX 31, table 5; Mongolian and Yi, which are in daily use in China too). */
+/** Scripts that names are written in (UAX 31, table 5; Mongolian and Yi, which are in daily use in China too). */
 const ALONE = (
   "Arabic Armenian Bengali Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Hebrew Kannada Khmer Lao Malayalam " +
   "Mongolian Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan Yi"
 ).split(" ");
-/** Scripts that are written together, and that nobody takes for one another. */
+/** Scripts that are written together and are not mistaken for one another. */
 const TOGETHER = [
   ["Latin", "Han"],
   ["Han", "Hiragana", "Katakana"],
@@ -37,7 +37,7 @@ const PICTURE = String.raw`\p{ExtPict}[\ufe0f\p{EMod}]?(?:\u200d\p{ExtPict}[\ufe
 const UNSEEN = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}${BLANK}]`;
 const PICTURE_OR_UNSEEN = new RegExp(`(${PICTURE})|${UNSEEN}`, "gu");
 
-/** A text without characters that nobody sees. */
+/** A text without its invisible characters. */
 export function withoutUnseen(text: string): string {
   return text.replace(PICTURE_OR_UNSEEN, (_found, picture: string | undefined) => picture ?? "");
 }
@@ -77,7 +77,7 @@ export const Username = z
     if (message !== undefined) issues.push({ code: "custom", input: value, message });
   });
 
-/** What others see of an account beside its name: free, but for what nobody sees. */
+/** What other users see of an account beside its name: free text without invisible characters. */
 export const DisplayName = z
   .string()
   .trim()

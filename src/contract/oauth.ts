@@ -1,4 +1,4 @@
-// Coming in through others: GitHub, the WeChat server, and binding them or an e-mail address to an account.
+// Login through other services: GitHub, the WeChat server, and binding them or an e-mail address to an account.
 import { z } from "zod";
 import { Email } from "./auth.ts";
 import { endpoint } from "./endpoint.ts";

@@ -147,7 +147,7 @@ export interface OptionRow {
   readonly label: string;
   /** Never sent to a browser, sealed at rest; only written when non-empty (requirements B5). */
   readonly secret?: true;
-  /** Only role 100 may write it: a super session could be won through it (requirements J4). */
+  /** Only role 100 may write it: with it, a lower role could take over a session of role 100 (requirements J4). */
   readonly root?: true;
 }
 

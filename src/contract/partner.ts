@@ -14,7 +14,7 @@ const Remark = z.string().trim().max(200, "备注最多 200 个字符");
 
 export const TopUp = z.object({
   key: z.string().trim().min(1, "请输入兑换码").max(128, "兑换码无效"),
-  /** Somebody else's invitation code; "" = none. */
+  /** Another user's invitation code; "" = none. */
   gift_code: z.string().trim().max(64, "礼品码无效").nullish(),
 });
 export type TopUp = z.output<typeof TopUp>;

@@ -1,6 +1,5 @@
 // OpenAI's price list (November 2026) and the last prices of its retired models. Data only. Source: vendors/prices, requirements T26.19;
-// contract
-// 14.1; since GPT-6 the vendor's model pages (developers.openai.com/api/docs/models/…), changelog and pricing page.
+// requirements W14.1; since GPT-6 the vendor's model pages (developers.openai.com/api/docs/models/…), changelog and pricing page.
 import { asRatio, type PriceSheet, usd, usdPerImage } from "./price-sheet.ts";
 
 export const openaiPrices: readonly PriceSheet[] = [

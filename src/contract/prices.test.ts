@@ -23,7 +23,7 @@ import { newerPrices } from "./prices-newer.ts";
 import { openaiPrices } from "./prices-openai.ts";
 import { providerModels } from "./provider-models.ts";
 
-/** The completion ratio the bank reads: the table, then the family rule. */
+/** The completion ratio that the ledger uses: the table, then the family rule. */
 function completionOf(model: string): string {
   return String(defaultCompletionRatio[model] ?? completionRatioRule(model));
 }

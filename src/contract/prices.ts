@@ -1,5 +1,5 @@
 // The default price table: ratios that stand where the operator set none. Pure data from the sheets beside it, plus the two rules
-// for names that are in no table. It refuses nothing and charges nothing: that is the bank's work (requirements B3, W10.8, W14).
+// for names that are in no table. It refuses nothing and charges nothing: the ledger does (requirements B3, W10.8, W14).
 import { type ChargeUnit, ratiosOf, table } from "./price-sheet.ts";
 import { chinaPrices } from "./prices-china.ts";
 import { globalPrices } from "./prices-global.ts";

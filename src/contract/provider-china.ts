@@ -5,7 +5,7 @@ import { qianfanSlugs } from "./provider-slugs.ts";
 
 const { chat, completions, embeddings, responses, models } = openaiPaths;
 
-/** The efforts of models that cannot be told not to think. */
+/** The efforts of models whose thinking cannot be switched off. */
 const alwaysThinking = ["low", "high", "max"];
 
 /** Source: MiniMax error codes, vendors/minimax. 1008 = balance used up, 1026 and 1027 = content filter. */
@@ -199,7 +199,7 @@ export const chinaVendors: readonly Provider[] = [
       renameFields: { max_completion_tokens: "max_tokens" },
       ownWords: true,
       forModels: [
-        // Both: they cannot be told not to be random by a zero, and the later ones take `thinking`.
+        // Both: a temperature of zero does not switch their sampling off, and the later ones take `thinking`.
         { prefixes: ["glm-4.5", "glm-4.6", "glm-4.7"], zeroAs: 0.01, effortAsThinking: true },
         // Thinks always. Source: docs.bigmodel.cn, 2026-11.
         { prefixes: ["glm-5.3"], efforts: alwaysThinking },
@@ -247,7 +247,7 @@ export const chinaVendors: readonly Provider[] = [
       clampTemperature: [0, 1],
       spaceForEmpty: true,
       forModels: [
-        // Thinks always, and refuses the switch of its elders. Source: platform.kimi.ai, reasoning effort, 2026-11.
+        // Thinks always, and refuses the switch of the older models. Source: platform.kimi.ai, reasoning effort, 2026-11.
         { prefixes: ["kimi-k3"], dropFields: ["temperature", "top_p"], efforts: alwaysThinking },
         {
           prefixes: ["kimi-k2.5", "kimi-k2.6", "kimi-k2.7"],

@@ -14,7 +14,7 @@ export function keyPartsOf(key: string, count: number): readonly string[] | unde
   return parts.length === count && parts.every((part) => part !== "") ? parts : undefined;
 }
 
-/** What Bedrock is called with: a pair that signs, or an API key that is sent. */
+/** Bedrock's credential: a pair that signs, or an API key that is sent. */
 export type AwsKey =
   | {
       readonly kind: "pair";

@@ -7,7 +7,7 @@ export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const;
 
 export const Redemption = z.object({
   id: z.int(),
-  /** Who made it. */
+  /** The user that made it. */
   user_id: z.int(),
   /** 32 lower-case hex characters; "" while opening it cannot be written down (docs/decisions/016). */
   key: z.string(),
@@ -19,7 +19,7 @@ export const Redemption = z.object({
   redeemed_time: z.int(),
   /** Of a creation only; always 0 in answers. */
   count: z.int().default(0),
-  /** Who redeemed it; 0 = nobody. Our addition. */
+  /** The user that redeemed it; 0 = not redeemed. Our addition. */
   used_user_id: z.int().default(0),
 });
 export type Redemption = z.output<typeof Redemption>;

@@ -1,4 +1,4 @@
-// What everybody may know about this installation, and the model lists.
+// The public facts about this installation, and the model lists.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { lenient, rowsOf } from "./wire.ts";

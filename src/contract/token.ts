@@ -1,4 +1,4 @@
-// API tokens (令牌) of the caller. The key goes without its `sk-` prefix (requirements W3.7).
+// API tokens (令牌) of the actor. The key goes without its `sk-` prefix (requirements W3.7).
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import {
@@ -31,7 +31,7 @@ export const Token = z.object({
   remain_quota: Quota,
   unlimited_quota: z.boolean(),
   used_quota: Quota,
-  /** Models this token may call, comma-separated; "" = all of the group. Never null here: One API's console dies on it. */
+  /** Models this token may call, comma-separated; "" = all of the group. Never null here: One API's console crashes on it. */
   models: lenient(z.string(), ""),
   /** CIDRs the caller's address must be in, comma-separated; "" = any. */
   subnet: z.string().default(""),

@@ -9,8 +9,8 @@ export interface Served {
 }
 
 /**
- * What tells the models of a channel, by its list or its mapping, calls to which would be refused; none where a ratio stands for them
- * (requirements W9.4, W10.8). The list of options tells price tables with the built-in ones in them.
+ * Makes a function that names the models of a channel, of its list or its mapping, calls to which would be refused; none where a ratio
+ * stands for them (requirements W9.4, W10.8). The list of options holds the price tables with the built-in rows in them.
  */
 export function unpricedBy(options: readonly Option[]): (served: Served) => readonly string[] {
   const textOf = (key: OptionKey) => options.find((option) => option.key === key)?.value ?? "";

@@ -1,4 +1,5 @@
-// Reports for the dashboard (总览): consumption by day, hour and model, who and what spends most, how calls went. Our addition.
+// Reports for the dashboard (总览): consumption by day, hour and model, the users, tokens and channels that spend most, how calls
+// went. Our addition.
 import { z } from "zod";
 import { endpoint } from "./endpoint.ts";
 import { Quota } from "./wire.ts";

@@ -14,7 +14,7 @@ export const UserDraft = z.object({
   password: Password,
   /** Absent or empty = the user name. */
   display_name: DisplayName.optional(),
-  /** Must be below the caller's own; default 1. */
+  /** Must be below the actor's own; default 1. */
   role: z.int().optional(),
 });
 export type UserDraft = z.output<typeof UserDraft>;
@@ -41,7 +41,7 @@ export const UserUpdate = z.object({
   group: z.string().trim().max(64).optional(),
   role: z.int().optional(),
   status: z.int().optional(),
-  /** These three can be cleared, not set: who they belong to must prove it. */
+  /** These three can be cleared, not set: their user must prove that they belong to the account. */
   email: z.string().max(256).optional(),
   github_id: z.string().max(256).optional(),
   wechat_id: z.string().max(256).optional(),
@@ -50,7 +50,7 @@ export const UserUpdate = z.object({
   original_quota: Quota.optional(),
   invite_commission_balance: Yuan.optional(),
   original_invite_commission_balance: Yuan.optional(),
-  /** Why; kept in the ledger beside changes of amounts. */
+  /** The reason; kept in the ledger beside changes of amounts. */
   remark: z.string().trim().max(200, "备注最多 200 个字符").optional(),
 });
 export type UserUpdate = z.output<typeof UserUpdate>;

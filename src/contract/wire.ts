@@ -138,7 +138,7 @@ export function isMapping(text: string): boolean {
   }
 }
 
-/** The first name that stands twice in the text of a JSON object of texts or numbers, of which the last would count without a word. */
+/** The first name that stands twice in the text of a JSON object of texts or numbers, of which the last would count silently. */
 export function repeatedName(table: string): string | undefined {
   const seen = new Set<string>();
   for (const [, name = "", colon] of table.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {

@@ -1,9 +1,9 @@
-// Commission: its rates, and yuan as whole millionths. Without schemas, because the rules of the bank run in a thread that should
-// stay small.
+// Commission: its rates, and yuan as whole millionths. Without schemas, because the rules of the ledger run in the SQLite writer, which
+// should stay small.
 
 /** The rates of requirements B9: gift 5 % for both, commission 0.5 × 5 % of the dollars topped up, withdrawals from 100 yuan. */
 export const partnerRates = {
-  /** Of the code's quota, for who enters a gift code and for whose code it is. */
+  /** Of the code's quota, for the user that enters a gift code and for the owner of the gift code. */
   giftPercent: 5n,
   /** Millionths of a yuan that the inviter gets for $1: 0.5 yuan × 5 % (requirements W17.3). */
   commissionMicroPerDollar: 25_000n,
