@@ -34,7 +34,7 @@ const client = new QueryClient({
   },
 });
 
-/** A 401 ends at the login page, from public pages too (requirements B8); there is nothing to expire for who never signed in. */
+/** A 401 ends at the login page, from public pages too (requirements B8); a visitor that never signed in has no session to expire. */
 function leaveSession(): void {
   const { pathname, search, hash } = router.state.location;
   const access = pageAt(consolePages, pathname)?.access ?? "public";

@@ -9,7 +9,7 @@ export interface BulkResult {
   readonly reason: string;
 }
 
-/** Acts on every item in order and counts. `onStep` hears how many are behind. */
+/** Acts on every item in order and counts. `onStep` gets the number of items done. */
 export async function runAll<T>(
   items: readonly T[],
   act: (item: T) => Promise<unknown>,

@@ -109,7 +109,7 @@ async function readEnvelope(response: Response): Promise<z.output<typeof LooseEn
   try {
     return LooseEnvelope.safeParse(withoutNulls(await response.json())).data;
   } catch {
-    // Not JSON: the status or the missing envelope tells the story.
+    // Not JSON: the status or the missing envelope decides.
     return undefined;
   }
 }
@@ -177,7 +177,7 @@ export async function relay(path: string, { key, body, signal }: RelayedCall): P
   }
 }
 
-/** Reads a JSON document of another site, as a stranger; the content policy says which sites that may be. Throws: ApiFault. */
+/** Reads a JSON document of another site, without credentials; the content policy says which sites that may be. Throws: ApiFault. */
 export async function readElsewhere<T extends z.ZodType>(address: string, schema: T): Promise<z.output<T>> {
   let document: unknown;
   try {
@@ -197,7 +197,7 @@ export interface Query<T> {
   readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<T>;
 }
 
-/** The query of an endpoint; the key is path and input, so nobody writes keys by hand. */
+/** The query of an endpoint; the key is path and input, so no page writes keys by hand. */
 export function query<E extends Endpoint>(endpoint: E, input: CallInput<E>): Query<AnswerOf<E>> {
   return {
     queryKey: [endpoint.path, input],
@@ -229,7 +229,7 @@ interface NamedMutation<Answer, Input, Undo> extends UseMutationOptions<Answer, 
   readonly mutationKey: MutationKey;
 }
 
-/** A mutation whose `mutate` sends nothing that is under way: the second click of a double click comes before the button shows it. */
+/** A mutation that is not sent twice while it runs: the second click of a double click comes before the button shows that it runs. */
 export function useOnce<Answer, Input, Undo>(
   options: NamedMutation<Answer, Input, Undo>,
 ): UseMutationResult<Answer, Error, Input, Undo> {
@@ -264,7 +264,7 @@ export function useCall<E extends Endpoint>(
     onSettled: (_answer, error, { idempotencyKey }) => {
       // What is named by a key may have been done although it failed: in part, or all of it with the answer lost on its way.
       const mayStand = error === null || idempotencyKey !== undefined || options.optimistic !== undefined;
-      // A refusal may be of what somebody else changed or deleted since it was read.
+      // A refusal may mean that another user changed or deleted the row since it was read.
       const mayBeStale = error instanceof ApiFault && error.kind === "refused";
       if (mayStand || mayBeStale) void invalidate(client, options.invalidates ?? []);
     },

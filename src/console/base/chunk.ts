@@ -1,4 +1,4 @@
-// Pages come in chunks; one that does not arrive in time counts as failed, so that nobody looks at nothing for ever.
+// Pages come in chunks; one that does not arrive in time counts as failed, so that the page does not stay empty for ever.
 
 /** Milliseconds a chunk may take (requirements B9). */
 export const CHUNK_MS = 120_000;

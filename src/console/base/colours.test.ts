@@ -54,7 +54,7 @@ describe.each(THEMES)("%s theme, %s look", (mode, look) => {
     }
   });
 
-  it("hands antd a primary colour that stays readable after its algorithm", () => {
+  it("gives antd a primary colour that stays readable after its algorithm", () => {
     const token = theme.getDesignToken(themeFor(mode, false, shade));
     expect(contrast(token.colorPrimary, shade.surface), token.colorPrimary).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token.colorPrimary, shade.onBrand)).toBeGreaterThanOrEqual(4.5);

@@ -32,13 +32,13 @@ export interface TextFile {
   readonly type: "text/plain" | "text/csv";
 }
 
-/** Hands a file to the browser's downloads. */
+/** Gives a file to the browser's downloads. */
 export function downloadText({ name, text, type }: TextFile): void {
   const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const link = document.createElement("a");
   link.href = address;
   link.download = name;
   link.click();
-  // The browser has taken hold of the content by then.
+  // The browser has read the content by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

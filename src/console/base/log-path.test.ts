@@ -8,7 +8,7 @@ it("names the filters as the page of the log reads them", () => {
   expect(logPath(filters)).toBe("/log?token_name=a+%26+b&type=2");
 });
 
-it("of one's own entries names an administrator, whose log is everybody's, and nobody else", () => {
+it("of one's own entries names the user for administrators only, whose log shows all users", () => {
   const own = `${logPath(filters)}&username=wang`;
   expect(ownLogPath({ username: "wang", role: Role.admin }, filters)).toBe(own);
   expect(ownLogPath({ username: "wang", role: Role.root }, filters)).toBe(own);
@@ -16,7 +16,7 @@ it("of one's own entries names an administrator, whose log is everybody's, and n
   expect(ownLogPath(undefined, filters)).toBe(logPath(filters));
 });
 
-it("of a board is its owner's, or everybody's", () => {
+it("of a dashboard is its owner's, or that of all users", () => {
   const admin = { username: "wang", role: Role.admin };
   expect(boardLogPath(admin, true, filters)).toBe(ownLogPath(admin, filters));
   expect(boardLogPath(admin, false, filters)).toBe(logPath(filters));

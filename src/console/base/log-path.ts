@@ -1,4 +1,4 @@
-// The address of a part of the usage log, for whoever leads there.
+// The address of a part of the usage log, for links to it.
 import type { User } from "#contract/user.ts";
 import { isAdmin } from "./session.ts";
 
@@ -10,12 +10,12 @@ export function logPath(filters: Filters): string {
   return `/log?${new URLSearchParams(named)}`;
 }
 
-/** The same of what this user did: an administrator's log is everybody's, and others may have tokens of the same name. */
+/** The same for this user's own calls: an administrator's log shows all users, and other users may have tokens of the same name. */
 export function ownLogPath(user: Pick<User, "role" | "username"> | undefined, filters: Filters): string {
   return logPath(user !== undefined && isAdmin(user) ? { ...filters, username: user.username } : filters);
 }
 
-/** The log behind a figure of a board: its owner's, or everybody's. */
+/** The log behind a figure of a dashboard: its owner's, or that of all users. */
 export function boardLogPath(
   user: Parameters<typeof ownLogPath>[0],
   isOwn: boolean,

@@ -1,7 +1,7 @@
 // What the device and the user's system say: narrow screens, dark preference, reduced motion.
 import { useSyncExternalStore } from "react";
 
-/** The spec's border between desk and phone (requirements B9). */
+/** The spec's border between desktop and phone (requirements B9). */
 export const NARROW = "(max-width: 600px)";
 /** Below this the side menu becomes a drawer. */
 export const COMPACT = "(max-width: 900px)";

@@ -1,4 +1,4 @@
-// The newest release on the public code host (requirements B7, "update check"). Its notes are a stranger's text and are shown as text.
+// The newest release on the public code host (requirements B7, "update check"). Its notes are untrusted and are shown as text.
 import { z } from "zod";
 import { isRepository } from "#contract/option.ts";
 import { readElsewhere } from "./call.ts";

@@ -43,7 +43,7 @@ export function signOut(end: SessionEnd): void {
   session.set({ end });
 }
 
-/** Whether the session has run out and nobody signed in since. */
+/** Whether the session has run out and no user has signed in since. */
 export function hasExpired(): boolean {
   return session.get().end === "expired";
 }

@@ -42,7 +42,7 @@ export function isOtherVersion(server: string, own: string): boolean {
   return plain(server) !== "" && plain(server) !== "0.0.0" && plain(server) !== plain(own);
 }
 
-/** Loads the status once at start, writes the start-up keys and tells about a new version or a dead server (requirements B1). */
+/** Loads the status once at start, writes the start-up keys and tells about a new version or an unreachable server (requirements B1). */
 export async function loadStatus(client: QueryClient, ownVersion: string): Promise<void> {
   try {
     const { version } = await client.fetchQuery(statusQuery);

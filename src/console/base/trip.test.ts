@@ -1,4 +1,4 @@
-// What comes back from a login at another site: the place and the drafts that were stowed, once, and no garbage (requirements H04, H07).
+// What comes back from a login at another site: the location and the drafts that were stored, once, and no garbage (requirements H04, H07).
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 const store = new Map<string, string>();
@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 describe("a trip to another site", () => {
-  it("brings place and drafts back once, and leaves nothing behind", async () => {
+  it("brings location and drafts back once, and leaves nothing behind", async () => {
     const before = await load();
     before.drafts.set("2 /token/add name", { name: "太迟" });
     before.leaveFor("https://github.example", { pathname: "/token/add", search: "?a=1", hash: "" });

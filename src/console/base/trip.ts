@@ -23,7 +23,7 @@ function unpack(): z.output<typeof Trip> | undefined {
 const luggage = unpack();
 let from = luggage?.from;
 
-/** Place of a form → what was typed into it when the session ran out. */
+/** Location of a form → what was typed into it when the session ran out. */
 export const drafts = new Map<string, object>(Object.entries(luggage?.drafts ?? {}));
 
 /** Leads this tab to another site, from where the login comes back; `origin` is the location that wanted the login. */

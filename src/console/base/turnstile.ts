@@ -1,4 +1,4 @@
-// Cloudflare's human check in the page: loads its script when it is wanted and hands out its widget.
+// Cloudflare's human check in the page: loads its script when it is wanted and returns its widget.
 // The content policy allows that one script, and only while the check is switched on.
 import { TURNSTILE_SCRIPT } from "./trusted-types.ts";
 

@@ -1,4 +1,4 @@
-// Where GitHub sends the browser back: logs in, or binds when somebody is signed in; tries again before it gives up (requirements B4).
+// Where GitHub sends the browser back: logs in, or binds when a user is signed in; tries again before it gives up (requirements B4).
 import { LoadingOutlined } from "@ant-design/icons";
 import { useEffect, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";

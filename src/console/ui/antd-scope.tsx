@@ -1,4 +1,4 @@
-// Where antd lives: our theme, the Chinese texts, and dialogs that know both. Guest pages do without.
+// The scope of antd: our theme, the Chinese texts, and dialogs that know both. Guest pages do without.
 import { App, ConfigProvider } from "antd";
 import zhCN from "antd/locale/zh_CN";
 import dayjs from "dayjs";

@@ -1,4 +1,4 @@
-// A chart over days, bars or a line, with the same data as a table beneath: for screen readers, and for who wants the numbers.
+// A chart over days, bars or a line, with the same data as a table beneath: for screen readers, and for users that want the numbers.
 // What draws it is loaded with the first chart.
 import { useEffect, useRef } from "react";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
@@ -26,7 +26,7 @@ export interface ChartProps {
   readonly most?: number;
   /** Value as short text, for the axis. */
   readonly formatAxis: (value: number) => string;
-  /** One sentence for who does not see the chart. */
+  /** One sentence for users that do not see the chart. */
   readonly summary: string;
   /** Why there is nothing to draw, when no day has a value; absent where that cannot be. */
   readonly whyEmpty?: string;

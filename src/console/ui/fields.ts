@@ -19,7 +19,7 @@ function wordsOf(issue: z.core.$ZodIssue | undefined, value: unknown): string {
   return issue.message;
 }
 
-/** Lets what is there already pass: imported names may be longer or odd, debts are below zero. */
+/** Accepts the value that is there already: imported names may be longer or odd, debts are below zero. */
 export function unlessKept(kept: unknown, changed: FormRule): FormRule {
   if (typeof changed !== "object" || changed.validator === undefined) return changed;
   const { validator } = changed;

@@ -20,7 +20,7 @@ export function useToList(path: string): () => void {
   return useCallback(() => void navigate(path + search), [navigate, path, search]);
 }
 
-/** Whether the first field to type into takes the focus: of what is new, unless a keyboard would then cover half of a phone. */
+/** Whether the first field to type into takes the focus: of what is new, unless a keyboard would then hide half of a phone's screen. */
 export function useFirstFocus(isNew: boolean): boolean {
   const isNarrow = useMedia(NARROW);
   return isNew && !isNarrow;

@@ -1,4 +1,4 @@
-// A page of somebody else inside ours (requirements H02): it can neither read what is ours nor lead the visitor away.
+// A page of another site inside ours (requirements H02): it can neither read what is ours nor lead the visitor away.
 import { useLayoutEffect } from "react";
 import "./frame.css";
 

@@ -1,4 +1,4 @@
-// The card in the middle of a guest page: mark, heading, what to do, and where else to go.
+// The card in the middle of a guest page: mark, heading, what to do, and other links.
 import type { ReactNode } from "react";
 import { Logo } from "./brand.tsx";
 import { GuestFrame } from "./guest-frame.tsx";

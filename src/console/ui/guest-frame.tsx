@@ -1,4 +1,4 @@
-// The frame of pages that need no login: brand, menu, theme, a way in, footer. Light: nothing of antd.
+// The frame of pages that need no login: brand, menu, theme, login link, footer. Light: nothing of antd.
 import type { ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 import { COMPACT, useMedia } from "#console/base/media.ts";

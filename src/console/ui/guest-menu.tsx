@@ -1,4 +1,4 @@
-// The top menu of guest pages (requirements B2): the way to every public page, and to an account or out of it.
+// The top menu of guest pages (requirements B2): links to every public page, and to login, registration or logout.
 import { CloseOutlined, MenuOutlined } from "@ant-design/icons";
 import { useEffect, useState } from "react";
 import { Link, useLocation } from "react-router";
@@ -21,7 +21,7 @@ export function PublicLinks() {
   );
 }
 
-/** Registration for guests, the way out for users. */
+/** Registration for guests, logout for users. */
 export function SecondWay() {
   const user = useUser();
   const logout = useLogout();

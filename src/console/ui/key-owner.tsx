@@ -1,4 +1,4 @@
-// From a key that was found somewhere to its token and owner, for administrators: shown, and ended in place. The key goes
+// From a key that has leaked to its token and owner, for administrators: shown, and disabled in place. The key goes
 // in a body: it is in no address and no storage, and forgotten with the dialog.
 
 import { useQuery } from "@tanstack/react-query";

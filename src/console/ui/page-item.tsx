@@ -1,4 +1,4 @@
-// The arrows of a row of pages, named for who cannot see them.
+// The arrows of a row of pages, named for screen readers.
 import { LeftOutlined, RightOutlined } from "@ant-design/icons";
 import type { PaginationProps } from "antd";
 import { cloneElement, type HTMLAttributes, isValidElement } from "react";

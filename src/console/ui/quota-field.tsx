@@ -1,6 +1,6 @@
-// A quota to type, with its worth in dollars beside it while typing, and usual amounts to click: nobody multiplies by 500,000 in
-// his head. What is out of bounds is told by the rule of the form, not made something else: a debt stays one when the field is
-// only passed through.
+// A quota to type, with its worth in dollars beside it while typing, and usual amounts to click: no user has to multiply by
+// 500,000. A value out of bounds is reported by the rule of the form, not changed: a debt stays one when the field only gets and loses
+// the focus.
 import { Button, Form } from "antd";
 import type { ReactNode } from "react";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -47,7 +47,7 @@ export function QuotaField(props: QuotaFieldProps) {
   const form = Form.useFormInstance();
   const pick = (dollars: number) => {
     onChange?.((amounts === "add" ? (value ?? 0) : 0) + Math.round(dollars * display.quotaPerUnit));
-    // Nobody leaves the field, so what was told of its old value would stay. What is wrong now stands beneath it.
+    // The field does not lose the focus, so the message about its old value would stay. What is wrong now stands beneath it.
     form.validateFields([id]).catch(() => undefined);
   };
   const hint = disabled || value === null ? "" : quotaHint(value, display);

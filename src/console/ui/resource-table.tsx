@@ -52,7 +52,7 @@ export function ResourceTable<Row extends { readonly id: number }>(props: Resour
   const shown = props.columns.filter((column) => column.isFixed || !state.hidden.includes(column.key));
   const isFirstLoad = answer.isPending;
   const [ids, choose] = useState<readonly number[]>([]);
-  // Rows of other pages do not count: nobody sees them.
+  // Rows of other pages do not count: the user does not see them.
   const chosen = rows.filter((row) => ids.includes(row.id));
   const selection = props.bulk === undefined ? undefined : { ids: chosen.map((row) => row.id), choose };
   /** Asks the server in any case, for the same term and for none as well (requirements B5). */

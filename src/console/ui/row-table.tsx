@@ -1,4 +1,4 @@
-// Rows on a desk: antd's table with a sticky head, fixed first and action columns and a scroll area the keyboard reaches.
+// Rows on wide screens: antd's table with a sticky head, fixed first and action columns and a scroll area the keyboard reaches.
 import { Button, Space, Table, type TableColumnType, type TableProps } from "antd";
 import type { SorterResult } from "antd/es/table/interface";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";

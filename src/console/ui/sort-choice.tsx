@@ -14,7 +14,7 @@ export interface SortChoiceProps {
   readonly sorts: readonly SortName[];
 }
 
-/** Biggest and newest first, until one turns it round. */
+/** Biggest and newest first, until the user reverses it. */
 export function SortChoice({ state, sorts }: SortChoiceProps) {
   const { order, desc } = state.input;
   const chosen = sorts.some(({ key }) => key === order) ? order : "";

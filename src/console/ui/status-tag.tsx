@@ -7,7 +7,7 @@ import { Tooltip } from "./tooltip.tsx";
 import "./status-tag.css";
 
 /**
- * One language of colour over all lists: good = works or waits to be used, idle = switched off by somebody, warn = soon over, bad =
+ * One language of colour over all lists: good = works or waits to be used, idle = switched off by hand, warn = soon over, bad =
  * stopped by itself (failed, expired, exhausted), info = done, or a fact.
  */
 export type Tone = "good" | "idle" | "warn" | "bad" | "info";

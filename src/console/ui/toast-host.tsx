@@ -4,7 +4,7 @@ import { type ComponentType, useEffect, useState } from "react";
 import { takeToasts, useWaitingToasts } from "#console/base/toast.ts";
 import "./toast-host.css";
 
-/** Awaited here: the bundler fetches styles ahead of what is chained to an import itself, and their failure would be nobody's. */
+/** Awaited here: the bundler fetches styles ahead of what is chained to an import itself, and their failure would stay unhandled. */
 async function loadToasts(): Promise<{ readonly Toasts: ComponentType }> {
   return await import("./toasts.tsx");
 }

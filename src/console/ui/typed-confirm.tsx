@@ -1,4 +1,4 @@
-// Asks for a typed text before something that many rows or a whole account would miss (console.md, Feedback).
+// Asks for a typed text before something that deletes many rows or a whole account (console.md, Feedback).
 import { Input, Modal } from "antd";
 import { type ReactNode, useState } from "react";
 

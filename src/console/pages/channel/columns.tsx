@@ -12,7 +12,7 @@ import { responseGrade } from "#contract/quota.ts";
 import { Balance } from "./balance-cell.tsx";
 import { TypeTag } from "./type-tag.tsx";
 
-/** State with the reason and time of automatic disabling on hover; two words, since colour alone tells nobody (requirements B4). */
+/** State with the reason and time of automatic disabling on hover; in words, since colour alone is not accessible (requirements B4). */
 export function ChannelState({ channel }: { readonly channel: Channel }) {
   switch (channel.status) {
     case ChannelStatus.enabled:

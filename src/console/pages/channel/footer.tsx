@@ -23,7 +23,7 @@ function haveEnded(client: QueryClient, sinceMs: number): boolean {
   return LISTS.flatMap(({ path }) =>
     client.getQueryCache().findAll({ queryKey: [path], type: "active" }),
   ).some(
-    // The key says whose answer it is.
+    // The key says which request the answer belongs to.
     ({ state }) => state.dataUpdatedAt >= sinceMs && (state.data as ListAnswer).testing === false,
   );
 }

@@ -1,4 +1,4 @@
-// Says at once which of the chosen models nobody can call yet, since they have no price.
+// Says at once which of the chosen models cannot be called yet, since they have no price.
 import { useQuery } from "@tanstack/react-query";
 import { Form } from "antd";
 import { Link } from "react-router";

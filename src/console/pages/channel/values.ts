@@ -88,7 +88,7 @@ export function draftOf(values: ChannelValues): ChannelDraft {
   return { ...fieldsOf(values), key };
 }
 
-/** Only what was edited: what somebody else saved since `channel` was read stays (requirements W3.6). */
+/** Only what was edited: what another administrator saved since `channel` was read stays (requirements W3.6). */
 export function updateOf(channel: Channel, values: ChannelValues): ChannelUpdate {
   const changes = changesOf(fieldsOf(valuesOf(channel)), fieldsOf(values));
   const key = values.key.trim();

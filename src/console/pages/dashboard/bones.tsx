@@ -1,4 +1,4 @@
-// The board before its numbers are known: shaped as it will be, so that nothing moves when they come.
+// The skeleton of the dashboard until its numbers are known: in its final shape, so that nothing moves when they come.
 const FIGURES = ["first", "second", "third", "fourth", "fifth", "sixth"] as const;
 const CHARTS = ["spend", "requests", "tokens", "failures", "first-bytes"] as const;
 

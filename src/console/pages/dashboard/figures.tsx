@@ -73,7 +73,7 @@ export function Balance() {
   );
 }
 
-/** Leads to the failed calls of the report's days: of the whole site, or of the caller. */
+/** Leads to the failed calls of the report's days: of the whole site, or of the user. */
 function FailedLink({
   start,
   isOwn,

@@ -1,5 +1,5 @@
-// The dashboard: what was spent, asked and generated in the last days, by whom and how well; for oneself or, as an
-// administrator, for everybody. Period and view live in the address.
+// The dashboard: what was spent, asked and generated in the last days, by which users and how well; for oneself or, as an
+// administrator, for all users. Period and view are in the address.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Segmented } from "antd";
 import { type ReactNode, useMemo, useState } from "react";
@@ -94,7 +94,7 @@ interface BoardProps {
 function Charts({ report, models, ranks, first }: { readonly models: readonly ModelUsage[] } & BoardProps) {
   return (
     <div className="tg-charts">
-      {/* One day is neither a course of days nor of a week. */}
+      {/* One day has neither a chart of days nor one of a week. */}
       {report.days === 1 ? (
         <div className="tg-charts-wide">
           <ModelRanks report={report} models={models} isOwn={first !== undefined} />
@@ -145,7 +145,7 @@ interface PartProps {
   readonly offset: number;
 }
 
-/** A minute is as fresh as a board has to be, and it is shown at once when one comes back. */
+/** A report may be a minute old, and is shown at once when the user comes back. */
 const FRESH = { staleTime: 60_000, placeholderData: keepPreviousData } as const;
 
 function OwnBoard(wanted: PartProps) {

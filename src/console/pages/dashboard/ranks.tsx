@@ -1,4 +1,4 @@
-// Who and what spent most: models, tokens, users, channels as short tables with bars. A name leads to its part of the log, from
+// The models, tokens, users and channels that spent most, as short tables with bars. A name leads to its part of the log, from
 // the report's first day on.
 import { Link } from "react-router";
 import { type TagColour, tagPalette } from "#console/base/colours.ts";
@@ -84,7 +84,7 @@ const countText = (count: number) => (count < 1_000_000 ? formatCount(count) : s
 interface ModelRanksProps {
   readonly report: UsageReport;
   readonly models: readonly ModelUsage[];
-  /** The report is the caller's own, not that of the site. */
+  /** The report is the user's own, not that of the site. */
   readonly isOwn: boolean;
 }
 

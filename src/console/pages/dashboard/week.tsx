@@ -1,4 +1,4 @@
-// When calls come: a heat map of hour by weekday, which is a table for who does not see it.
+// When calls come: a heat map of hour by weekday, which is a table for screen readers.
 import { type PointerEvent, useMemo, useState } from "react";
 import { formatCharge, formatCount } from "#console/base/format.ts";
 import { useQuotaDisplay } from "#console/base/status.ts";
@@ -30,16 +30,16 @@ function Legend() {
   );
 }
 
-interface Place {
+interface Cell {
   readonly day: number;
   readonly hour: number;
 }
 
-/** The cell under the pointer, by its place in the table. */
-function placeOf(event: PointerEvent): Place | undefined {
-  const cell = event.target instanceof Element ? event.target.closest("td") : null;
-  if (cell === null || !(cell.parentElement instanceof HTMLTableRowElement)) return undefined;
-  return { day: cell.parentElement.sectionRowIndex, hour: cell.cellIndex - 1 };
+/** The cell under the pointer, by its position in the table. */
+function cellOf(event: PointerEvent): Cell | undefined {
+  const td = event.target instanceof Element ? event.target.closest("td") : null;
+  if (td === null || !(td.parentElement instanceof HTMLTableRowElement)) return undefined;
+  return { day: td.parentElement.sectionRowIndex, hour: td.cellIndex - 1 };
 }
 
 function Grid({ week }: { readonly week: readonly (readonly WeekHour[])[] }) {
@@ -79,23 +79,23 @@ function Grid({ week }: { readonly week: readonly (readonly WeekHour[])[] }) {
 export function WeekMap({ report }: { readonly report: UsageReport }) {
   const display = useQuotaDisplay();
   const week = useMemo(() => weekOf(report.weekly), [report]);
-  const [place, setPlace] = useState<Place>();
-  const shown = place === undefined ? undefined : week[place.day]?.[place.hour];
+  const [cell, setCell] = useState<Cell>();
+  const shown = cell === undefined ? undefined : week[cell.day]?.[cell.hour];
   return (
     <section className="tg-card tg-chart">
       <h2>使用时段</h2>
       <div
         className="tg-heat-box"
-        onPointerOver={(event) => setPlace(placeOf(event))}
-        onPointerLeave={() => setPlace(undefined)}
+        onPointerOver={(event) => setCell(cellOf(event))}
+        onPointerLeave={() => setCell(undefined)}
       >
         <Grid week={week} />
       </div>
       <p className="tg-heat-foot">
         <span>
-          {place === undefined || shown === undefined
+          {cell === undefined || shown === undefined
             ? "按星期与小时统计请求次数（本地时间）"
-            : `${DAYS[place.day]} ${two(place.hour)}:00–${two(place.hour + 1)}:00：${formatCount(shown.requests)} 次请求，${formatCharge(shown.quota, display)}`}
+            : `${DAYS[cell.day]} ${two(cell.hour)}:00–${two(cell.hour + 1)}:00：${formatCount(shown.requests)} 次请求，${formatCharge(shown.quota, display)}`}
         </span>
         <Legend />
       </p>

@@ -8,8 +8,8 @@ import { ColourTag } from "#console/ui/status-tag.tsx";
 import { TimeText } from "#console/ui/time-text.tsx";
 import { Tooltip } from "#console/ui/tooltip.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
+import { channelLabel } from "./attempts.ts";
 import { briefContent } from "./failure.ts";
-import { channelLabel } from "./trail.ts";
 
 const KINDS: Readonly<Record<number, { readonly label: string; readonly colour: TagColour }>> = {
   [LogType.topup]: { label: "充值", colour: "green" },
@@ -94,7 +94,7 @@ export function columnsFor(isAdmin: boolean, type: number): readonly Column<LogE
   return type === LogType.error ? columns.filter(({ key }) => !CHARGES.has(key)) : columns;
 }
 
-/** The widths leave nothing to scroll sideways on a desk of 1440 px with the menu open. */
+/** The widths leave nothing to scroll sideways at 1440 px with the menu open. */
 function logColumns(isAdmin: boolean): readonly Column<LogEntry>[] {
   return [
     {

@@ -4,9 +4,9 @@ import { formatCount, formatMs, formatTime } from "#console/base/format.ts";
 import { NARROW, useMedia } from "#console/base/media.ts";
 import { CopyButton } from "#console/ui/copy-button.tsx";
 import { type LogEntry, LogType } from "#contract/log.ts";
+import { channelLabel, failureText } from "./attempts.ts";
 import { Charge, LogKind } from "./columns.tsx";
 import { failureIn } from "./failure.ts";
-import { channelLabel, failureText } from "./trail.ts";
 
 type Item = NonNullable<DescriptionsProps["items"]>[number];
 
@@ -51,10 +51,10 @@ function failureLines(entry: LogEntry): Item[] {
 }
 
 /** Every channel that was called, in order; the last one answered, unless the call failed. */
-function Trail({ entry }: { readonly entry: LogEntry }) {
+function Attempts({ entry }: { readonly entry: LogEntry }) {
   if (entry.trail.length === 0) return channelLabel(entry);
   return (
-    <ol className="tg-log-trail">
+    <ol className="tg-log-attempts">
       {entry.trail.map((failed) => (
         <li key={failed.channel}>
           <span>{channelLabel(failed)}</span>
@@ -75,7 +75,7 @@ function Trail({ entry }: { readonly entry: LogEntry }) {
 function adminLines(entry: LogEntry): Item[] {
   return [
     line("用户", entry.username),
-    ...(entry.channel === 0 ? [] : [line("渠道", <Trail entry={entry} />)]),
+    ...(entry.channel === 0 ? [] : [line("渠道", <Attempts entry={entry} />)]),
   ];
 }
 

@@ -17,7 +17,7 @@ export interface ExportButtonProps {
 export function ExportButton({ filter, isAdmin }: ExportButtonProps) {
   const [progress, setProgress] = useState<string>();
   const running = useRef<AbortController>(undefined);
-  // A file nobody waits for any more is not fetched to its end.
+  // A file that the user no longer waits for is not fetched to its end.
   useEffect(() => () => running.current?.abort(), []);
   const start = async () => {
     const abort = new AbortController();

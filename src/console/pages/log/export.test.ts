@@ -79,7 +79,7 @@ describe("the file", () => {
     expect(row).toContain(",-7,'@x,");
   });
 
-  test("tells administrators who failed before, and ordinary users nothing about channels", () => {
+  test("tells administrators which channels failed before, and ordinary users nothing about channels", () => {
     const trail = [{ channel: 9, channel_name: "秘密", error: "upstream_429", said: "" }];
     expect(entriesCsv([entry(1, { trail })], true)).toContain(",#9 秘密：上游返回 429,");
     expect(entriesCsv([entry(1, { channel_name: "秘密", trail })], false)).not.toMatch(/渠道|秘密|用户/);

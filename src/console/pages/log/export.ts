@@ -4,8 +4,8 @@ import { csvText } from "#console/base/download.ts";
 import { formatTime } from "#console/base/format.ts";
 import { pageCount } from "#console/base/paging.ts";
 import { type LogEntry, logApi } from "#contract/log.ts";
+import { attemptsText } from "./attempts.ts";
 import { LOG_TYPES, type logQuery } from "./filters.ts";
-import { trailText } from "./trail.ts";
 
 /** Rows per call; the most the server gives. */
 const SIZE = 100;
@@ -18,7 +18,7 @@ export interface ExportJob {
   readonly filter: Filter;
   readonly isAdmin: boolean;
   readonly signal: AbortSignal;
-  /** Hears rows fetched and rows in all, where the server says so. */
+  /** Gets rows fetched and rows in all, where the server says so. */
   readonly onProgress: (fetched: number, total: number | undefined) => void;
 }
 
@@ -49,7 +49,7 @@ type Cell = string | number;
 const ADMIN_COLUMNS: readonly (readonly [string, (entry: LogEntry) => Cell])[] = [
   ["渠道 ID", (entry) => entry.channel],
   ["渠道", (entry) => entry.channel_name],
-  ["此前失败", (entry) => trailText(entry.trail)],
+  ["此前失败", (entry) => attemptsText(entry.trail)],
   ["用户", (entry) => entry.username],
 ];
 

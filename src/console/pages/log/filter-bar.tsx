@@ -182,7 +182,7 @@ export function FilterBar(props: FilterBarProps) {
   const [draft, setDraft] = useState(filters);
   const [isOpen, setOpen] = useState(false);
   const isNarrow = useMedia(NARROW);
-  // What the address says counts, whoever changed it. The fields stay the same ones: focused, unfolded, half filled in.
+  // What the address says counts, whether a link or this bar changed it. The fields stay the same ones: focused, unfolded, half filled in.
   const told = JSON.stringify(filters);
   const [heard, setHeard] = useState(told);
   if (told !== heard) {

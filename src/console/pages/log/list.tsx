@@ -25,7 +25,7 @@ function loadLogs(isAdmin: boolean, filter: ReturnType<typeof logQuery>) {
   };
 }
 
-/** What stands where no entries are: nobody has called yet, or the filters leave nothing. */
+/** What stands where no entries are: there was no call yet, or the filters leave nothing. */
 function emptyOf(filters: LogFilters, onClear: () => void) {
   if (!isFiltered(filters)) return { text: "还没有记录。用令牌调用接口后，每次消费都会记在这里。" };
   return { text: "没有符合筛选条件的记录。", action: <Button onClick={onClear}>清除筛选</Button> };

@@ -1,4 +1,4 @@
-// Who came by my invitation, ten to a page (requirements B9).
+// The users that registered by my invitation, ten to a page (requirements B9).
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Pagination, Skeleton, Table } from "antd";
 import { useState } from "react";

@@ -15,7 +15,7 @@ interface CopyLineProps {
   readonly copyLabel: string;
 }
 
-/** A text to hand on: selectable as it stands, so copying never depends on the clipboard alone (requirements B8). */
+/** A text to pass on: selectable as it stands, so copying never depends on the clipboard alone (requirements B8). */
 function CopyLine({ id, label, text, copyLabel }: CopyLineProps) {
   if (text === undefined) {
     return (

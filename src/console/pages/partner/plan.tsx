@@ -1,4 +1,4 @@
-// The partner plan: its rules for everybody; link, code, friends and balance for who is signed in.
+// The partner plan: its rules for all visitors; link, code, friends and balance for signed-in users.
 import { useLocation } from "react-router";
 import { useUser } from "#console/base/session.ts";
 import { Page } from "#console/ui/page.tsx";

@@ -98,7 +98,7 @@ export function useChat(): Chat {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const running = useRef<AbortController>(undefined);
   const lastId = useRef(0);
-  // Leaving the page ends the call: nobody would read the rest.
+  // Leaving the page ends the call: the rest would not be read.
   useEffect(() => () => running.current?.abort(), []);
 
   const ask = async (asked: readonly Turn[], answer: Turn, setup: Setup) => {

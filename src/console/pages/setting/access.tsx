@@ -1,4 +1,4 @@
-// What one hands to programs and friends: the system access token and the invite link.
+// What a user gives to programs and friends: the system access token and the invite link.
 import { Button } from "antd";
 import { useCall } from "#console/base/call.ts";
 import { copyText } from "#console/base/clipboard.ts";

@@ -79,13 +79,13 @@ function SwitchField({ optionKey, help, isLocked }: OptionFieldProps) {
   );
 }
 
-/** The control without its label; Form.Item hands value and change to it. */
+/** The control without its label; Form.Item passes value and change to it. */
 function controlOf({ optionKey, isLocked, bases }: OptionFieldProps) {
   const kind = kindOf(optionKey);
   if (isRatioKey(optionKey)) return <RatioField ratioKey={optionKey} bases={bases} isReadOnly={isLocked} />;
   switch (kind) {
     case "number":
-      // Without a least: what is too little is refused in words, not made 0, which may mean no limit.
+      // Without a minimum: a value that is too small is refused in words, not made 0, which may mean no limit.
       return <NumberInput disabled={isLocked} className="tg-option-number" />;
     case "quota":
       return <QuotaField disabled={isLocked} />;

@@ -59,8 +59,8 @@ function filledOf(
 
 /**
  * The form shows what is stored, also when that changes elsewhere; what was typed and is not stored yet stays as it is, in price tables row
- * by row. Returns what was typed before a session ended, what would have to be sent now, how it joins what somebody else has stored
- * meanwhile, and what to do with an option that the server has taken.
+ * by row. Returns what was typed before a session ended, what would have to be sent now, how it joins what another administrator has
+ * stored meanwhile, and what to do with an option that the server has taken.
  */
 function useStored(
   form: FormInstance<FieldValues>,

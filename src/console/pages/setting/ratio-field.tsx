@@ -79,7 +79,7 @@ function Price({ row, tools }: { readonly row: RatioRow; readonly tools: RowTool
 
 function Reset({ row, tools }: { readonly row: RatioRow; readonly tools: RowTools }) {
   if (tools.isReadOnly || !isChanged(row)) return null;
-  // Everybody without a group is in this one.
+  // Every user without a group is in this one.
   if (tools.ratioKey === "GroupRatio" && row.name === "default") return null;
   const isOwn = row.builtIn === undefined;
   const label = isOwn ? `删除 ${row.name}` : `恢复 ${row.name} 的内置倍率 ${row.builtIn}`;

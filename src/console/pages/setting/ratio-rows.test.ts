@@ -76,7 +76,7 @@ describe("ratio tables", () => {
     };
     const sound = rowMoney("AudioCompletionRatio", { name: "gpt-audio", ratio: 2 }, bases, 500_000);
     expect(sound).toEqual({ dollars: 64, per: "百万 tokens" });
-    // As the bank does: without a ratio of its own a picture costs what text costs.
+    // As the ledger does: without a ratio of its own a picture costs what text costs.
     const picture = rowMoney("ImageCompletionRatio", { name: "gpt-image", ratio: 4 }, bases, 500_000);
     expect(picture?.dollars).toBe(20);
     expect(rowMoney("AudioCompletionRatio", { name: "unknown", ratio: 2 }, bases, 500_000)).toBeUndefined();

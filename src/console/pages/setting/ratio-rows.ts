@@ -19,7 +19,7 @@ export function writeRatios(ratios: Ratios): string {
   return JSON.stringify(ratios, null, 2);
 }
 
-/** The texts of a table: as it was when the edit began, as it was edited, and as somebody else has stored it meanwhile. */
+/** The texts of a table: as it was when the edit began, as it was edited, and as another administrator has stored it meanwhile. */
 export interface RatioVersions {
   readonly base: string;
   readonly mine: string;

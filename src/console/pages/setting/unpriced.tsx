@@ -1,4 +1,4 @@
-// What channels have and no price table knows, above the table in which a row of it is begun.
+// Models that channels have and no price table knows, above the table to which a click adds a row for one.
 import { PlusOutlined } from "@ant-design/icons";
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "antd";

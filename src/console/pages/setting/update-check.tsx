@@ -1,4 +1,4 @@
-// Whether a newer release exists. Nobody outside is asked unless the operator has named a repository.
+// Whether a newer release exists. No other site is asked unless the operator has named a repository.
 import { CloudSyncOutlined } from "@ant-design/icons";
 import { useMutation } from "@tanstack/react-query";
 import { Button, Modal } from "antd";

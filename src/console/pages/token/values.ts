@@ -53,7 +53,7 @@ export function draftOf(values: TokenValues): TokenDraft {
   };
 }
 
-/** With what the form was opened with, so that a balance nobody edited is not put back to what it was then. */
+/** With what the form was opened with, so that a balance that was not edited is not put back to what it was then. */
 export function updateOf({ id, remain_quota }: Token, values: TokenValues): TokenUpdate {
   return { id, ...draftOf(values), original_remain_quota: remain_quota };
 }

@@ -1,4 +1,4 @@
-// Turns a code into quota; somebody's gift code brings both a little more.
+// Turns a code into quota; with another user's gift code both users get a little more.
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, Form, Input } from "antd";
 import { invalidate, useCall } from "#console/base/call.ts";

@@ -135,7 +135,7 @@ const hidden: readonly Column<User>[] = [
   },
 ];
 
-/** The widths leave nothing to scroll sideways on a desk of 1440 px with the menu open. */
+/** The widths leave nothing to scroll sideways at 1440 px with the menu open. */
 export const userColumns: readonly Column<User>[] = [
   { key: "id", title: "ID", isSortable: true, isNumber: true, width: 64, render: (user) => user.id },
   {

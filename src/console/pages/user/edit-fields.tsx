@@ -107,7 +107,7 @@ const BINDINGS = [
   { name: "email", label: "已绑定的邮箱账户" },
 ] as const;
 
-/** What the user bound by himself: it can be read and taken away, not given. */
+/** The user's own bindings: an administrator can read and remove them, not set them. */
 export function BindingFields({ user }: { readonly user: User }) {
   const bound = BINDINGS.filter(({ name }) => user[name] !== "");
   return (

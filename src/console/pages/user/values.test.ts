@@ -55,7 +55,7 @@ describe("the user list", () => {
     expect(groupsOf("")).toEqual([]);
   });
 
-  test("protects super administrators, and lets nobody edit peers", () => {
+  test("protects super administrators, and lets no administrator edit peers", () => {
     expect(isProtected({ role: 100 })).toBe(true);
     expect(isProtected({ role: 10 })).toBe(false);
     expect(mayEdit(10, { role: 10 })).toBe(false);

@@ -79,7 +79,7 @@ function profileOf({ username, display_name, group, role }: UserValues) {
   return { username: username.trim(), display_name: display_name.trim(), group, role };
 }
 
-/** Only what was edited: what somebody else saved since `user` was read stays (requirements W3.5). */
+/** Only what was edited: what another administrator saved since `user` was read stays (requirements W3.5). */
 export function updateOf(user: User, values: UserValues): UserUpdate {
   const cleared = (["email", "github_id", "wechat_id"] as const).filter((name) =>
     values.cleared.includes(name),

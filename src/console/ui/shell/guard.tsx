@@ -1,5 +1,5 @@
 // Lets a page through or not: no stored user → /login with the origin location; role too low → a refusal.
-// The server decides about rights by itself; this only keeps people from pages that would not work for them.
+// The server decides about rights by itself; this only keeps users from pages that would not work for them.
 import { LockOutlined } from "@ant-design/icons";
 import type { ReactNode } from "react";
 import { Navigate, useLocation } from "react-router";

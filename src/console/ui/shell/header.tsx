@@ -1,4 +1,4 @@
-// The bar above every page: where one is, jump anywhere, balance, theme, user.
+// The bar above every page: breadcrumb, command palette, balance, theme, user.
 import { MenuOutlined, SearchOutlined } from "@ant-design/icons";
 import { Breadcrumb, Button } from "antd";
 import { Link, useLocation } from "react-router";
@@ -14,7 +14,7 @@ function Crumbs() {
   const isNarrow = useMedia(NARROW);
   const here = pageAt(pages, useLocation().pathname);
   const parent = pages.find((page) => page.path === here?.parent);
-  const trail = [parent, here].filter((page): page is PageRow => page !== undefined);
+  const crumbs = [parent, here].filter((page): page is PageRow => page !== undefined);
   const group = (parent ?? here)?.menu?.group;
   return (
     <Breadcrumb
@@ -23,7 +23,7 @@ function Crumbs() {
         ...(group === undefined || group === here?.title || (isNarrow && parent !== undefined)
           ? []
           : [{ key: group, title: group }]),
-        ...trail.map((page) => ({
+        ...crumbs.map((page) => ({
           key: page.path,
           title: page === here ? page.title : <Link to={page.path}>{page.title}</Link>,
         })),

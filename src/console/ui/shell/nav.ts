@@ -26,7 +26,7 @@ export interface PageRow {
 
 const NavContext = createContext<readonly PageRow[]>([]);
 
-/** Hands the page rows to the shell, which knows no page by itself. */
+/** Gives the page rows to the shell, which knows no page by itself. */
 export const NavProvider = NavContext.Provider;
 
 export function usePages(): readonly PageRow[] {

@@ -75,8 +75,8 @@ function DefaultPasswordBanner() {
 }
 
 function usePaletteKey(open: () => void): void {
-  // Loaded beforehand: what is typed right after the keys must not be lost while its code comes. Whoever leaves the page meanwhile
-  // has not missed it, and whoever opens it is told then.
+  // Loaded beforehand: what is typed right after the keys must not be lost while its code comes. A failure is not reported here: a user
+  // that opens the palette is told then.
   useEffect(() => void loadPalette().catch(() => undefined), []);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {

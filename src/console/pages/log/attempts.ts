@@ -1,4 +1,4 @@
-// Channels that failed before one answered, in words for administrators.
+// The failed attempts of a call, in words for administrators.
 import type { FailedChannel } from "#contract/log.ts";
 
 const ERRORS: Readonly<Record<string, string>> = {
@@ -29,9 +29,9 @@ function quoted({ said }: FailedChannel): string {
   return said === "" ? "" : `（${said}）`;
 }
 
-/** Who failed before the channel that answered, in one line; empty when nobody did. */
-export function trailText(trail: readonly FailedChannel[]): string {
-  return trail
+/** The failed attempts in one line; empty when there was none. */
+export function attemptsText(attempts: readonly FailedChannel[]): string {
+  return attempts
     .map((failed) => `${channelLabel(failed)}：${failureText(failed.error)}${quoted(failed)}`)
     .join(" → ");
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channelLabel, failureText, trailText } from "./trail.ts";
+import { attemptsText, channelLabel, failureText } from "./attempts.ts";
 
 test.each([
   ["upstream_500", "上游返回 500"],
@@ -15,11 +15,11 @@ test("a channel that is gone keeps its number", () => {
   expect(channelLabel({ channel: 3, channel_name: "" })).toBe("#3");
 });
 
-test("a trail in one line says who failed how, in their order", () => {
-  expect(trailText([])).toBe("");
-  const trail = [
+test("failed attempts in one line say which channel failed how, in their order", () => {
+  expect(attemptsText([])).toBe("");
+  const attempts = [
     { channel: 3, channel_name: "备用", error: "upstream_401", said: "no credit" },
     { channel: 4, channel_name: "", error: "do_request_failed", said: "" },
   ];
-  expect(trailText(trail)).toBe("#3 备用：上游返回 401（no credit） → #4：无法连接或等待超时");
+  expect(attemptsText(attempts)).toBe("#3 备用：上游返回 401（no credit） → #4：无法连接或等待超时");
 });
