@@ -25,7 +25,7 @@ test("asks a few at once for each key, in order, and other keys at once", async 
   expect(await Promise.all(answers)).toEqual(Array(5).fill("yes"));
 });
 
-test("tells a no to all who wait, and asks again for those who come later", async () => {
+test("gives a no to all waiting callers, and asks again for later ones", async () => {
   const { asked, ask, settle, names } = createDesk();
   const answers = ["1", "2", "3", "4", "5"].map((name) => ask("busy", name));
   asked[0]?.answer("no");
@@ -37,7 +37,7 @@ test("tells a no to all who wait, and asks again for those who come later", asyn
   expect(await Promise.all([answers[1], answers[2], late])).toEqual(["yes", "yes", "yes"]);
 });
 
-test("tells a failure to all who wait, so that no caller waits for many in a row", async () => {
+test("gives a failure to all waiting callers, so that no caller waits for many in a row", async () => {
   const { asked, ask } = createDesk();
   const answers = ["1", "2", "3", "4"].map((name) => ask("busy", name));
   for (const { fail } of asked.slice(0, 3)) fail(new Error("lost"));

@@ -19,12 +19,12 @@ export class KeyedQueue<Answer> {
   readonly #queues = new Map<string, Queue<Answer>>();
   readonly #isNo: (answer: Answer) => boolean;
 
-  /** `isNo` tells the answers that hold for all who wait: nothing is left, for any of them. */
+  /** `isNo` recognises the answers that hold for all waiting callers: nothing is left, for any of them. */
   constructor(isNo: (answer: Answer) => boolean) {
     this.#isNo = isNo;
   }
 
-  /** Asks when it is its turn among those of its key. Throws: what a question threw, also one of those before it. */
+  /** Asks when the callers before it on its key were answered. Throws: what a question threw, also one of those before it. */
   ask(key: string, question: () => Promise<Answer>): Promise<Answer> {
     const queue = this.#queues.get(key) ?? { asking: 0, waiting: [] };
     this.#queues.set(key, queue);

@@ -8,7 +8,7 @@ const BATCH = 1_000;
 /** Source: requirements W7.5. */
 const LOG_BATCH = 10_000;
 
-/** What `read` makes of a table's rows, in batches. Misread values are reported before a batch is given: no row without an id is written. */
+/** What `read` makes of a table's rows, batched. Misread values are reported before a batch is given; no row without an id is written. */
 export async function* batches<Item>(
   source: Source,
   table: ImportedTable,

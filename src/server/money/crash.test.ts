@@ -110,7 +110,7 @@ describe.each(engines)("a killed process on %s", (engine) => {
           node: `after${cycle}`,
         });
         const open = await db.selectFrom("reservations").select("request_id").execute();
-        // On PostgreSQL the lock of the dead must have been free for a while, its lease runs on.
+        // On PostgreSQL the lock of the dead process must have been free for a while; its lease runs on.
         let closed = 0;
         await expect
           .poll(

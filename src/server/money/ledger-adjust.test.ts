@@ -6,7 +6,7 @@ import { checkLedger } from "./ledger-check.ts";
 describe.each(engines)("adjustments on %s", (engine) => {
   const world = useLedgerWorld(engine);
 
-  /** What nobody but an import or a broken program writes beside the world. */
+  /** What only an import or a broken program writes beside the ledger. */
   const writeEntry = (parts: {
     readonly user_id: number;
     readonly amount: number;

@@ -86,7 +86,7 @@ function fits(desk: Desk, { user, code, giver, gift, inviter, commission }: Part
   );
 }
 
-/** The stored commission of a user whom an operation names. */
+/** The stored commission of a user that an operation names. */
 function commissionBook(desk: Desk, { id }: UserBook): CommissionBook {
   const known = desk.commissions.get(id);
   if (!known) throw new Error(`the commission of user ${id} was not loaded`);

@@ -59,9 +59,9 @@ beforeAll(async () => {
   };
   ledger = createLedger({ store: watched, clock: systemClock, node: "plans" });
   // The first calls: every statement meets tables without a row, and without statistics.
-  const nobody = { userId: 1, tokenId: 1 };
+  const parties = { userId: 1, tokenId: 1 };
   for (let round = 0; round < ROUNDS; round += 1) {
-    const calls = Array.from({ length: TOGETHER }, () => ledger.reserve(order(nobody, 1n)));
+    const calls = Array.from({ length: TOGETHER }, () => ledger.reserve(order(parties, 1n)));
     expect(await Promise.all(calls)).not.toContain("reserved");
   }
   account = await seedAccount(store.db, ledger, { quota: 1_000_000n, remain: 1_000_000n });
