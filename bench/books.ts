@@ -1,4 +1,4 @@
-// Checks the books after a benchmark by reading the database itself: what was served is what was charged.
+// The ledger check after a benchmark, by reading the database itself: what was served is what was charged.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
@@ -48,7 +48,7 @@ async function check(read: ReadNumber, served: number): Promise<Book[]> {
   ];
 }
 
-/** The books of a server on SQLite. */
+/** The ledger check of a server on SQLite. */
 export async function checkBooks(dataDir: string, served: number): Promise<Book[]> {
   const db = new DatabaseSync(join(dataDir, "tollgate.db"), { readOnly: true });
   try {
@@ -58,7 +58,7 @@ export async function checkBooks(dataDir: string, served: number): Promise<Book[
   }
 }
 
-/** The books of servers on PostgreSQL. */
+/** The ledger check of servers on PostgreSQL. */
 export async function checkPostgresBooks(url: string, served: number): Promise<Book[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

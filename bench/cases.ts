@@ -72,7 +72,7 @@ export function casesFor(isQuick: boolean): Case[] {
   ];
 }
 
-/** Somebody who can be loaded. */
+/** A server that can be loaded. */
 export interface Target extends Service {
   readonly key: string;
 }

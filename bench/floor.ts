@@ -1,5 +1,5 @@
 // The floor: the least that a proxy on Node can do. node:http in, undici out, bytes through with back-pressure, no
-// checks, no keys, no books. UPSTREAM_PORT says where to. Ends with the process that started it.
+// checks, no keys, no ledger. UPSTREAM_PORT says where to. Ends with the process that started it.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, type Dispatcher } from "undici";
 

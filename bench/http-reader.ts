@@ -1,7 +1,7 @@
 // Reads HTTP/1.1 messages from the bytes of one connection: content-length and chunked, nothing else. Costs little, so
-// that the load generator and the upstream do not become the benchmark; never meant to face anybody but ourselves.
+// that the load generator and the upstream do not become the benchmark; never meant for other peers than those of the benchmark.
 
-/** Hears of each message in turn: one head, any number of pieces of its body, one end. */
+/** Receives each message in turn: one head, any number of pieces of its body, one end. */
 export interface MessageSink {
   /** Start line and headers, without the empty line. */
   onHead(head: string): void;

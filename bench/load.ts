@@ -135,7 +135,7 @@ class Client {
     }
   }
 
-  /** Books a right answer; gives back what is wrong with another. */
+  /** Counts a right answer; returns what is wrong with another. */
   #judge(): Error | undefined {
     if (!this.#head.startsWith("HTTP/1.1 200")) {
       const body = this.#job.isStream ? this.#tail : this.#body;

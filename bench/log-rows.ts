@@ -1,5 +1,5 @@
 // Builds a SQLite database with millions of log entries the way the server would have left them: rows, sums by hour, spans.
-// Skewed like life: five users make half of the calls, three models and two channels most of them.
+// Skewed as real logs are: five users make half of the calls, three models and two channels most of them.
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "#server/store/db.ts";
 import { SPAN_SEC } from "#server/store/span.ts";
@@ -14,7 +14,7 @@ export const spanSec = 90 * 86_400;
 const NOT_CALLS = 100;
 
 export const userName = (id: number) => `user${id}`;
-/** Of three tokens one has the name that everybody gives. */
+/** Of three tokens one has a name that many users give. */
 export const tokenName = (user: number, index: number) =>
   index === 0 ? "default" : `token-${user}-${index}`;
 export const modelName = (index: number) => `model-${index}`;
@@ -79,7 +79,7 @@ const PEOPLE = `
 
 const SLICE = 500_000;
 
-/** Fills the empty database of `dataDir`. `say` hears of each step with its seconds. */
+/** Fills the empty database of `dataDir`. `say` gets each step with its seconds. */
 export async function buildLogs(dataDir: string, rows: number, say: (text: string) => void): Promise<void> {
   const store = await openStore({ dataDir });
   await store.close();

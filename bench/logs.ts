@@ -58,10 +58,10 @@ const filters: Readonly<Record<string, (turn: number) => LogFilter>> = {
   "console default window": () => ({ start: 0, end: endSec + 3600 }),
   "busy user": (turn) => ({ username: userName(busyUser(turn)) }),
   "quiet user": (turn) => ({ username: userName(quietUser(turn)) }),
-  "user nobody is": () => ({ username: "nobody" }),
+  "unknown user": () => ({ username: "nobody" }),
   "common model": (turn) => ({ modelName: modelName(turn % 3) }),
   "rare model": (turn) => ({ modelName: modelName(3 + pick(turn, models - 3)) }),
-  "model nobody uses": () => ({ modelName: "model-none" }),
+  "unused model": () => ({ modelName: "model-none" }),
   token: (turn) => ({ tokenName: tokenName(quietUser(turn), 1 + (turn % 2)) }),
   "token name of many": () => ({ tokenName: tokenName(1, 0) }),
   "busy channel": (turn) => ({ channelId: 1 + (turn % 2) }),
@@ -77,7 +77,7 @@ const filters: Readonly<Record<string, (turn: number) => LogFilter>> = {
     userId: busyUser(turn),
     modelName: modelName(3 + pick(turn, models - 3)),
   }),
-  "busy user + model nobody uses": (turn) => ({ userId: busyUser(turn), modelName: "model-none" }),
+  "busy user + unused model": (turn) => ({ userId: busyUser(turn), modelName: "model-none" }),
   "busy user + channel": (turn) => ({ userId: busyUser(turn), channelId: 3 + pick(turn, channels - 3) }),
   "busy user + type top-up": (turn) => ({ userId: busyUser(turn), type: 1 }),
   "busy user + type consume": (turn) => ({ userId: busyUser(turn), type: 2 }),
@@ -178,7 +178,7 @@ async function measure(db: Db, one: Case): Promise<boolean> {
   return isMet;
 }
 
-/** Clears the oldest week as the console's button does, and tells how long others waited meanwhile. */
+/** Clears the oldest week as the console's button does, and tells how long other statements waited meanwhile. */
 async function measureClearing(db: Db): Promise<void> {
   let longestMs = 0;
   let isDone = false;

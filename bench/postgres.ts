@@ -10,7 +10,7 @@ import type { Line } from "./report.ts";
 import { createHome, furnish, type Home, startTollgate } from "./tollgate.ts";
 import type { Job, JobResult } from "./wire.ts";
 
-/** The test server is for data that nobody keeps; here a commit waits for the disk, and statistics come when they come. */
+/** The test server is for throw-away data; here a commit waits for the disk, and statistics come when the server makes them. */
 const SETTINGS = {
   fsync: "on",
   synchronous_commit: "on",

@@ -18,7 +18,7 @@ export function removeAtExit(path: string): void {
   leftovers.add(path);
 }
 
-/** Kills what is alive and removes what was made; runs once more at exit, when there is nothing left to do. */
+/** Kills the processes that run and removes what was made; runs once more at exit, when there is nothing left to do. */
 export function cleanUp(): void {
   for (const child of living) child.kill("SIGKILL");
   living.clear();
@@ -169,7 +169,7 @@ function machineTimes(): { busy: number; all: number } {
   return { busy: all - (times[3] ?? 0) - (times[4] ?? 0), all };
 }
 
-/** Share of the machine's CPU time that others use, seen for a moment before the load: from 0 to 1. */
+/** Share of the machine's CPU time that other work uses, seen for a moment before the load: from 0 to 1. */
 export async function othersShare(watchMs: number): Promise<number> {
   const before = machineTimes();
   await new Promise((resolve) => setTimeout(resolve, watchMs));

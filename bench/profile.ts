@@ -43,7 +43,7 @@ const BUNDLED = /\/dist\/server\/[^/]+\.js$/;
 const MODULE_ABOVE = /^\/\/ ((?:src|node_modules|\.\.)\/\S+\.\w+)$/;
 const owners = new Map<string, readonly string[]>();
 
-/** Whose code each line of a bundled file is: the bundler writes the module's path above it (decision 034). */
+/** The module that each line of a bundled file comes from: the bundler writes its path above it (decision 034). */
 function ownersOf(path: string): readonly string[] {
   const known = owners.get(path);
   if (known) return known;

@@ -147,7 +147,7 @@ export function tableOf(lines: readonly Line[], beside = "floor"): string {
     .join("\n");
 }
 
-/** The books as lines for people. */
+/** The result of the ledger check as lines for people. */
 export function booksText(books: readonly Book[]): string {
   return books
     .map(({ promise, isTrue, detail }) => `${isTrue ? "OK  " : "MISS"}  ${promise}: ${detail}`)

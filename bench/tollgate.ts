@@ -100,7 +100,7 @@ function isReady(port: number): Promise<boolean> {
   });
 }
 
-/** Creates the channel and the token through the management API; gives back the token's key. */
+/** Creates the channel and the token through the management API; returns the token's key. */
 export async function furnish(port: number, upstreamPort: number): Promise<string> {
   const url = `http://127.0.0.1:${port}`;
   await manage(url, "POST", "/api/channel/", {

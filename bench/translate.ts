@@ -1,5 +1,5 @@
-// CPU per event of a stream on its way through the relay's courses: bytes that pass, and every wire translated for every client format.
-// Streams are the recorded ones of the dialects' fixtures, their text made longer; no network, no server.
+// CPU per event of a stream on its way through the relay's response handlers: bytes that pass, and every wire translated for every client
+// format. Streams are the recorded ones of the dialects' fixtures, their text made longer; no network, no server.
 import { cpuUsage } from "node:process";
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { providerOf } from "#contract/providers.ts";

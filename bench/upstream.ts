@@ -1,5 +1,5 @@
 // An upstream that costs next to nothing: prepared bytes over node:net, an answer or a stream of 50 events, each event
-// its own write in its own turn of the event loop. Ends with the process that started it.
+// its own write in its own round of the event loop. Ends with the process that started it.
 import { createServer, type Socket } from "node:net";
 import { MessageReader } from "./http-reader.ts";
 import {

@@ -86,7 +86,7 @@ export interface Spread {
 
 export interface JobResult {
   readonly requests: number;
-  /** Warm-up requests that were answered, for the books. */
+  /** Warm-up requests that were answered, for the ledger check. */
   readonly warmup: number;
   readonly elapsedMs: number;
   readonly latency: Spread;

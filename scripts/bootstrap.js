@@ -127,7 +127,7 @@ function npm(args) {
   return spawnSync(command, own ? [cli, ...args] : args, { ...options, shell: process.platform === "win32" });
 }
 
-/** `npm ci` empties the folder it finds: behind a link that is somebody else's. */
+/** `npm ci` empties the folder it finds: behind a link that is another checkout's. */
 function refuseLink() {
   if (!lstatSync(MODULES, { throwIfNoEntry: false })?.isSymbolicLink()) return;
   const target = existsSync(MODULES) ? realpathSync(MODULES) : "nowhere";
@@ -178,7 +178,7 @@ function run(args) {
   // A terminal's Ctrl-C reaches the child by itself; twice would mean "at once" to it.
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  // npm passes a signal to its shell only, which dies without telling us: we notice that we were orphaned.
+  // npm passes a signal to its shell only, which ends without telling us: we notice that our parent process has changed.
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
@@ -221,10 +221,10 @@ function build(part, hash) {
   const startMs = Date.now();
   say(`building the ${part} …`);
   if (part === "server") clearOldServers();
-  // Whatever stops the build: what stands there then is of no known sources.
+  // Whatever stops the build: what is there then was built from no known sources.
   rmSync(stampOf(part), { force: true });
   const [program, ...args] = PARTS[part].command;
-  // Whatever this shell is for (tests run as NODE_ENV=test), Vite must build the production form of React.
+  // Whatever NODE_ENV this shell has (tests run as NODE_ENV=test), Vite must build the production form of React.
   const env = { ...process.env, NODE_ENV: "production" };
   // What a builder has to say it says on stderr; stdout is the started program's, a new password for example.
   const options = { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"], env };
@@ -258,7 +258,7 @@ function seconds(startMs) {
   return `${((Date.now() - startMs) / 1000).toFixed(1)} s`;
 }
 
-/** Commands may be run by a user who only reads this folder; what is out of date somebody else has to build. */
+/** Commands may be run by a user that may only read this folder; what is out of date another user has to build. */
 function refuseOthersFolder() {
   try {
     mkdirSync(LOCK_DIR, { recursive: true });

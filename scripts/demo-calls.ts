@@ -32,7 +32,7 @@ export interface MovableClock {
   moveTo(ms: number): void;
 }
 
-/** A clock that is moved through the past, so that entries carry the time they tell of. */
+/** A clock that is moved through the past, so that entries carry the time of their call. */
 export function movableClock(startMs: number): MovableClock {
   let nowMs = startMs;
   return {

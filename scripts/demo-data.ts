@@ -1,4 +1,4 @@
-// What the demo starts with: people and their tokens, channels in every state, redemption codes, and a month of calls.
+// What the demo starts with: users and their tokens, channels in every state, redemption codes, and a month of calls.
 import { ChannelStatus } from "#contract/channel.ts";
 import { RedemptionStatus } from "#contract/redemption.ts";
 import { TokenStatus } from "#contract/token.ts";
@@ -56,7 +56,7 @@ export const users: readonly DemoUser[] = [
   },
 ];
 
-const CROWD: readonly DemoUser[] = [
+const OTHER_USERS: readonly DemoUser[] = [
   { username: "chenjie", group: "vip", tokens: ["客服机器人"] },
   { username: "zhaomin", group: "svip", tokens: ["代码评审", "单元测试"] },
   { username: "sunyue", group: "default", tokens: ["数据标注"] },
@@ -64,25 +64,25 @@ const CROWD: readonly DemoUser[] = [
   { username: "zhouping", group: "vip", tokens: ["文档问答"] },
 ].map((user) => ({ ...user, password: "", title: "user", role: Role.user }));
 
-interface Place {
+interface DemoTarget {
   readonly dataDir: string;
   readonly upstreamUrl: string;
   readonly upstreamPort: string;
 }
 
 /** Fills an empty data directory. Returns the key of a token that works. */
-export async function fillDemo(place: Place): Promise<{ key: string }> {
+export async function fillDemo(target: DemoTarget): Promise<{ key: string }> {
   const endMs = Date.now();
   const clock = movableClock(demoStartMs(endMs));
   const config = readConfig({
-    DATA_DIR: place.dataDir,
+    DATA_DIR: target.dataDir,
     LOG_LEVEL: "fatal",
-    EGRESS_ALLOW: `127.0.0.0/8:${place.upstreamPort}`,
+    EGRESS_ALLOW: `127.0.0.0/8:${target.upstreamPort}`,
   });
   const ctx = await createContext(config, { clock });
   try {
     const tokens = await createPeople(ctx);
-    const channels = await createChannels(ctx, place.upstreamUrl);
+    const channels = await createChannels(ctx, target.upstreamUrl);
     await createCodes(ctx, tokens);
     await bookCalls(ctx, clock, { tokens, channels, endMs });
     await finishChannels(ctx, channels);
@@ -96,7 +96,7 @@ export async function fillDemo(place: Place): Promise<{ key: string }> {
 
 async function createPeople(ctx: Context): Promise<DemoToken[]> {
   const tokens: DemoToken[] = [];
-  for (const user of [...users, ...CROWD]) {
+  for (const user of [...users, ...OTHER_USERS]) {
     const id = user.role === Role.root ? 1 : await createUser(ctx, user);
     for (const name of user.tokens)
       tokens.push(await createToken(ctx, { id, username: user.username }, name));
@@ -291,7 +291,7 @@ async function finishChannels(ctx: Context, channels: readonly DemoChannel[]): P
 
 const CODES = 6;
 
-/** A batch of codes, the first of which somebody has used. */
+/** A batch of codes, the first of which a user has redeemed. */
 async function createCodes(ctx: Context, tokens: readonly DemoToken[]): Promise<void> {
   const keys = Array.from({ length: CODES }, () => randomHex(32));
   await insertRedemptions(

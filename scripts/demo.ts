@@ -79,7 +79,7 @@ Ctrl-C ends the demo.
 `;
 }
 
-/** Whoever listens there may be another demo on the same folder, and would be asked whether this one is ready. */
+/** The program that listens there may be another demo on the same folder, and would be asked whether this one is ready. */
 async function isPortFree(): Promise<boolean> {
   const probe = createServer().listen(Number(PORT), "127.0.0.1");
   const isFree = await once(probe, "listening").then(

@@ -8,7 +8,7 @@ function startAll(): ChildProcess[] {
 
 const children = startAll();
 
-/** One without the other is no use: whoever ends first, or a signal, ends both. */
+/** One without the other is no use: the first process that ends, or a signal, ends both. */
 function stopAll(): void {
   for (const child of children) child.kill("SIGTERM");
 }
