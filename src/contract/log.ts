@@ -50,7 +50,7 @@ export const LogEntry = z.object({
 });
 export type LogEntry = z.output<typeof LogEntry>;
 
-/** Filters of the caller's own log; empty text and 0 mean "not filtered" (requirements W3.9). */
+/** Filters of the actor's own log; empty text and 0 mean "not filtered" (requirements W3.9). */
 export const SelfLogFilter = z.object({
   type: query.count,
   token_name: query.text,

@@ -5,7 +5,7 @@ import { endpoint } from "./endpoint.ts";
 import { User } from "./user.ts";
 import { Nothing, query } from "./wire.ts";
 
-/** Long enough for anything that GitHub hands out. */
+/** Long enough for every code and state that GitHub issues. */
 const handedOut = z.codec(z.string().optional(), z.string(), {
   decode: (text) => (text ?? "").slice(0, 512),
   encode: (text) => (text === "" ? undefined : text),

@@ -1,7 +1,7 @@
 // The forms a channel's key can have, taken apart. Pure: the signers make credentials of the parts, the wires take their region
 // or project from them. It never puts a key into a message.
 
-/** The key without what people paste around it (requirements T2.4). */
+/** The key without what administrators paste around it (requirements T2.4). */
 export function cleanKey(key: string): string {
   return key.trim().replace(/^Bearer\s+/i, "");
 }

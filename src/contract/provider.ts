@@ -168,7 +168,7 @@ interface ModelEdits extends BodyEdits {
  */
 export interface Quirks extends BodyEdits {
   readonly forModels?: readonly ModelEdits[];
-  /** Top-level fields by which a caller would be served at another price; removed in every format, whatever they say. */
+  /** Top-level fields by which a call would be served at another price; removed in every format, whatever they say. */
   readonly priceFields?: readonly string[];
   /** Names that the catalogue and its users know → the wire's own. */
   readonly modelNames?: Readonly<Record<string, string>>;

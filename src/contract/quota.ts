@@ -19,7 +19,7 @@ export function abbreviate(value: number, thousands = "k", from = 10_000): strin
   return String(value);
 }
 
-/** Quota as people read it: `$` and `digits` decimals in currency mode, abbreviated otherwise (requirements B9). */
+/** Quota as users read it: `$` and `digits` decimals in currency mode, abbreviated otherwise (requirements B9). */
 export function formatQuota(quota: number, display: QuotaDisplay, digits = 2): string {
   if (!display.inCurrency) return abbreviate(quota);
   const value = quota / display.quotaPerUnit;

@@ -57,7 +57,7 @@ describe("addressOf", () => {
     );
   });
 
-  it("escapes what people type", () => {
+  it("escapes what users type", () => {
     expect(addressOf(tokenApi.search, { query: { keyword: "a&b=c 中" } })).toBe(
       "/api/token/search?keyword=a%26b%3Dc+%E4%B8%AD",
     );

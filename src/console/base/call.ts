@@ -29,7 +29,7 @@ interface Once {
   readonly idempotencyKey?: string;
 }
 
-/** What a caller passes: decoded params, query and body; a query may name only some of its fields. */
+/** What a page passes: decoded params, query and body; a query may name only some of its fields. */
 export type CallInput<E extends Endpoint> = Params<E> & Search<E> & Body<E> & Once;
 
 /** The input as the untyped functions below see it. */
@@ -210,7 +210,7 @@ export function formQuery<E extends Endpoint>(endpoint: E, input: CallInput<E>) 
   return { ...query(endpoint, input), gcTime: 0, meta: { silent: true } };
 }
 
-/** Marks everything fetched from these endpoints as stale. */
+/** Makes everything fetched from these endpoints stale. */
 export async function invalidate(client: QueryClient, endpoints: readonly Endpoint[]): Promise<void> {
   await Promise.all(endpoints.map((endpoint) => client.invalidateQueries({ queryKey: [endpoint.path] })));
 }
@@ -221,7 +221,7 @@ export interface CallOptions<E extends Endpoint> {
   readonly onSuccess?: (answer: AnswerOf<E>, input: CallInput<E>) => void;
   /** Changes cached rows at once; returns how to take that back when the server refuses. */
   readonly optimistic?: (client: QueryClient, input: CallInput<E>) => () => void;
-  /** The failure is shown by the caller, not as a toast. */
+  /** The failure is shown by the page, not as a toast. */
   readonly silent?: boolean;
 }
 

@@ -11,7 +11,7 @@ it("waits two minutes for a chunk and no longer (requirements B9)", async () => 
   vi.useRealTimers();
 });
 
-it("hands on what came, and what went wrong", async () => {
+it("passes on what came, and what went wrong", async () => {
   await expect(inTime(async () => "page")).resolves.toBe("page");
   await expect(inTime(() => Promise.reject(new Error("gone")))).rejects.toThrow("gone");
 });

@@ -1,4 +1,4 @@
-// Copying to the clipboard. Success is never assumed: the caller shows the text where it can be selected (requirements B8).
+// Copying to the clipboard. Success is never assumed: the page shows the text where it can be selected (requirements B8).
 import { messages } from "./faults.ts";
 import { toast } from "./toast.ts";
 

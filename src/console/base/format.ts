@@ -1,4 +1,4 @@
-// Numbers, times and keys as people read them. Pure; quota itself is formatted by #contract/quota.ts.
+// Numbers, times and keys as users read them. Pure; quota itself is formatted by #contract/quota.ts.
 import { abbreviate, formatQuota, type QuotaDisplay } from "#contract/quota.ts";
 
 const two = (value: number) => String(value).padStart(2, "0");
@@ -63,7 +63,7 @@ export function formatCharge(quota: number, display: QuotaDisplay): string {
   return formatQuota(quota, display, value === 0 || Number(value.toFixed(6)) >= 0.01 ? 2 : 6);
 }
 
-/** A key for the eye: `sk-AbCd••••wXyZ`. */
+/** A key shortened for display: `sk-AbCd••••wXyZ`. */
 export function maskKey(key: string): string {
   return key.length <= 12 ? "sk-••••" : `sk-${key.slice(0, 4)}••••••${key.slice(-4)}`;
 }

@@ -1,4 +1,4 @@
-// Reading JSON that people type: where the mistake is, in lines and columns. Pure.
+// Reading JSON that users type: where the mistake is, in lines and columns. Pure.
 
 export interface JsonFault {
   readonly line: number;

@@ -1,4 +1,4 @@
-// Who is signed in, as far as the browser knows: the stored user, refreshed from the server. Never a source of rights.
+// The signed-in user, as far as the browser knows: stored, and refreshed from the server. Never a source of rights.
 import { Role, type User, userApi } from "#contract/user.ts";
 import { call, query } from "./call.ts";
 import { readStored, removeStored, writeStored } from "./storage.ts";

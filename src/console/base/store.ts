@@ -1,4 +1,4 @@
-// The smallest observable value, for the few things that live outside React: session, theme choice, toasts.
+// The smallest observable value, for the few values that are kept outside React: session, theme choice, toasts.
 import { useSyncExternalStore } from "react";
 
 export interface Store<T> {

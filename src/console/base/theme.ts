@@ -1,4 +1,4 @@
-// The theme: our own antd tokens for light and dark. Loaded with the shell; guest pages live on the same colours without antd.
+// The theme: our own antd tokens for light and dark. Loaded with the shell; guest pages use the same colours without antd.
 import { type ThemeConfig, theme } from "antd";
 import { FONT, FONT_CODE, type Shades, shadesOf, type ThemeMode } from "./colours.ts";
 import { CALM, useMedia } from "./media.ts";

@@ -69,7 +69,7 @@ function WeChatLogin({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** The ways in that are not the password, as the status tells. */
+/** The login methods besides the password, as the status tells. */
 function OtherWays() {
   const status = useStatus();
   const github = useGithub(originOf(useLocation().state));

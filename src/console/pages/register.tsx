@@ -39,7 +39,7 @@ const VerifiedForms = Plain.extend({
   verification_code: z.string().trim().min(1, "请输入验证码"),
 }).refine(samePasswords, DIFFERENT);
 
-/** Keeps the affiliate code of the address for whichever way in is taken later (requirements B2). */
+/** Keeps the affiliate code of the address for whichever login method is chosen later (requirements B2). */
 function useAffCode(): void {
   const [params] = useSearchParams();
   const code = params.get("aff") ?? "";

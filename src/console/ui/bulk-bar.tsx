@@ -1,4 +1,4 @@
-// The bar that appears over the page while rows are chosen: how many, what can be done, and a way out.
+// The bar that appears over the page while rows are chosen: how many, what can be done, and a button that ends the choice.
 import { CloseOutlined } from "@ant-design/icons";
 import { Button } from "antd";
 import type { ReactNode } from "react";

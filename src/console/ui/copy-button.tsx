@@ -1,4 +1,4 @@
-// Copies a text. Where the clipboard is refused the caller gets the text back to show it in a field (requirements B8).
+// Copies a text. Where the clipboard is refused the page gets the text back to show it in a field (requirements B8).
 import { CheckOutlined, CopyOutlined } from "@ant-design/icons";
 import { useState } from "react";
 import { copyText } from "#console/base/clipboard.ts";

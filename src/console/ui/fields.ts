@@ -29,5 +29,5 @@ export function unlessKept(kept: unknown, changed: FormRule): FormRule {
   };
 }
 
-/** Marks the label as required without a second message: the schema's rule says what is missing. */
+/** Shows the label as required without a second message: the schema's rule says what is missing. */
 export const required = { required: true, validator: () => Promise.resolve() } satisfies FormRule;

@@ -1,4 +1,4 @@
-// Changes one's own password: the current one, the new one twice (requirements B2, B5).
+// Changes the user's own password: the current one, the new one twice (requirements B2, B5).
 import { useQueryClient } from "@tanstack/react-query";
 import { Form, Input } from "antd";
 import { invalidate, useCall } from "#console/base/call.ts";

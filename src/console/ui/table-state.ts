@@ -1,4 +1,4 @@
-// The state of a list: page, sorting and search live in the URL, page size and hidden columns in local storage.
+// The state of a list: page, sorting and search are in the URL, page size and hidden columns in local storage.
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { readStored, type TableLook, writeStored } from "#console/base/storage.ts";

@@ -1,4 +1,4 @@
-// The models of a channel: grouped multi-select with search, fill buttons and names of one's own.
+// The models of a channel: grouped multi-select with search, fill buttons and names typed by hand.
 import { useQuery } from "@tanstack/react-query";
 import { Button, Form, Input, Select, Space } from "antd";
 import { useState } from "react";

@@ -36,7 +36,7 @@ describe("a change of type", () => {
     expect(afterTypeChange(own, SPARK, models).models).toBeUndefined();
   });
 
-  it("does not hand an API version on as the version of a model, nor hide it where there is no such field", () => {
+  it("does not pass an API version on as the version of a model, nor hide it where there is no such field", () => {
     const own = { ...fresh, type: AZURE, other: "2024-10-21" };
     expect(otherAfterType(own, SPARK)).toBe("v2.1");
     expect(otherAfterType(own, 1)).toBe("");

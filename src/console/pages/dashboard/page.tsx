@@ -27,7 +27,7 @@ interface View {
   readonly isSite: boolean;
 }
 
-/** What the address asks for; the site is for administrators, who see it first. */
+/** What the address asks for; the site is for administrators and their default. */
 function useView(): readonly [View, (change: Readonly<Record<string, string>>) => void] {
   const user = useUser();
   const [params, setParams] = useSearchParams();

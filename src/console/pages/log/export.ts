@@ -31,7 +31,7 @@ function fetchPage({ filter, isAdmin, signal }: ExportJob, p: number) {
 
 /** All entries of the filter, newest first, each once, at most MAX_ROWS. Throws: ApiFault, or the abort. */
 export async function fetchEntries(job: ExportJob, nowSec: number): Promise<LogEntry[]> {
-  // Entries that come while we read would push others to the next page: the end stands still.
+  // Entries that come while we read would push others to the next page: the end of the range is fixed.
   const end_timestamp = Math.min(job.filter.end_timestamp, nowSec);
   const fixed = { ...job, filter: { ...job.filter, end_timestamp } };
   const found = new Map<number, LogEntry>();

@@ -76,7 +76,7 @@ const HOUR = 3_600;
 
 /**
  * What the server is asked: the default window is epoch 0 … one hour ahead (requirements B9). The end is rounded up to the hour, so that
- * the same question keeps the same cache key and still covers an hour to come.
+ * the same question keeps the same cache key and still includes an hour to come.
  */
 export function logQuery(filters: LogFilters, nowSec: number) {
   const { type, token_name, model_name, channel, username } = filters;

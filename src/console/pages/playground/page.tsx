@@ -1,4 +1,4 @@
-// The playground: talk to any of one's models through one's own token, exactly as a client would.
+// The playground: the user talks to any of their models through their own token, exactly as a client would.
 import { DeleteOutlined, SendOutlined, SettingOutlined, StopOutlined } from "@ant-design/icons";
 import { Button, Drawer, Input, Skeleton } from "antd";
 import { type KeyboardEvent, useState } from "react";

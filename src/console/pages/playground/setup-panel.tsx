@@ -23,7 +23,7 @@ export const EMPTY_SETUP: SetupValues = {
   maxTokens: null,
 };
 
-/** One's own tokens that can be used now, newest first. */
+/** The user's own tokens that can be used now, newest first. */
 export function useUsableTokens() {
   const tokens = useQuery(query(tokenApi.list, { query: { p: 0, size: 100 } }));
   const usable = tokens.data?.data.filter((token) => token.status === TokenStatus.enabled);

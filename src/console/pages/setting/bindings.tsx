@@ -1,4 +1,4 @@
-// The ways in that are bound to one's own account: WeChat, GitHub, e-mail.
+// The login methods that are bound to the user's own account: WeChat, GitHub, e-mail.
 import { GithubOutlined, MailOutlined, WechatOutlined } from "@ant-design/icons";
 import { Button } from "antd";
 import { type ReactNode, useState } from "react";

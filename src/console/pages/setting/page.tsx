@@ -1,4 +1,4 @@
-// Settings: one's own account for every user; the options of the system for administrators. The tab is in the URL.
+// Settings: the own account for every user; the options of the system for administrators. The tab is in the URL.
 import { useQuery } from "@tanstack/react-query";
 import { Tabs } from "antd";
 import { useSearchParams } from "react-router";

@@ -1,4 +1,4 @@
-// The end of one's own account: the name typed to confirm, and the human check (requirements B5).
+// The end of the user's own account: the name typed to confirm, and the human check (requirements B5).
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, Input, Modal } from "antd";
 import { useId, useState } from "react";

@@ -1,4 +1,4 @@
-// Edits any user as an administrator, with group and quota (requirements B6). One's own profile is self.tsx.
+// Edits any user as an administrator, with group and quota (requirements B6). The user's own profile is self.tsx.
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useParams } from "react-router";

@@ -1,4 +1,4 @@
-// One's own profile: names and password.
+// The user's own profile: names and password.
 import { useQuery } from "@tanstack/react-query";
 import { Descriptions, Form, Input, Skeleton } from "antd";
 import { useCall } from "#console/base/call.ts";

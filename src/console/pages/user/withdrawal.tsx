@@ -1,4 +1,4 @@
-// Notes a withdrawal that was paid out by hand: takes it from the balance of the partner plan, once (requirements B9).
+// Records a withdrawal that was paid out by hand: takes it from the balance of the partner plan, once (requirements B9).
 import { useQuery } from "@tanstack/react-query";
 import { Form, Input, Modal } from "antd";
 import { useState } from "react";

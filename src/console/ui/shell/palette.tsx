@@ -98,7 +98,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       onCancel={onClose}
       footer={null}
       closable={false}
-      // Names the dialog; the field below says the same to the eye.
+      // Names the dialog for screen readers; the field below shows the same.
       title="跳转或搜索"
       styles={{ header: { display: "none" } }}
       width={560}
