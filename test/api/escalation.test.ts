@@ -1,5 +1,5 @@
-// What an administrator, a user or many users might try to become more than they are: each try fails, together too (requirements Z03,
-// Z05, Z06, M21).
+// What an administrator, a user or many users might try to gain rights or quota: each try fails, concurrent ones too (requirements
+// Z03, Z05, Z06, M21).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -11,7 +11,7 @@ import { type MailApp, startMailApp } from "#test/worlds/mail-app.ts";
 import { visit } from "#test/worlds/visitor.ts";
 
 const ROOT_MAIL = "root@gate.example";
-/** Options through which a super session could be won. */
+/** Options through which a lower role could take over a session of role 100. */
 const ROOT_OPTIONS = [
   "ServerAddress",
   "SMTPServer",
@@ -91,7 +91,7 @@ describe.each(databases)("on $name", (database) => {
       expect((await who.call("GET", "/api/user/self")).status).toBe(401);
     });
 
-    test("not by changing, promoting or making people", async () => {
+    test("not by changing, promoting or making users", async () => {
       const before = await rootRow();
       for (const change of [
         { email: "admin@gate.example" },
@@ -122,7 +122,7 @@ describe.each(databases)("on $name", (database) => {
         quota: 10 ** 9,
       });
       expect(await getUser(mail.app.ctx.db, admin.id)).toMatchObject({ role: 10, quota: 500_000 });
-      // Root herself makes no second super through the API (requirements Z06).
+      // Root itself makes no second super administrator through the API (requirements Z06).
       expect((await call(asRoot, "PUT", "/api/user/", { id: admin.id, role: 100 })).success).toBe(false);
       expect(await rootRow()).toEqual(before);
     });
@@ -171,7 +171,7 @@ describe.each(databases)("on $name", (database) => {
     expect((await call(owner.who, "GET", `/api/token/${id}`)).data).toMatchObject({ key, name: "seed" });
   }, 60_000);
 
-  test("two hundred changes of a profile while five hundred calls settle cost and bring nobody a unit", async () => {
+  test("two hundred changes of a profile while five hundred calls settle cost and bring no user a unit", async () => {
     const { ctx } = mail.app;
     const user = await seedUser(ctx, "busy");
     const { id: tokenId } = await seedToken(ctx, user.id);

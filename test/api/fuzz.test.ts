@@ -1,4 +1,4 @@
-// The whole printed API, each endpoint as it should be called and then with values made from its own schemas, by everybody: no 5xx,
+// The whole printed API, each endpoint as it should be called and then with values made from its own schemas, by every actor: no 5xx,
 // answers as printed, no secret in any answer or log line. FUZZ_CALLS and FUZZ_SEED widen a run.
 import fc from "fast-check";
 import pino from "pino";
@@ -23,7 +23,7 @@ import { freshAddress } from "#test/worlds/visitor.ts";
 
 const CALLS = Number(process.env["FUZZ_CALLS"] ?? 600);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_120);
-/** After so many calls new people come, since the old ones may have been deleted, banned or renamed. */
+/** After so many calls new users are made, since the old ones may have been deleted, banned or renamed. */
 const GENERATION = 200;
 
 interface Operation {
@@ -50,18 +50,18 @@ function operations(): Operation[] {
 const table = new Map(operations().map((operation) => [operation.route, operation]));
 
 const SECRET_FORMS = /argon2id|\$2[aby]\$\d\d|key_sealed|key_hash|access_token_hash|v1:[\w-]{24}/;
-/** Words of the inside: stacks, files, SQL. */
+/** Internal details: stacks, files, SQL. */
 const INSIDES =
   /\n\s+at |node:internal|\/src\/server|SQLITE_|syntax error|constraint failed|violates|relation "/;
 
-/** Those who get past the door get further. */
+/** Actors that are let in reach more code. */
 const often: readonly CallerName[] = ["root", "root", "admin", "admin", "alice", "session", "bob"];
 
 describe.each(databases)("fuzzing on $name", (database) => {
   let world: FuzzWorld;
   const lines: string[] = [];
   let current: Generation;
-  /** The calls that succeed, as they were made for the people of the moment. */
+  /** The calls that succeed, as they were made for the current users. */
   const guided = new Map<string, Guided>();
   let calls = 0;
   /** Of all generations. */
@@ -76,9 +76,9 @@ describe.each(databases)("fuzzing on $name", (database) => {
   }, 60_000);
   afterAll(() => world.close());
 
-  /** New people; each endpoint is called once as it should be. */
+  /** New users; each endpoint is called once as it should be. */
   async function begin(serial: number): Promise<void> {
-    // Budgets of letters and guesses fill again.
+    // The limits of mails and guesses fill again.
     world.clock.advance(4 * 3_600_000);
     current = await newPeople(world, serial);
     for (const operation of table.values()) {
@@ -91,7 +91,7 @@ describe.each(databases)("fuzzing on $name", (database) => {
     }
   }
 
-  /** One call: by whom, and its path and body made from what is printed. Hints are those of the moment. */
+  /** One call: its actor, and its path and body made from what is printed, with the current hints. */
   interface Draft {
     readonly route: string;
     readonly caller: CallerName;
@@ -219,7 +219,7 @@ describe.each(databases)("fuzzing on $name", (database) => {
   }
 
   test(
-    `${CALLS} calls: no 5xx, answers as printed, nobody else's secret`,
+    `${CALLS} calls: no 5xx, answers as printed, no other user's secret`,
     async () => {
       for (let start = 0; start < CALLS; start += GENERATION) {
         await begin(start / GENERATION);

@@ -1,4 +1,4 @@
-// Text that operators write for everybody, saved with hostile HTML and put into a real page: nothing acts (requirements H01).
+// Text that operators write for all visitors, saved with hostile HTML and put into a real page: nothing acts (requirements H01).
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostileHtml, together } from "#test/seeds/hostile-html.ts";
@@ -76,7 +76,7 @@ describe("operators' text", () => {
     expect((await app.call(asRoot, "PUT", "/api/option/", { key: "Notice", value })).success).toBe(false);
   });
 
-  test("the inspector itself finds the raw corpus guilty", async () => {
+  test("the inspector itself finds the raw corpus active", async () => {
     // Without `main.innerHTML` running it: a payload is only looked at, in a page of its own.
     const found = await inspect(
       storable.filter((text) => !/alert|evil|eval|onbegin/.test(text)).slice(0, 50),

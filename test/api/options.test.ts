@@ -202,9 +202,9 @@ describe("every option", () => {
     const content = "antidisestablishmentarianism ".repeat(20);
     const exact = await pay(MODEL, alice, key, content);
     await put("ApproximateTokenEnabled", "true");
-    const rough = await pay(MODEL, alice, key, content);
-    expect(rough.promptTokens).toBeGreaterThan(0);
-    expect(rough.promptTokens).not.toBe(exact.promptTokens);
+    const estimated = await pay(MODEL, alice, key, content);
+    expect(estimated.promptTokens).toBeGreaterThan(0);
+    expect(estimated.promptTokens).not.toBe(exact.promptTokens);
   };
   const smtpLogin = async () => {
     const smtp = await startSmtp();
@@ -323,7 +323,7 @@ describe("every option", () => {
       return;
     }
     await effect();
-    // Back to what it was, for those that come after.
+    // Back to what it was, for the tests that follow.
     await app.ctx.db.deleteFrom("options").where("key", "=", name).execute();
     await app.ctx.options.reload();
   });

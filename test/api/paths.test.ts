@@ -1,5 +1,5 @@
-// The listener as a stranger sees it: whatever a path, a Host or an Authorization header looks like, nobody gets further with it
-// (requirements Z11, Z12, D09). Real sockets, since a URL parser in between would tidy paths up.
+// The listener as an outside client sees it: whatever a path, a Host or an Authorization header looks like, no client gains access with
+// it (requirements Z11, Z12, D09). Real sockets, since a URL parser in between would tidy paths up.
 import { request } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -49,7 +49,7 @@ interface Seen {
 
 const TOO_LOW = JSON.stringify(renderEnvelope(faults.roleTooLow()));
 
-/** Nobody got in: not signed in, no such path, a role too low, no path at all, or a page of the console, which anybody may have. */
+/** The call was refused: not signed in, no such path, a role too low, no path at all, or a page of the console, which is public. */
 const isShut = ({ status, type, text }: Seen) =>
   status === 401 ||
   status === 404 ||
@@ -57,7 +57,7 @@ const isShut = ({ status, type, text }: Seen) =>
   (status === 400 && text === "") ||
   (status === 200 && !type.includes("json"));
 
-/** Everything that only administrators may call. */
+/** The endpoints that only administrators may call. */
 const guarded = Object.values(api)
   .flatMap((resource) => Object.values<Endpoint>(resource))
   .filter((endpoint) => roleTable.get(routeOf(endpoint)) === "admin")
@@ -124,7 +124,7 @@ test(`${MUTATIONS} odd spellings of guarded paths lead neither guests nor users 
 
 const FORGED = ["evil.example", "localhost:1", "127.0.0.1", "admin", "[::1]:80"];
 
-test("a forged Host, or one that a stranger forwards, decides nothing", async () => {
+test("a forged Host, or one that an untrusted proxy forwards, decides nothing", async () => {
   for (const host of FORGED) {
     for (const headers of [
       { host },
@@ -139,7 +139,7 @@ test("a forged Host, or one that a stranger forwards, decides nothing", async ()
         expect((await send(method, path, headers)).status).toBe(401);
         expect((await send(method, path, { ...headers, ...alice.who })).text).toBe(TOO_LOW);
       }
-      // Cookies do not change with it: nobody is told that the connection is https by a stranger.
+      // Cookies do not change with it: an untrusted client does not decide that the connection is https.
       const { text } = await send("GET", "/api/status", headers);
       expect(text).not.toContain("evil.example");
     }

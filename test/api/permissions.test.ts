@@ -1,4 +1,4 @@
-// Every endpoint × every kind of caller gets exactly what the table of roles says, which is written by hand (requirements Z02), and
+// Every endpoint × every kind of actor gets exactly what the table of roles says, which is written by hand (requirements Z02), and
 // nothing is served that it does not name (requirements Z01).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint, Level } from "#contract/endpoint.ts";
@@ -22,7 +22,7 @@ const endpoints: readonly Endpoint[] = Object.values(api).flatMap((resource) =>
   Object.values<Endpoint>(resource),
 );
 
-/** What the door says; "in" = the call went past it, whatever the handler thought of the input. */
+/** How the permission check ended; "in" = the call passed it, whatever the handler thought of the input. */
 type Verdict = "in" | "401" | "role too low" | "unknown access token" | "disabled";
 
 function verdictOf(answer: Answer): Verdict {
@@ -53,7 +53,7 @@ const expected: Readonly<Record<CallerName, Readonly<Record<Level, Verdict>>>> =
 
 /** A path that exists for the router and names nothing; an empty body changes nothing. */
 function probe(endpoint: Endpoint): { path: string; body: unknown } {
-  // Somebody who confirms the end of the account with another's name stays.
+  // A user that confirms the end of the account with another name stays.
   const query = endpoint === api.account.removeSelf ? "?username=nobody" : "";
   return { path: endpoint.path.replace(":id", "987654321") + query, body: endpoint.body ? {} : undefined };
 }
@@ -101,7 +101,7 @@ describe.each(databases)("permissions on $name", (database) => {
   });
 
   const cells = endpoints.flatMap((endpoint) =>
-    // The keys of `expected` are the callers.
+    // The keys of `expected` are the actors.
     (Object.keys(expected) as CallerName[]).map((caller) => ({
       caller,
       endpoint,
@@ -191,7 +191,7 @@ describe.each(databases)("permissions on $name", (database) => {
     writes
       .filter(({ level }) => level === "public")
       .map((endpoint) => ({ endpoint, route: `${endpoint.method} ${endpoint.path}` })),
-  )("another site cannot sign anybody in by $route, whatever a browser adds", async ({ endpoint }) => {
+  )("another site cannot sign a visitor in by $route, whatever a browser adds", async ({ endpoint }) => {
     const { path, body } = probe(endpoint);
     const headers = { authorization: "Basic dTpw", "sec-fetch-site": "cross-site" };
     expect((await app.call(headers, endpoint.method, path, body)).status).toBe(403);
@@ -221,7 +221,7 @@ describe.each(databases)("permissions on $name", (database) => {
     },
   );
 
-  test("somebody else's token does not exist, for reading, changing and deleting", async () => {
+  test("another user's token does not exist, for reading, changing and deleting", async () => {
     const { id } = await seedToken(app.ctx, people.alice.id);
     for (const [method, path, body] of [
       ["GET", `/api/token/${id}`, undefined],
@@ -242,7 +242,7 @@ describe.each(databases)("permissions on $name", (database) => {
     expect((await app.call(people.alice.who, "GET", `/api/token/${id}`)).data.name).toBe("seed");
   });
 
-  test("no answer of any endpoint to anybody carries a secret", async () => {
+  test("no answer of any endpoint to any actor carries a secret", async () => {
     const secretForms = /argon2id|access_token_hash|key_sealed|key_hash|v1:[\w-]{20}/;
     for (const who of [people.alice.who, people.admin.who, asRoot]) {
       for (const endpoint of endpoints.filter(({ method }) => method === "GET")) {

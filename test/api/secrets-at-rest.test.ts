@@ -70,7 +70,7 @@ describe.each(databases)("secrets at rest on $name", (database) => {
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
-  test("a sealed key that is moved to another row serves nobody", async () => {
+  test("a sealed key that is moved to another row serves no call", async () => {
     await addChannel("left", "sk-left-canary");
     await addChannel("right", "sk-right-canary");
     const rows = await app.ctx.db

@@ -1,4 +1,5 @@
-// The calls of the console (requirements B7) line by line, each as it is documented, by whom it is for, with what its line says of the answer.
+// The calls of the console (requirements B7) line by line, each as it is documented, by the role it is for, with what its line says of
+// the answer.
 import pino from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
@@ -235,7 +236,7 @@ describe.each(databases)("the calls of the specification on $name", (database) =
   });
 
   test("what must not be empty is refused with a sentence (requirements B5)", async () => {
-    const localErrors = [
+    const refusals = [
       ["POST", "/api/user/login", { username: "", password: "" }, "guest"],
       ["POST", "/api/user/register", { username: "", password: "" }, "guest"],
       ["GET", "/api/verification?email=", undefined, "guest"],
@@ -257,7 +258,7 @@ describe.each(databases)("the calls of the specification on $name", (database) =
       ["POST", "/api/channel/", { type: 1, name: "n", key: "k", models: "m", group: "" }, "admin"],
       ["DELETE", "/api/log/", undefined, "admin"],
     ] as const;
-    for (const [method, path, body, caller] of localErrors) {
+    for (const [method, path, body, caller] of refusals) {
       const answer = await world.app.call(callerOf(caller), method, path, body);
       expect(answer, `${method} ${path}`).toMatchObject({ status: 200, success: false, data: null });
       expect(answer.message, `${method} ${path}`).toMatch(/[\u4e00-\u9fff]{4}/);
@@ -282,7 +283,7 @@ describe.each(databases)("the calls of the specification on $name", (database) =
       const list = await call(people.bob.who, "GET", "/api/channel/");
       expect([role, list.success]).toEqual([role, isAdmin]);
       const self = await call(people.bob.who, "GET", "/api/user/self");
-      // A guest's role is nobody's who is signed in.
+      // No signed-in user has the role of a guest.
       expect([role, self.success]).toEqual([role, role >= 1]);
       const root = await call(people.bob.who, "PUT", "/api/option/", { key: "ServerAddress", value: "" });
       expect([role, root.success]).toEqual([role, role >= 100]);

@@ -237,7 +237,7 @@ test("a backup never overwrites, and says what it cannot do", async () => {
     text: expect.stringContaining("exists already"),
   });
   expect(readFileSync(file, "utf8")).toBe("mine");
-  // What a killed backup left goes with the next; one that may be at work, and what is somebody else's, stays.
+  // What a killed backup left goes with the next; one that may be at work, and other programs' files, stay.
   const backups = join(dataDir, "backups");
   const [left, running, others] = ["20260101-000000", "20260101-000001", "mine"].map((name) =>
     join(backups, `tollgate-${name}.db.partial`),
@@ -310,7 +310,7 @@ test("a key from the environment is exchanged for the one in NEW_MASTER_KEY", as
     0,
   );
   expect(await chat(first.url)).toBe(200);
-  // Nor is one that starts again before it has the new key: both are accepted until somebody starts with that.
+  // Nor is one that starts again before it has the new key: both are accepted until a node starts with that.
   const again = await boot(env.DATA_DIR, { ...env, MASTER_KEY: before });
   expect(await chat(again.url)).toBe(200);
   const second = await boot(env.DATA_DIR, { ...env, MASTER_KEY: after });

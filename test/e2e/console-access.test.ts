@@ -1,4 +1,4 @@
-// For everybody: no page breaks the rules of accessibility (axe) or scrolls sideways on a phone, and the main journeys need no mouse.
+// For all users: no page breaks the rules of accessibility (axe) or scrolls sideways on a phone, and the main tasks need no mouse.
 import type { LLMock } from "@copilotkit/aimock";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
@@ -78,7 +78,7 @@ interface Finding {
   readonly found: readonly string[];
 }
 
-/** Looks at a page in both themes, on a desk and on a phone. */
+/** Looks at a page in both themes, on a wide screen and on a phone. */
 async function judge(page: Page, path: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   await page.setViewportSize(DESK);
@@ -131,7 +131,7 @@ interface Opener {
 
 const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first();
 
-/** What stands over a page once somebody asks for it. */
+/** Menus and dialogs that open over a page. */
 const openers: readonly Opener[] = [
   {
     path: "/token",
@@ -191,7 +191,7 @@ describe("a list that is still loading", () => {
 });
 
 describe("the log", () => {
-  it("fits a desk without scrolling sideways, and tells administrators who failed before a call was answered", async () => {
+  it("fits 1440 px without scrolling sideways, and tells administrators which channels failed before a call was answered", async () => {
     const { url } = world.server;
     await world.setOption("RetryTimes", "3");
     const broken = {
@@ -217,8 +217,8 @@ describe("the log", () => {
     expect(hidden.length).toBeGreaterThan(0);
     expect(hidden.filter((pixels) => pixels > 0)).toEqual([]);
     await entry.click();
-    const trail = page.getByRole("dialog").getByRole("listitem");
-    expect(await trail.allTextContents()).toEqual([
+    const attempts = page.getByRole("dialog").getByRole("listitem");
+    expect(await attempts.allTextContents()).toEqual([
       expect.stringMatching(/^#4 连不上的上游无法连接或等待超时$/),
       expect.stringMatching(/^#1 上游一号完成请求$/),
     ]);
@@ -287,7 +287,7 @@ describe("without a mouse", () => {
     await context.close();
   });
 
-  it("the log is filtered, and an entry opened and closed, back where one was", async () => {
+  it("the log is filtered, and an entry opened and closed, with the keyboard back where it was", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/log");
     await page

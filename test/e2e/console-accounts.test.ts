@@ -58,7 +58,7 @@ describe("redemption codes", () => {
     expect(await used.getByRole("button", { name: "启用" }).isDisabled()).toBe(true);
     const row = page.getByRole("row", { name: /^选?.*\b1\b.*十月/ }).first();
     await row.getByRole("button", { name: "禁用" }).click();
-    // Grey, as is in every list what somebody switched off.
+    // Grey, as everything that was switched off by hand, in every list.
     await row.locator(".tg-pill-idle", { hasText: "已禁用" }).waitFor();
     await row.getByRole("button", { name: "编辑" }).click();
     await page.waitForURL("**/redemption/edit/*");

@@ -1,4 +1,4 @@
-// What operators look at and decide: the dashboard, withdrawals, edits of users that call meanwhile, the colour of the console and
+// What administrators look at and decide: the dashboard, withdrawals, edits of users that call meanwhile, the colour of the console and
 // where releases come from. A real browser against the real server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -85,7 +85,7 @@ describe("the dashboard", () => {
     await heat.getByText(/周. \d\d:00–\d\d:00：3 次请求/).waitFor();
     await screenshot(page, "dashboard-site");
     await page.getByRole("link", { name: "主线路" }).click();
-    // The log is that of the board's days.
+    // The log is that of the dashboard's days.
     await page.waitForURL(/\/log\?channel=1&start=\d+$/);
     await context.close();
   });
@@ -122,7 +122,7 @@ describe("the dashboard", () => {
     await phone.context.close();
   });
 
-  it("tells of today alone who and what spent most, without courses of days", async () => {
+  it("tells which users, tokens and channels spent most today alone, without charts over days", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/dashboard");
     await page.getByText("今天", { exact: true }).click();
@@ -147,7 +147,7 @@ describe("the dashboard", () => {
     await daily.getByText("以表格查看").click();
     expect(await daily.getByRole("row").count()).toBe(31);
     expect(await daily.getByRole("row").last().textContent()).toMatch(/^\d\d-\d\d3$/);
-    // Other people's calls are not what an administrator's own figures lead to.
+    // An administrator's own figures do not lead to other users' calls.
     const links = page.getByRole("main").locator('a[href^="/log?"]');
     const addresses = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")));
     expect(addresses).not.toEqual([]);
@@ -224,7 +224,7 @@ describe("a form of a user that calls meanwhile", () => {
     await manage(world.server.url, "PUT", "/api/user/", { id: 2, quota: 1_000_000 });
     await page.goto("/user/edit/2");
     await page.locator("#quota").fill("3000000");
-    // Somebody else takes 400,000 while the form is open.
+    // Calls spend 400,000 while the form is open.
     await manage(world.server.url, "PUT", "/api/user/", { id: 2, quota: 600_000 });
     await page.locator("#remark").fill("线下充值");
     await page.getByRole("button", { name: "提交" }).click();
@@ -260,7 +260,7 @@ describe("other settings", () => {
     await context.close();
   });
 
-  it("ask nobody outside about releases until a repository is named, and then only GitHub", async () => {
+  it("ask no other site about releases until a repository is named, and then only GitHub", async () => {
     const { page, context, asked } = await world.visit("root");
     await page.route("https://api.github.com/**", (route) =>
       route.fulfill({

@@ -63,7 +63,7 @@ describe("asks for few files", () => {
   });
 });
 
-/** Sums up what moves that nobody touched, from the first moment of a document on. */
+/** Sums up what moves without input, from the first moment of a document on. */
 function watchShifts(): void {
   const shifts: number[] = [];
   Object.assign(globalThis, { shifts });

@@ -105,7 +105,7 @@ async function settled(page: Page): Promise<void> {
 }
 
 describe(`${hostileHtml.length} payloads`, () => {
-  it("run and are found, where nobody cleans them", async () => {
+  it("run and are found, where no code cleans them", async () => {
     const { page, context, ran } = await visitUnprotected();
     await page.goto("/login");
     await page.evaluate((text) => {
@@ -185,7 +185,7 @@ describe(`${hostileHtml.length} payloads`, () => {
     await context.close();
   });
 
-  it("in local storage, which anybody may have written", async () => {
+  it("in local storage, which any script may have written", async () => {
     const { page, context, ran } = await visitUnprotected("root");
     await page.addInitScript((text) => {
       for (const key of [
@@ -228,7 +228,7 @@ describe(`${hostileHtml.length} payloads`, () => {
 });
 
 describe("the content policy behind it", () => {
-  it("refuses markup and scripts made of text (Trusted Types), strangers' scripts and calls to them", async () => {
+  it("refuses markup and scripts made of text (Trusted Types), other sites' scripts and calls to them", async () => {
     const { page, context } = await world.visit("root");
     await page.goto("/token");
     await settled(page);

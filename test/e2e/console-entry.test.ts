@@ -219,7 +219,7 @@ describe("GitHub", () => {
     await context.close();
   });
 
-  it("brings whoever's session ran out back to the form, with what they had typed", async () => {
+  it("brings a user whose session ran out back to the form, with what they had typed", async () => {
     const { page, context } = await visit();
     await logIn(page, "newbie", "river-stone-42");
     await page.waitForURL("**/token");
@@ -248,7 +248,7 @@ describe("GitHub", () => {
     await page.goto("/oauth/github?code=none&state=none");
     await page.getByText("操作失败，重定向中").waitFor();
     await page.getByRole("alert").first().waitFor();
-    // Nobody is signed in, so the guard of the settings leads on to the login page.
+    // No user is signed in, so the guard of the settings leads on to the login page.
     await page.waitForURL("**/login", { timeout: 15_000 });
     const waits = at.slice(1).map((time, index) => time - (at[index] ?? 0));
     expect(waits).toHaveLength(2);

@@ -1,5 +1,5 @@
-// What everybody sees when something fails (requirements B8): the end of a session, limits, an error of the server, a site without one,
-// no network, and localErrors; for users, administrators and guests.
+// What each role sees when something fails (requirements B8): the end of a session, limits, an error of the server, a site without one,
+// no network, and refusals; for users, administrators and guests.
 import type { Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld, type Person, type Window } from "#test/worlds/console-world.ts";
@@ -82,7 +82,7 @@ describe("the end of a session", () => {
     },
   );
 
-  /** Sends the form too late, and signs in again, as the same or as somebody else. */
+  /** Sends the form too late, and signs in again, as the same or as another user. */
   async function submitLate(button: string, [username, password]: readonly [string, string]): Promise<void> {
     await window.context.clearCookies();
     await page.getByRole("button", { name: button, exact: true }).click();
@@ -94,7 +94,7 @@ describe("the end of a session", () => {
   const lihua = ["lihua", "river-stone-42"] as const;
   const wangfang = ["wangfang", "quiet-lantern-7"] as const;
 
-  it("in the middle of work: what was typed is there again for whoever typed it", async () => {
+  it("in the middle of work: what was typed is there again for the user that typed it", async () => {
     await enter("lihua");
     await page.goto("/token/add");
     await page.locator("#name").fill("太迟");
@@ -131,7 +131,7 @@ describe("the end of a session", () => {
     await page.getByText("操作成功完成").waitFor();
   });
 
-  it("joins a price table that was being edited with what somebody else has saved meanwhile", async () => {
+  it("joins a price table that was being edited with what another administrator has saved meanwhile", async () => {
     await world.setOption("GroupRatio", '{"default":1,"vip":0.9,"svip":0.8}');
     await enter("wangfang");
     await page.goto("/setting?tab=operation");
@@ -261,7 +261,7 @@ describe("without a network", () => {
 describe("what a role may not do", () => {
   it("is refused by the server and told, whatever the browser believes", async () => {
     await enter("lihua");
-    // Somebody changes the stored role: the pages open, the server does not.
+    // The stored role is changed by hand: the pages open, the server refuses.
     await page.addInitScript(() => {
       const user = JSON.parse(localStorage.getItem("user") ?? "{}");
       localStorage.setItem("user", JSON.stringify({ ...user, role: 100 }));

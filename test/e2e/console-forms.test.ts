@@ -177,7 +177,7 @@ describe("channels (requirements B5)", () => {
     await context.close();
   });
 
-  it("hand no field of the old type on when another is chosen, and bring it back with its type", async () => {
+  it("pass no field of the old type on when another is chosen, and bring it back with its type", async () => {
     const { page, context } = await world.visit("root");
     const draft = { type: 3, name: "版本", key: "k", base_url: "https://a.example", other: "2024-10-21" };
     await page.request.post("/api/channel/", { data: { ...draft, models: "gpt-4o", group: "default" } });

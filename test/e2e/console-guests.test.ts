@@ -1,4 +1,5 @@
-// The top menu of the pages outside the shell (requirements B2): the way to every public page, in and out, on a desk and on a phone.
+// The top menu of the pages outside the shell (requirements B2): links to every public page, login and logout, at 1440 px and
+// on a phone.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 describe("the menu of guest pages", () => {
-  it.each(PAGES)("%s leads to the public pages and in", async (path) => {
+  it.each(PAGES)("%s leads to the public pages and to the login", async (path) => {
     const { page, context } = await world.visit();
     await page.goto(path);
     const menu = page.getByRole("navigation", { name: "主导航" });
@@ -33,7 +34,7 @@ describe("the menu of guest pages", () => {
     await context.close();
   });
 
-  it("lets a user in and out", async () => {
+  it("lets a user log in and out", async () => {
     const { page, context } = await world.visit("lihua");
     await page.goto("/about");
     const head = page.getByRole("banner");

@@ -1,5 +1,5 @@
-// What people do with a page beside what it is for: they click twice, come back from a form to where they were, and have an
-// operator with much to say. In a real browser against the real server.
+// What users do with a page beside what it is for: they click twice, come back from a form to where they were, and read long
+// notices of the operator. In a real browser against the real server.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
@@ -97,7 +97,7 @@ describe("a double click", () => {
   });
 });
 
-describe("a setting below its least", () => {
+describe("a setting below its minimum", () => {
   it("is refused in words, instead of making it 0, which means no limit or no price", async () => {
     const { page, context } = await world.visit("root");
     const sends = sendsOf(page);
@@ -126,7 +126,7 @@ describe("a setting below its least", () => {
   });
 });
 
-describe("who comes back from a form", () => {
+describe("a user that comes back from a form", () => {
   it("finds the list as it was left: searched and sorted, after saving and after giving up", async () => {
     await manage(world.server.url, "POST", "/api/channel/", {
       name: "北京一号",

@@ -1,4 +1,4 @@
-// From a leaked key to its owner, and an end to it, in the palette, by an administrator in a real browser.
+// A leaked key leads to its owner and is disabled, in the palette, by an administrator in a real browser.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { screenshot } from "#test/worlds/browser.ts";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";

@@ -1,5 +1,5 @@
-// Lists in a real browser: what a search asks for, and what they are on a phone: every column of the specification, in place
-// what is changed in place, and an order of one's choice.
+// Lists in a real browser: what a search asks for, and what they are on a phone: every column of the specification, numbers
+// that are edited in place, and an order of the user's choice.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startHttpEmulator } from "#test/emulators/http-emulator.ts";

@@ -1,4 +1,4 @@
-// What people do with their own account: password, e-mail, WeChat, tokens and links to hand on, and its end behind a human
+// What users do with their own account: password, e-mail, WeChat, tokens and links to pass on, and its end behind a human
 // check. A real browser against the real server; the other services are emulators on loopback.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -110,7 +110,7 @@ describe("the own account", () => {
     await context.close();
   });
 
-  it("hands out a system token and an invite link, both copied and told so", async () => {
+  it("shows a system token and an invite link, both copied and told so", async () => {
     const { page, context } = await world.visit("lihua");
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await page.goto("/setting");
@@ -131,7 +131,7 @@ describe("the own account", () => {
     page.on("request", (request) => {
       if (request.method() === "DELETE") sent.push(request.url());
     });
-    // Cloudflare's box, which nobody solves.
+    // Cloudflare's box, which stays unsolved.
     await page.route("https://challenges.cloudflare.com/**", (route) =>
       route.fulfill({
         contentType: "text/javascript",

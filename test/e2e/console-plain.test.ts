@@ -1,4 +1,4 @@
-// The console against a server that answers as plain One API does, in a real browser: every journey works without our additions
+// The console against a server that answers as plain One API does, in a real browser: every task works without our additions
 // (no total, no size, nulls, missing data, redirects of trailing slashes).
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -141,7 +141,7 @@ describe("against plain One API", () => {
     expect(server.state.channels[0]).toMatchObject({
       name: "旧渠道",
       models: "gpt-3.5-turbo,gpt-4",
-      // What nobody edited is not sent.
+      // Fields that were not edited are not sent.
       priority: null,
     });
     await page.goto("/channel/add");

@@ -124,7 +124,7 @@ describe("options", () => {
     await control.click();
     await page.getByRole("button", { name: "确认关闭" }).click();
     await page.getByRole("button", { name: "保存登录注册设置" }).click();
-    // The server keeps the last way in.
+    // The server keeps the last way to log in.
     await page.getByText("至少要保留一种登录方式").waitFor();
     expect(await optionOf("PasswordLoginEnabled")).toBe("true");
     await context.close();

@@ -1,5 +1,5 @@
-// Lines of the specification that no journey passes: what states, thresholds and units look like, what forms refuse, how long
-// things take, who sees which way. Rows of states that a server reaches rarely are put into its answers.
+// Lines of the specification that no other test proves: what states, thresholds and units look like, what forms refuse, how long
+// things take, which role sees which links. Rows of states that a server reaches rarely are put into its answers.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";
@@ -80,7 +80,7 @@ describe("ways (requirements B1, B2)", () => {
     await context.close();
   });
 
-  it("fold into a drawer on a phone, with the way out in the user menu", async () => {
+  it("fold into a drawer on a phone, with the logout in the user menu", async () => {
     const { page, context } = await world.visit("lihua", { width: 390, height: 844 });
     await page.goto("/token");
     expect(await page.getByRole("menuitem").count()).toBe(0);
@@ -110,7 +110,7 @@ describe("ways (requirements B1, B2)", () => {
     await context.close();
   });
 
-  it("lead back to where the guard stopped one, and nowhere else from a page that is none", async () => {
+  it("lead back to where the guard stopped the user, and nowhere else from a page that is none", async () => {
     const { page, context } = await world.visit();
     await page.goto("/log?type=2");
     await page.waitForURL("**/login");

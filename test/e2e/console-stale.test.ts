@@ -1,4 +1,4 @@
-// What a page shows may be no longer so: somebody else changed it, calls spent it, an answer was lost; and what a field holds may be
+// What a page shows may be no longer so: another user changed it, calls spent it, an answer was lost; and what a field holds may be
 // out of bounds. In a real browser against the real server.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleWorld, openConsoleWorld } from "#test/worlds/console-world.ts";

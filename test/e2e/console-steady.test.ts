@@ -103,7 +103,7 @@ describe("names without end on a phone", () => {
     await context.close();
   });
 
-  it("of the system leave the menu its button to close, and the guest pages their ways in", async () => {
+  it("of the system leave the menu its button to close, and the guest pages their links to login and registration", async () => {
     await world.setOption("SystemName", "某某科技有限公司大模型统一接口服务平台");
     const { page, context } = await world.visit(undefined, PHONE);
     await page.goto("/login");

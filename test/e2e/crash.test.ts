@@ -1,5 +1,5 @@
-// kill -9 in the middle of streams: afterwards no reservation is open, balances equal the ledger, nobody paid for more
-// than the upstream sent, and whoever saw the end of an answer finds it in the ledger (requirements M12).
+// kill -9 in the middle of streams: afterwards no reservation is open, balances equal the ledger, no user paid for more
+// than the upstream sent, and every answer whose end a client saw is in the ledger (requirements M12).
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -42,7 +42,7 @@ function slowUpstream(): Server {
   });
 }
 
-/** One streaming call; true when the client saw `[DONE]`. Connection errors are expected: the server dies. */
+/** One streaming call; true when the client saw `[DONE]`. Connection errors are expected: the server is killed. */
 async function stream(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
@@ -70,7 +70,7 @@ interface Sums {
   entries: number;
 }
 
-/** Reads the sums from the database file as an outsider would. */
+/** Reads the sums from the database file, without the server. */
 function readSums(): Sums {
   const db = new DatabaseSync(join(dir.path, "tollgate.db"), { readOnly: true });
   const row = db
@@ -111,7 +111,7 @@ afterAll(async () => {
   dir.remove();
 });
 
-it(`keeps the books exact through ${rounds} kills in the middle of streams`, {
+it(`keeps the ledger exact through ${rounds} kills in the middle of streams`, {
   timeout: 60_000 + rounds * 10_000,
 }, async () => {
   let completed = 0;

@@ -101,7 +101,7 @@ interface Books {
   readonly differing: number;
 }
 
-/** The books as an outsider reads them from the file. */
+/** The ledger as the file has it, read without the server. */
 function readBooks(dataDir: string): Books {
   const db = new DatabaseSync(join(dataDir, "tollgate.db"), { readOnly: true });
   const row = db
@@ -226,7 +226,7 @@ test("idle connections close within a second; answers given while draining say t
   expect(await server.exited).toBe(0);
 });
 
-test("whoever still uses an open connection right after the signal is answered, and told that it closes", async () => {
+test("a client that still uses an open connection right after the signal is answered, and told that it closes", async () => {
   const server = await start(300);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -241,13 +241,13 @@ test("whoever still uses an open connection right after the signal is answered, 
   };
   const first = await ask();
   void server.kill("SIGTERM");
-  // Long enough for the signal to have come, even where others are at work.
+  // Long enough for the signal to have come, even on a busy machine.
   await new Promise((resolve) => setTimeout(resolve, 250));
   expect(await ask()).toEqual({ socket: first.socket, statusCode: 200, connection: "close" });
   expect(await server.exited).toBe(0);
 });
 
-test("a connection on which nobody ever speaks does not hold the end up", async () => {
+test("a connection on which no request ever comes does not delay the end", async () => {
   const server = await start(300);
   const silent = connect(Number(new URL(server.url).port), "127.0.0.1");
   onTestFinished(() => void silent.destroy());
@@ -259,12 +259,12 @@ test("a connection on which nobody ever speaks does not hold the end up", async 
   expect(performance.now() - startMs).toBeLessThan(8_000);
 });
 
-/** Makes the process throw where nobody catches, when it is told to. */
+/** Makes the process throw outside of every handler, when it is told to. */
 const THROW_HOOK = `--import=data:text/javascript,${encodeURIComponent(
   'process.on("SIGUSR2", () => setTimeout(() => { throw new Error("planted at Bearer planted-secret-0123") }))',
 )}`;
 
-test("a fault that nobody expected ends the process with 1, clients told and books exact", async () => {
+test("an unexpected fault ends the process with 1, clients told and the ledger exact", async () => {
   const server = await start(60_000, { NODE_OPTIONS: THROW_HOOK });
   const texts = await openStreams(server.url, 10);
   process.kill(server.pid, "SIGUSR2");
@@ -278,7 +278,7 @@ test("a fault that nobody expected ends the process with 1, clients told and boo
 });
 
 /**
- * One stream: whole; refused because nobody listens at this moment; reset before a byte of an answer, because it came in the
+ * One stream: whole; refused because no node listens at this moment; reset before a byte of an answer, because it came in the
  * moment in which its connection closed; or what went wrong.
  */
 async function tryOnce(url: string): Promise<string> {
@@ -333,7 +333,7 @@ test("rolling restarts of two nodes lose no call and cut no stream for a client 
   await Promise.all(clients);
   expect(seen.bad).toEqual([]);
   expect(seen.whole).toBeGreaterThan(50);
-  // What was reset had not begun: nobody was charged for it, and hardly anybody has to come again.
+  // What was reset had not begun: it was not charged, and hardly any client has to try again.
   const charged = await query(database, "SELECT count(*) AS entries FROM ledger WHERE kind = 'consume'");
   expect(charged).toEqual([{ entries: String(seen.whole) }]);
   expect(seen.reset).toBeLessThan(seen.whole / 20);

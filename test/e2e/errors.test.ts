@@ -1,4 +1,4 @@
-// What can go wrong for a caller: a clear OpenAI-shaped error, nothing charged, the process healthy.
+// What can go wrong with a call: a clear OpenAI-shaped error, nothing charged, the process healthy.
 import { createServer, request as httpRequest, type Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {

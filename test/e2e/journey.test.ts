@@ -1,4 +1,4 @@
-// The journey of a new operator in a real browser: log in, add a channel, test it, create a token, copy its key, call the
+// The first steps of a new operator in a real browser: log in, add a channel, test it, create a token, copy its key, call the
 // gateway with the official SDK, and find every call in the log, charged to the unit.
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";

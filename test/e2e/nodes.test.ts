@@ -1,5 +1,5 @@
-// Several processes on one PostgreSQL: what one changes the others know within a second, and what one leaves behind when it
-// is killed the others put in order (requirements A02, M04, M30, F05, U02).
+// Several processes on one PostgreSQL: what one changes the others know within a second, and the reservations that a killed one
+// leaves open the others close (requirements A02, M04, M30, F05, U02).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   boot,
@@ -9,7 +9,7 @@ import {
   cleanupMark,
   createDatabase,
   createUpstream,
-  expectExactBooks,
+  expectExactLedger,
   query,
   status,
 } from "#test/worlds/cluster.ts";
@@ -24,7 +24,7 @@ interface Answer {
   readonly data: any;
 }
 
-/** Calls as whoever the cookie belongs to; `order` is method and path. */
+/** Calls as the user of the cookie; `order` is method and path. */
 async function call(url: string, cookie: string, order: string, body?: unknown) {
   const [method = "", path = ""] = order.split(" ");
   const response = await fetch(`${url}${path}`, {
@@ -49,13 +49,13 @@ async function login(url: string, username: string, password: string): Promise<s
   return cookie;
 }
 
-/** Whoever does not know by then will not know. */
+/** A node that does not know a change by then will not know it. */
 const PATIENCE_MS = 10 * WITHIN_MS;
 
 /** How long each change took to be known everywhere. */
 const knownMs: number[] = [];
 
-/** Everybody must come to see it; the last test of the three says within what. */
+/** Every node must come to see it; the last test of the three says within what time. */
 async function allSee(
   nodes: readonly ServerProcess[],
   sees: (url: string) => Promise<boolean>,
@@ -120,7 +120,7 @@ describe("three nodes", () => {
     await allSee(nodes, async (url) => !(await isIn(url)));
   });
 
-  test("a banned user is out everywhere: console and key", async () => {
+  test("a banned user is refused everywhere: console and key", async () => {
     const person = await createPerson("banned1", 1_000_000);
     await allSee(nodes, async (url) => (await status(url, person.key)) === 200);
     await manage(at(one), "POST", "/api/user/manage", { username: person.username, action: "disable" });
@@ -181,10 +181,10 @@ describe("three nodes", () => {
     expect(Number(row?.request_count)).toBe(statuses.filter((code) => code === 200).length);
     expect(Number(row?.quota)).toBeGreaterThanOrEqual(0);
     expect(Number(row?.quota) + Number(row?.used_quota)).toBe(2_000);
-    await expectExactBooks(database);
+    await expectExactLedger(database);
   });
 
-  test("one code and 50 people at three nodes: 200 tries at once, one success, exact sums", async () => {
+  test("one code and 50 users at three nodes: 200 tries at once, one success, exact sums", async () => {
     const tries = 200;
     const people = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
@@ -215,7 +215,7 @@ describe("three nodes", () => {
       "SELECT count(*) AS entries, sum(quota) AS quota FROM users WHERE username LIKE 'racer%' AND quota > 0",
     );
     expect(paid).toEqual({ entries: "1", quota: "777777" });
-    await expectExactBooks(database);
+    await expectExactLedger(database);
   }, 60_000);
 
   test("connections to the database that break under load cost no booking, and all go on by themselves", async () => {
@@ -249,7 +249,7 @@ describe("three nodes", () => {
     );
     expect(Number(row?.calls)).toBeGreaterThanOrEqual(served());
     expect(row?.open).toBe("0");
-    await expectExactBooks(database);
+    await expectExactLedger(database);
     for (const node of nodes) expect(node.output()).not.toContain("unexpected fault");
     // What is announced is heard again.
     await manage(at(three), "PUT", "/api/channel/", { id: channelId, status: 2 });
@@ -275,7 +275,7 @@ describe("three nodes", () => {
       "SELECT amount FROM ledger WHERE kind = 'consume' ORDER BY id DESC LIMIT 5",
     );
     expect(booked.filter(({ amount }) => Number(amount) < 0)).toHaveLength(5);
-    await expectExactBooks(database);
+    await expectExactLedger(database);
   }, 60_000);
 
   // The machine may be busy with something else, but not at most of the changes.
@@ -302,10 +302,10 @@ describe("together", () => {
     const open = () => query(database, "SELECT node FROM reservations");
     expect(await open()).toHaveLength(5);
     await expect.poll(open, { timeout: 5_000, interval: 200 }).toEqual([]);
-    await expectExactBooks(database);
+    await expectExactLedger(database);
   });
 
-  test("a node that loses every connection for a moment is not taken for dead", async () => {
+  test("a node that loses every connection for a moment is not taken for a killed one", async () => {
     const database = await createDatabase();
     const node = await boot(database);
     await boot(database);
@@ -325,7 +325,7 @@ describe("together", () => {
     leaving.abort();
     await stream.text().catch(() => undefined);
     await expect.poll(() => query(database, "SELECT node FROM reservations"), { timeout: 5_000 }).toEqual([]);
-    await expectExactBooks(database);
+    await expectExactLedger(database);
   }, 40_000);
 
   test("five that start at once on an empty database make one schema and one first user", async () => {

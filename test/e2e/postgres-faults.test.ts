@@ -1,16 +1,16 @@
-// A real server whose PostgreSQL is restarted, frozen, full or cut off under load: it lives on, serves again within seconds, and the books
-// agree with what clients and the upstream saw (requirements F05, M12).
+// A real server whose PostgreSQL is restarted, frozen, full or cut off under load: it keeps running, serves again within seconds, and the
+// ledger agrees with what clients and the upstream saw (requirements F05, M12).
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createLink, type Link } from "#test/emulators/network-link.ts";
-import { channelDraft, expectExactBooks, MASTER_KEY } from "#test/worlds/cluster.ts";
+import { channelDraft, expectExactLedger, MASTER_KEY } from "#test/worlds/cluster.ts";
 import {
   type Charged,
-  createStormUpstream,
+  createLoadUpstream,
   expectHonest,
-  type StormUpstream,
-  startStorm,
+  type LoadUpstream,
+  startLoad,
 } from "#test/worlds/load-generator.ts";
 import { type PostgresServer, startPostgres } from "#test/worlds/postgres-server.ts";
 import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
@@ -25,12 +25,12 @@ const MAX_CONNECTIONS = 40;
 const dir = temporaryDir();
 let postgres: PostgresServer;
 let link: Link;
-let upstream: StormUpstream;
+let upstream: LoadUpstream;
 let server: ServerProcess;
 let keys: string[];
 
 beforeAll(async () => {
-  upstream = await createStormUpstream();
+  upstream = await createLoadUpstream();
   // What was committed must survive the end of the server, as it does with an operator's settings.
   postgres = await startPostgres({ max_connections: String(MAX_CONNECTIONS), synchronous_commit: "on" });
   const url = new URL(postgres.url);
@@ -94,23 +94,23 @@ async function newEntries(): Promise<Charged[]> {
   return fresh;
 }
 
-/** Does it to the database under load, and looks at what became of every call. */
+/** Causes the fault under load, and checks what became of every call. */
 async function expectToBear(name: string, fault: () => Promise<unknown>): Promise<void> {
-  const storm = startStorm(server.url, keys, CLIENTS);
+  const load = startLoad(server.url, keys, CLIENTS);
   await sleep(700);
   await fault();
-  const served = await until(async () => (await storm.call()).end === "whole", performance.now());
+  const served = await until(async () => (await load.call()).end === "whole", performance.now());
   await sleep(700);
-  await storm.stop();
+  await load.stop();
   const isClosed = async () => (await ask("SELECT request_id FROM reservations")).length === 0;
   const closed = await until(isClosed, performance.now());
-  const ends = (end: string) => storm.seen.filter((one) => one.end === end).length;
+  const ends = (end: string) => load.seen.filter((one) => one.end === end).length;
   process.stdout.write(
     `${name}: ${ends("whole")} whole, ${ends("refused")} refused, ${ends("broken")} broken; ` +
       `served after ${served.toFixed(0)} ms, all closed after ${closed.toFixed(0)} ms\n`,
   );
-  expectHonest(storm.seen, upstream.sent, await newEntries());
-  await expectExactBooks({ url: postgres.url });
+  expectHonest(load.seen, upstream.sent, await newEntries());
+  await expectExactLedger({ url: postgres.url });
   expect(served).toBeLessThan(WITHIN_MS);
   expect(closed).toBeLessThan(WITHIN_MS);
 }
@@ -151,7 +151,7 @@ test("a stall of five seconds", () =>
     await goOn();
   }));
 
-test("every connection is taken by others", () =>
+test("every connection is taken by other clients", () =>
   expectToBear("exhausted", async () => {
     const killer = await connected();
     const taken: pg.Client[] = [];
@@ -188,7 +188,7 @@ test("the database moves and its old connections fall silent", () =>
     const [now] = await ask<{ now: Date }>("SELECT now()");
     link.silence();
     const silentMs = performance.now();
-    // Whoever listens for changes listens anew, and the console, whose connections are others, answers.
+    // The listener for changes listens anew, and the console, which has other connections, answers.
     const isHeard = async () => {
       const listeners = await ask<{ backend_start: Date }>(
         "SELECT backend_start FROM pg_stat_activity WHERE application_name = 'tollgate coord'",

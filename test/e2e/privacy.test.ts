@@ -1,5 +1,5 @@
-// What people ask and are answered is written down nowhere, and what went wrong inside is told nobody: neither the log at its
-// finest level, nor any file of the database, through every way a call can fail (requirements P01, P02, R18).
+// Prompts and replies are stored nowhere, and internal details of failures reach no client: neither the log at its finest level, nor
+// any file of the database holds them, in whatever way a call fails (requirements P01, P02, R18).
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -105,7 +105,7 @@ async function ask(body: unknown): Promise<string> {
 
 const INSIDES = /\n\s+at |node:internal|\/src\/server|node_modules|SQLITE_|ECONNRESET|127\.0\.0\.1/;
 
-test("neither prompts nor replies nor keys are kept, and errors tell nothing of the inside", async () => {
+test("neither prompts nor replies nor keys are kept, and errors tell no internal details", async () => {
   const question = (stream: boolean) => ({
     model: "gpt-4o-mini",
     stream,

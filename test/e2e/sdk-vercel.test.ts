@@ -33,7 +33,7 @@ const CLIENTS = {
 /** Channel type → a model that only this channel has. */
 const CHANNELS = { 1: "gpt-4o-mini", 14: "claude-sonnet-4-6", 24: "gemini-2.5-flash" } as const;
 
-/** aimock ends Gemini's tool turns with a word that Gemini does not use; this model is served by an emulator that does as Gemini. */
+/** aimock ends Gemini's tool turns with a finish reason that Gemini has not; this model is served by an emulator that does as Gemini. */
 const GEMINI_WITH_TOOLS = "gemini-2.5-pro";
 
 /** A tool call, and once its result is there an answer: as Gemini tells it, whole or streamed (vendors/gemini-reply). */

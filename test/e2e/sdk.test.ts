@@ -135,8 +135,8 @@ describe("the official OpenAI SDK", () => {
   });
 });
 
-describe("the books after these calls", () => {
-  it("hold one entry per call, whose charges are what the balance fell by", async () => {
+describe("the ledger after these calls", () => {
+  it("holds one entry per call, whose charges are what the balance fell by", async () => {
     const rows = await consumeLogs();
     expect(rows).toHaveLength(6);
     for (const row of rows) {
@@ -152,7 +152,7 @@ describe("the books after these calls", () => {
     expect(user.request_count).toBe(6);
   });
 
-  it("never show the upstream's key", async () => {
+  it("never shows the upstream's key", async () => {
     const pages = ["/api/channel/", "/api/log/", "/api/token/", "/api/option/", "/api/user/self"];
     for (const page of pages) {
       expect(JSON.stringify(await manage(server.url, "GET", page))).not.toContain(upstreamKey);

@@ -1,5 +1,5 @@
-// kill -9 while people register: every account that stands has its gifts, and its inviter has hers, exactly once, as soon as a
-// server runs again; the books are exact (requirements W3.3, M12).
+// kill -9 while users register: every account that exists has its gifts, and so has its inviter, exactly once, as soon as a
+// server runs again; the ledger is exact (requirements W3.3, M12).
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { openStore, type StoreOptions } from "#server/store/db.ts";

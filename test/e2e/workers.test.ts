@@ -1,4 +1,4 @@
-// Several workers behind one port: one that dies or stands still is replaced, and the port goes on answering (requirements D03, G05).
+// Several workers behind one port: one that ends or stands still is replaced, and the port goes on answering (requirements D03, G05).
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import {
@@ -23,7 +23,7 @@ test.runIf(process.platform === "linux")(
       readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ").map(Number);
     await expect.poll(() => workers().length, { timeout: 10_000 }).toBe(2);
     await expect.poll(() => query(database, "SELECT node FROM nodes"), { timeout: 10_000 }).toHaveLength(2);
-    // Both have said that they live.
+    // Both have reported that they run.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     const [stuck = 0] = workers();
     process.kill(stuck, "SIGSTOP");

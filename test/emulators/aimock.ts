@@ -1,7 +1,7 @@
-// The independent upstream of the journeys: aimock with the answers that the tests and the official SDK ask for.
+// The independent upstream of the end-to-end tests: aimock with the answers that the tests and the official SDK ask for.
 import { LLMock } from "@copilotkit/aimock";
 
-/** The channel key that aimock accepts in the journeys. */
+/** The channel key that aimock accepts in the end-to-end tests. */
 export const upstreamKey = "sk-upstream-canary-5f2a";
 
 export const poem = "Tollgate counts every token, and lets the rest of the river pass by unharmed.";

@@ -1,4 +1,4 @@
-// Stands for vendors in China whose wires are their own: Baidu's classic service, Hunyuan, DashScope, Spark's WebSocket, Zhipu's third
+// Emulates vendors in China whose wires are their own: Baidu's classic service, Hunyuan, DashScope, Spark's WebSocket, Zhipu's third
 // version. It checks credentials as they do and answers in their words; written from their documents, not from our code.
 import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -24,7 +24,7 @@ type Answer =
 
 export class ChinaEmulator {
   url = "";
-  /** Tokens that Baidu gave out. */
+  /** Tokens that Baidu has issued. */
   tokens = 0;
   /** Closing codes of Spark's connections. */
   readonly closed: number[] = [];
@@ -53,7 +53,7 @@ export class ChinaEmulator {
     this.url = `http://127.0.0.1:${address.port}`;
   }
 
-  /** The token that Baidu gave out last is no longer good. */
+  /** The token that Baidu issued last is no longer valid. */
   expireToken(): void {
     this.#isTokenStale = true;
   }

@@ -1,4 +1,4 @@
-// A scripted provider on real HTTP: does what the next step says and keeps a journal of what it was asked.
+// A scripted provider on real HTTP: does what the next step says and keeps a record of its requests.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -11,7 +11,7 @@ export interface Asked {
   /** Parsed body; undefined when it is no JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read fields of any body.
   readonly json: any;
-  /** Resolves when the connection was broken off by the other side; ms since the request came. */
+  /** Resolves when the connection was broken off by the client; ms since the request came. */
   readonly aborted: Promise<number>;
 }
 

@@ -1,4 +1,4 @@
-// A small HTTP server for a test, on a free loopback port: the frame of every emulator of somebody else's service.
+// A small HTTP server for a test, on a free loopback port: the frame of every emulator of an outside service.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
 export interface Heard {

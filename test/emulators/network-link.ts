@@ -3,9 +3,9 @@ import { connect, createServer, type Socket } from "node:net";
 
 export interface Link {
   readonly port: number;
-  /** Breaks what is connected, and whoever comes, until it is mended. */
+  /** Breaks all connections, new ones too, until the link is mended. */
   cut(): void;
-  /** What is connected hears nothing more, and is told nothing of it, until it is mended; who comes is let through. */
+  /** Open connections pass nothing on and are not closed, until the link is mended; new ones pass. */
   silence(): void;
   /** Passes on again, also what was held back. */
   mend(): void;

@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 interface State {
-  /** Of a development build at first: no console takes that for another version. */
+  /** Of a development build at first: the console does not take that for another version. */
   readonly status: { version: string };
   readonly users: UserRow[];
   readonly passwords: Map<string, string>;
@@ -50,7 +50,7 @@ export interface OneApiServer extends HttpEmulator {
 // biome-ignore lint/suspicious/noExplicitAny: an emulator reads any body.
 type Body = any;
 
-interface Call {
+interface HandlerInput {
   readonly user: UserRow;
   readonly id: number;
   readonly query: URLSearchParams;
@@ -60,7 +60,7 @@ interface Call {
 
 type Level = 0 | 1 | 10 | 100;
 /** `data` of the answer under that name, or fields of the envelope itself; nothing = no data at all. */
-type Handler = (call: Call) => Record<string, unknown> | undefined;
+type Handler = (call: HandlerInput) => Record<string, unknown> | undefined;
 interface Route {
   readonly method: string;
   readonly pattern: RegExp;

@@ -1,4 +1,4 @@
-// What the tests of HTTP calls share: servers that say exactly these bytes, and calls whose whole story is kept.
+// What the tests of HTTP calls share: servers that say exactly these bytes, and calls whose events are all kept.
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach } from "vitest";
@@ -93,7 +93,7 @@ export async function listenOn(server: Server, scheme = "http"): Promise<Listeni
     count += 1;
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // Whoever calls may go at any time.
+    // The client may close the connection at any time.
     socket.on("error", () => undefined);
   });
   server.listen(0, "127.0.0.1");
@@ -124,7 +124,7 @@ export function listen(onSocket: (socket: Socket, at: number) => void): Promise<
   );
 }
 
-/** For each test of a file: a way out that may reach this machine, and servers that end with the test. */
+/** For each test of a file: an egress that may reach this machine, and servers that end with the test. */
 export interface Loopback {
   readonly egress: Egress;
   serve(onSocket: (socket: Socket, at: number) => void): Promise<Listening>;

@@ -1,4 +1,4 @@
-// A client of realtime conversations on a real WebSocket, with ears for tests.
+// A client of realtime conversations on a real WebSocket; tests can wait for its events.
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
 

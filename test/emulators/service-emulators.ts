@@ -9,7 +9,7 @@ export interface TurnstileEmulator extends HttpEmulator {
   hang: boolean;
 }
 
-/** As the real one: a proof is good once, for the secret of its site. */
+/** As the real one: a proof is valid once, for the secret of its site. */
 export async function startTurnstile(): Promise<TurnstileEmulator> {
   const secret = "turnstile-secret-canary";
   const proofs = new Map<string, { hostname: string; action: string }>();
@@ -44,7 +44,7 @@ export interface WeChatEmulator extends HttpEmulator {
   tell(wechatId: string, code?: string): string;
 }
 
-/** As the family's WeChat server: codes live three minutes by the clock given, and may be asked for again and again. */
+/** As the family's WeChat server: codes are valid for three minutes by the clock given, and may be asked for again and again. */
 export async function startWeChat(nowMs: () => number): Promise<WeChatEmulator> {
   const token = "wechat-token-canary";
   const codes = new Map<string, { id: string; untilMs: number }>();

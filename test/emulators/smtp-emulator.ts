@@ -1,4 +1,4 @@
-// A mail server for a test: plain, STARTTLS or TLS from the start; takes letters and shows them decoded.
+// A mail server for a test: plain, STARTTLS or TLS from the start; takes mails and shows them decoded.
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket } from "node:tls";
 import type { Certificate } from "#test/seeds/certificate.ts";
@@ -19,7 +19,7 @@ export interface ReceivedLetter {
 export interface SmtpEmulator {
   readonly port: number;
   readonly letters: ReceivedLetter[];
-  /** Resolves with the first letter to an address that has not been taken yet. */
+  /** Resolves with the first mail to an address that no test has taken yet. */
   take(to: string): Promise<ReceivedLetter>;
   /** What RCPT is answered with instead of 250, while set. */
   refusal: string | undefined;
@@ -91,7 +91,7 @@ export async function startSmtp({ certificate, tls = "none" }: SmtpOptions = {})
     socket.on("data", onData);
   }
 
-  /** A line of a letter; a dot alone ends it. */
+  /** A line of a mail; a dot alone ends it. */
   function listen(line: string, talk: Talk, say: (line: string) => void): void {
     if (line !== ".") {
       talk.data += `${line.replace(/^\./, "")}\r\n`;

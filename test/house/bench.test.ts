@@ -1,4 +1,4 @@
-// What the person at the terminal reads when the benchmark is asked for what it does not know. Measures nothing.
+// What the operator at the terminal reads when the benchmark is called with flags that it does not know. Measures nothing.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

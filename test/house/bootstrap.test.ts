@@ -57,7 +57,7 @@ function makeCheckout(program: string): string {
 }
 
 describe("`npm start`", () => {
-  /** Says who it is; a signal it answers in its own time, with an exit code of its own. */
+  /** Prints its process id; answers a signal in its own time, with an exit code of its own. */
   const PROGRAM = `
     import process from "node:process";
     const { pid, ppid, argv, env } = process;

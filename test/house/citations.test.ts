@@ -11,7 +11,7 @@ const LIST = new RegExp(
   String.raw`requirements(?:\s+(?:\*|//)?\s*)(${ID}(?:(?:, | and |,\s+(?:\*|//)\s+|–)${ID})*)`,
   "g",
 );
-/** Documents that no reader of the repository has. */
+/** Documents that are not in the repository. */
 const ELSEWHERE = /\b(?:reliability|contract|providers|design|spec)(?:\.md)? (?:§ ?)?[A-Z]?\d+\b(?! ?%)/g;
 
 const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");

@@ -1,4 +1,4 @@
-// The rules of the house that no tool expresses (docs: ARCHITECTURE.md, AGENTS.md). Each test names what it forbids.
+// The house rules that no tool expresses (docs: ARCHITECTURE.md, AGENTS.md). Each test names what it forbids.
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -99,7 +99,7 @@ describe("the ladder of rooms", () => {
   });
 });
 
-interface Place {
+interface Rule {
   readonly promise: string;
   readonly folder: "src" | "src/server";
   readonly pattern: RegExp;
@@ -117,7 +117,7 @@ const NAMES = providers
   .map((name) => name.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&"))
   .join("|");
 
-const PLACES: readonly Place[] = [
+const RULES: readonly Rule[] = [
   {
     promise: "only config reads process.env",
     folder: "src/server",
@@ -147,7 +147,7 @@ const PLACES: readonly Place[] = [
     planted: ["Math.random()"],
   },
   {
-    // The log looks for what it hides; the trail and the shipped password compare what is stored with what is stored.
+    // The log looks for what it hides; the audit log and the shipped password compare what is stored with what is stored.
     promise: "secrets and their hashes are not compared in a time that tells where they differ",
     folder: "src/server",
     pattern:
@@ -200,7 +200,7 @@ const PLACES: readonly Place[] = [
 ];
 
 describe("one place for each thing", () => {
-  test.for(PLACES)("$promise", ({ folder, pattern, allowed, planted }) => {
+  test.for(RULES)("$promise", ({ folder, pattern, allowed, planted }) => {
     expect(planted.filter((text) => text.search(pattern) < 0)).toEqual([]);
     expect(offences(folder, pattern, allowed)).toEqual([]);
   });

@@ -23,7 +23,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-test("each caller gets a database of its own on a real PostgreSQL", async () => {
+test("each test file gets a database of its own on a real PostgreSQL", async () => {
   await query(first.url, "CREATE TABLE only_here (id bigint)");
   expect(await query(first.url, "SELECT count(*)::int AS n FROM only_here")).toEqual([{ n: 0 }]);
   await expect(query(second.url, "SELECT 1 FROM only_here")).rejects.toThrow(

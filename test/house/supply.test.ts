@@ -98,7 +98,7 @@ describe("supply chain", () => {
     expect(production.length).toBeLessThanOrEqual(PRODUCTION_PACKAGES);
   });
 
-  test("the server's packages run nothing when they are installed, and anybody may use them", () => {
+  test("the server's packages run nothing when they are installed, and have a free licence", () => {
     const isFree = ({ license = "" }: Package) => LICENCES.includes(license);
     const odd = production.filter(([, entry]) => entry.hasInstallScript || !isFree(entry));
     expect(odd.map(([path, { license }]) => `${path} ${license}`)).toEqual([]);

@@ -1,4 +1,4 @@
-// Recomputes the formula of a usage log's content, with exact fractions that share no code with the bank.
+// Recomputes the formula of a usage log's content, with exact fractions that share no code with the ledger.
 
 /** An exact fraction, not reduced. */
 export class Fraction {

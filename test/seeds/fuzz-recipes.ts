@@ -1,4 +1,4 @@
-// For each endpoint a call that succeeds: by whom, with which rows and codes made for it. The fuzz test makes each of them, and
+// For each endpoint a call that succeeds: its actor, and the rows and codes made for it. The fuzz test makes each of them, and
 // then spoils it.
 import type { Endpoint } from "#contract/endpoint.ts";
 import type { OptionKey } from "#contract/option.ts";
@@ -12,7 +12,7 @@ export interface Guided {
   readonly caller: CallerName;
   readonly path: string;
   readonly body?: object | undefined;
-  /** Over the caller's own headers. */
+  /** Over the actor's own headers. */
   readonly headers?: Who;
 }
 
@@ -174,7 +174,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
     const code = /<strong>(\d{6})<\/strong>/.exec(html)?.[1] ?? "";
     return { path: `/api/oauth/email/bind?email=${email}&code=${code}` };
   },
-  // The answer replaces the access token of whoever asks.
+  // The answer replaces the actor's access token.
   "GET /api/user/token": async (world) => ({ headers: (await freshUser(world)).who }),
   "PUT /api/user/self": () => ({ body: { display_name: "显示" } }),
   "DELETE /api/user/self": async (world) => {

@@ -1,4 +1,4 @@
-// Rows as One API 0.6 sends them: nulls where its columns are nullable, nothing that is ours. Invented people and keys.
+// Rows as One API 0.6 sends them: nulls where its columns are nullable, nothing that is ours. Invented users and keys.
 
 export interface UserRow {
   id: number;

@@ -1,4 +1,4 @@
-// What databases of One API hold, by its documented schema (requirements W7.1): release 0.6 and a later one. Invented people and
+// What databases of One API hold, by its documented schema (requirements W7.1): release 0.6 and a later one. Invented users and
 // keys; written as files and databases by one-api-files.ts.
 
 import type { Cell, OneApi, Table } from "./one-api-files.ts";
@@ -300,7 +300,7 @@ function redemptionsTable(): Table {
   };
 }
 
-/** Calls of two people, and every tenth entry of another kind. */
+/** Calls of two users, and every tenth entry of another kind. */
 function logEntry(index: number) {
   const isCall = index % 10 !== 9;
   const person =
@@ -358,7 +358,7 @@ function optionsTable(age: Age): Table {
     QuotaPerUnit: "500000",
     RetryTimes: "2",
     GitHubClientSecret: optionSecret,
-    // As a careless hand left it: of a name that is there twice, the last counts.
+    // A mistake of an administrator: of a name that is there twice, the last counts.
     ModelRatio: '{"gpt-4o-mini":9,"house-model":1.5,"gpt-4o-mini":0.3}',
     CompletionRatio: "{broken",
     GroupRatio: '{"default":1,"vip":0.8}',

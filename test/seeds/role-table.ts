@@ -1,4 +1,4 @@
-// Who may call what, written down by hand from the role matrix (requirements B7, Z02) and not derived from the contract table:
+// The level of every endpoint, written down by hand from the role matrix (requirements B7, Z02) and not derived from the contract table:
 // the permission tests hold the server against it. What the matrix does not name has the level of its neighbours there.
 import type { Level } from "#contract/endpoint.ts";
 

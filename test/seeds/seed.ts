@@ -1,4 +1,4 @@
-// People and things to test with: a user of each kind, their tokens, a channel. Made through the store and the ledger.
+// Rows to test with: a user of each kind, their tokens, a channel. Made through the store and the ledger.
 import { TokenStatus } from "#contract/token.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
@@ -75,7 +75,7 @@ export async function seedToken(
   return { id, key };
 }
 
-/** Everybody the permission tests need, besides root. */
+/** All users that the permission tests need, besides root. */
 export async function seedPeople(ctx: Context) {
   return {
     alice: await seedUser(ctx, "alice"),

@@ -22,7 +22,7 @@ export interface Answer {
   readonly [beside: string]: any;
 }
 
-/** Who calls: headers with a session cookie or an access token. */
+/** The actor: headers with a session cookie or an access token. */
 export type Who = Readonly<Record<string, string>>;
 
 export interface TestApp {
@@ -42,11 +42,11 @@ export interface TestApp {
 export interface TestAppOptions {
   readonly databaseUrl?: string | undefined;
   readonly clock?: Clock;
-  /** Hears what is logged; nothing is written when absent. */
+  /** Receives what is logged; nothing is written when absent. */
   readonly logger?: Logger;
   /** Environment variables over the test's own: no limits, loopback allowed, silent. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Keeps the files, for a second app on the same data. Removed by the caller. */
+  /** Keeps the files, for a second app on the same data. Removed by the test. */
   readonly dataDir?: string;
 }
 

@@ -1,4 +1,4 @@
-// A real Chromium for journeys through the console, and pictures of what it showed.
+// A real Chromium for tests of the console, and pictures of what it showed.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -30,7 +30,7 @@ const SWITCHED_OFF = [
   "PreconnectToSearch",
 ];
 
-/** No sandbox, since tests may run as root in a container; nothing that talks to anybody but our server. */
+/** No sandbox, since tests may run as root in a container; nothing that connects to other servers than ours. */
 const ARGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -45,7 +45,7 @@ const ARGS = [
   `--disable-features=${SWITCHED_OFF.join()}`,
 ];
 
-/** Starts a headless browser with a fresh profile; the caller closes it. Throws: when none is found or starts. */
+/** Starts a headless browser with a fresh profile; the test closes it. Throws: when none is found or starts. */
 export function launchBrowser(): Promise<Browser> {
   const { path, env } = findChromium();
   return chromium.launch({
@@ -60,7 +60,7 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** Opens a window of its own onto the console at `url`, in Chinese, at 1440 × 900 unless told; the caller closes it. */
+/** Opens a window of its own onto the console at `url`, in Chinese, at 1440 × 900 unless told; the test closes it. */
 export async function openContext(
   browser: Browser,
   url: string,

@@ -55,7 +55,7 @@ function starts(path: string, env: Record<string, string>): boolean {
   return !error && status !== EXIT_NOT_STARTED;
 }
 
-/** Fills a directory so that it appears complete or not at all, whoever else is doing the same. */
+/** Fills a directory so that it appears complete or not at all, also when another process does the same. */
 function once(dir: string, fill: (draft: string) => void): void {
   if (existsSync(dir)) return;
   const draft = `${dir}.${process.pid}`;

@@ -1,5 +1,5 @@
-// What tests of several processes share: nodes on one PostgreSQL, an upstream that never ends a stream, calls, and the books
-// as the database has them.
+// What tests of several processes share: nodes on one PostgreSQL, an upstream that never ends a stream, calls, and the ledger
+// as the database has it.
 import { createServer, type Server } from "node:http";
 import pg from "pg";
 import { expect } from "vitest";
@@ -111,7 +111,7 @@ export async function query<Row>(database: PostgresDatabase, sql: string): Promi
   }
 }
 
-export async function expectExactBooks(database: Pick<PostgresDatabase, "url">): Promise<void> {
+export async function expectExactLedger(database: Pick<PostgresDatabase, "url">): Promise<void> {
   const store = await openStore({ dataDir: "", databaseUrl: database.url });
   try {
     expect(await checkLedger(store.db)).toEqual([]);

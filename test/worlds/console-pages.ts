@@ -1,4 +1,4 @@
-// Every page of the console by who may open it, and an installation with something of everything to show on them.
+// Every page of the console by the role that may open it, and an installation with something of everything to show on them.
 import type { ConsoleWorld } from "./console-world.ts";
 import { manage, rootKey } from "./process.ts";
 
@@ -20,7 +20,7 @@ export const guestPages: readonly string[] = [
   "/nowhere",
 ];
 
-/** Pages of everybody who is signed in; `furnish` makes the token 2 of lihua. */
+/** Pages of every signed-in user; `furnish` makes the token 2 of lihua. */
 export const userPages: readonly string[] = [
   "/dashboard",
   "/token",

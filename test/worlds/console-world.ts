@@ -1,4 +1,4 @@
-// The console in a real browser: the real server with people who can log in, and windows signed in as one of them.
+// The console in a real browser: the real server with users that can log in, and windows signed in as one of them.
 import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
 import { launchBrowser, openContext } from "./browser.ts";
@@ -14,7 +14,7 @@ export interface Window {
   readonly page: Page;
   /** Addresses of everything the page has asked for. */
   readonly asked: readonly string[];
-  /** What the page could not catch, and what the browser printed as an error, localErrors by the content policy among it. */
+  /** What the page could not catch, and what the browser printed as an error, refusals by the content policy among it. */
   readonly complaints: readonly string[];
 }
 
@@ -28,13 +28,13 @@ export interface ConsoleWorld {
   readonly browser: Browser;
   /** Addresses of everything that any page has asked for. */
   readonly asked: readonly string[];
-  /** Opens a window of its own, signed in as somebody or as nobody; the caller closes its context. */
+  /** Opens a window of its own, signed in as `person` or as a guest; the test closes its context. */
   visit(person?: Person, size?: { width: number; height: number }, kind?: WindowKind): Promise<Window>;
   setOption(key: string, value: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Builds the console, starts the server with its people and a browser. */
+/** Builds the console, starts the server with its users and a browser. */
 export async function openConsoleWorld(env: Record<string, string> = {}): Promise<ConsoleWorld> {
   buildConsole();
   const dir = temporaryDir();
@@ -84,7 +84,7 @@ function listen(page: Page): readonly string[] {
 async function signIn(context: BrowserContext, page: Page, username: Person): Promise<void> {
   const data = { username, password: PASSWORDS[username] };
   const answer: { data: unknown } = await (await context.request.post("/api/user/login", { data })).json();
-  // Frames of other origins are none of ours; a page that signs out stays so.
+  // Frames of other origins do not count; a page that signs out stays so.
   await page.addInitScript((text) => {
     if (window === window.top && localStorage.getItem("user") === null) localStorage.setItem("user", text);
   }, JSON.stringify(answer.data));

@@ -1,5 +1,5 @@
-// The world of the fuzz test: the whole server with emulators of everything it calls, and people who come and go. Nobody else
-// outside answers.
+// The world of the fuzz test: the whole server with emulators of everything it calls, and users that are made as the test goes on. No other
+// outside server answers.
 import type pino from "pino";
 import type { JsonValue } from "#contract/openapi.ts";
 import { optionTable } from "#contract/option.ts";
@@ -33,7 +33,7 @@ export const callerNames = [
   "root",
   "session",
   "relay key",
-  "nobody's token",
+  "unknown token",
 ] as const;
 export type CallerName = (typeof callerNames)[number];
 
@@ -90,7 +90,7 @@ export async function createFuzzWorld(database: TestDatabase, logger: pino.Logge
   return world;
 }
 
-/** Lets calls through to the emulators; nobody else is there. */
+/** Lets calls through to the emulators; all others fail. */
 function closeTheOutside({ app: { ctx }, github, wechat, provider }: FuzzWorld): void {
   const known = new Set([github, wechat, provider].map(({ url }) => new URL(url).origin));
   const send = ctx.egress.send.bind(ctx.egress);
@@ -127,16 +127,16 @@ export interface Generation {
   readonly admin: SeededUser;
   readonly callers: Readonly<Record<CallerName, Who>>;
   readonly hints: Hints;
-  /** Secrets of one person that no other may see. */
+  /** Secrets of one user that no other may see. */
   readonly own: readonly { readonly secret: string; readonly owner: readonly CallerName[] }[];
 }
 
 /** Options whose change would make the server call out in ways this test does not answer. */
 const LEFT_ALONE = ["SMTPServer", "MessagePusherAddress", "WeChatServerAddress"];
 
-/** New people with things of their own. */
+/** New users with rows of their own. */
 export async function newPeople({ app: { ctx, call } }: FuzzWorld, serial: number): Promise<Generation> {
-  // Somebody may have asked for another one.
+  // An earlier call may have asked for another one.
   await updateUserProfile(ctx.db, 1, { access_token_hash: ctx.secrets.hash(rootAccess) });
   const alice = await seedUser(ctx, `a${serial}`);
   const bob = await seedUser(ctx, `b${serial}`);
@@ -162,7 +162,7 @@ export async function newPeople({ app: { ctx, call } }: FuzzWorld, serial: numbe
       root: asRoot,
       session,
       "relay key": { authorization: `Bearer sk-${aliceKey.key}` },
-      "nobody's token": { authorization: "0".repeat(32) },
+      "unknown token": { authorization: "0".repeat(32) },
     },
     hints: hintsOf(serial, ids, codes),
     own: [

@@ -1,4 +1,4 @@
-// Everything that can be asked of the bank, for the model-based test of its laws.
+// All commands of the ledger, for the model-based test of its laws.
 import fc from "fast-check";
 import { expect } from "vitest";
 import { updateToken } from "#server/store/tokens.ts";

@@ -1,4 +1,4 @@
-// A plain model of the bank, the real one beside it, and the comparison of the two.
+// A plain model of the ledger, the real one beside it, and the comparison of the two.
 import { expect } from "vitest";
 import type { fakeClock } from "#server/clock.ts";
 import { createLedger, type Ledger } from "#server/money/ledger.ts";
@@ -16,7 +16,7 @@ export interface ModelToken {
 
 export interface ModelUser {
   readonly id: number;
-  /** 0 = nobody. */
+  /** 0 = no inviter. */
   readonly inviterId: number;
   isEnabled: boolean;
   /** Millionths of a yuan. */
@@ -99,7 +99,7 @@ export class Real {
     return createLedger({ store: this.store, clock: this.clock, node: this.node });
   }
 
-  /** The process is gone without a word; on PostgreSQL its lease runs out. */
+  /** The process is killed; on PostgreSQL its lease runs out. */
   async crash(): Promise<void> {
     await this.settled();
     await this.store.db.updateTable("nodes").set({ lease_until: 0 }).where("node", "=", this.node).execute();

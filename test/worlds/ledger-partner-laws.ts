@@ -1,4 +1,4 @@
-// What can be asked of the bank about codes, gifts, invitations and commission, for the model-based test of its laws.
+// The commands of the ledger about codes, gifts, invitations and commission, for the model-based test of its laws.
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Redeemed } from "#server/money/partner-operations.ts";

@@ -14,14 +14,14 @@ interface Sent {
   isWhole: boolean;
 }
 
-export interface StormUpstream {
+export interface LoadUpstream {
   readonly url: string;
   readonly sent: ReadonlyMap<number, Sent>;
   close(): void;
 }
 
-/** Answers each call with 1 to 40 words, whole or as a stream, and keeps a journal of what it sent. */
-export async function createStormUpstream(): Promise<StormUpstream> {
+/** Answers each call with 1 to 40 words, whole or as a stream, and keeps a record of what it sent. */
+export async function createLoadUpstream(): Promise<LoadUpstream> {
   const sent = new Map<number, Sent>();
   const server = createServer(async (req, res) => {
     const parts: string[] = [];
@@ -84,7 +84,7 @@ interface Seen {
   tookMs: number;
 }
 
-export interface Storm {
+export interface Load {
   /** Calls seen to their end so far. */
   readonly seen: readonly Seen[];
   /** One call more, not as a stream. */
@@ -93,11 +93,11 @@ export interface Storm {
   stop(): Promise<void>;
 }
 
-/** Numbers of calls; no two storms of a file share one. */
+/** Numbers of calls; no two loads of a file share one. */
 let calls = 0;
 
 /** Lets `clients` call without a pause, by the keys in turn, every third one as a stream. */
-export function startStorm(url: string, keys: readonly string[], clients: number): Storm {
+export function startLoad(url: string, keys: readonly string[], clients: number): Load {
   const seen: Seen[] = [];
   let isOver = false;
   const callNext = async (isStream: boolean) => {
@@ -109,7 +109,7 @@ export function startStorm(url: string, keys: readonly string[], clients: number
   const client = async () => {
     while (!isOver) {
       const { end } = await callNext(calls % 3 === 0);
-      // Nobody calls again at once after an error.
+      // No client calls again at once after an error.
       if (end !== "whole") await sleep(50);
     }
   };
@@ -163,10 +163,10 @@ export interface Charged {
   readonly amount: string;
 }
 
-/** Holds what clients saw against the upstream's journal and the ledger's entries about calls. */
+/** Holds what clients saw against the upstream's record and the ledger's entries about calls. */
 export function expectHonest(
   seen: readonly Seen[],
-  sent: StormUpstream["sent"],
+  sent: LoadUpstream["sent"],
   entries: readonly Charged[],
 ): void {
   const charges = new Map<string, number[]>();
@@ -178,10 +178,10 @@ export function expectHonest(
     if (!isHonest(one, sent.get(one.call), booked)) wrong.push({ ...one, booked, sent: sent.get(one.call) });
   }
   expect(wrong).toEqual([]);
-  // Nobody else called: what is in the ledger beyond what was seen is of those who never got an answer.
+  // There were no other calls: what is in the ledger beyond what was seen belongs to calls that never got an answer.
   const known = new Set(seen.map((one) => one.requestId));
-  const strangers = [...charges.keys()].filter((id) => !known.has(id));
-  expect(strangers.length).toBeLessThanOrEqual(seen.filter((one) => one.requestId === undefined).length);
+  const unseen = [...charges.keys()].filter((id) => !known.has(id));
+  expect(unseen.length).toBeLessThanOrEqual(seen.filter((one) => one.requestId === undefined).length);
 }
 
 function isHonest({ call, end, words }: Seen, sent: Sent | undefined, booked: readonly number[]): boolean {

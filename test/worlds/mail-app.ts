@@ -1,4 +1,4 @@
-// The server with a mail server beside it, and people at browsers who read their mail.
+// The server with a mail server beside it, and users at browsers that read their mail.
 import { expect } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import type { Clock } from "#server/clock.ts";
@@ -11,12 +11,12 @@ export interface MailApp {
   readonly app: TestApp;
   readonly smtp: SmtpEmulator;
   set(values: Partial<Record<OptionKey, string>>): Promise<void>;
-  /** Asks for a code and reads the letter. */
+  /** Asks for a code and reads the mail. */
   codeFor(who: Visitor, email: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts both; letters come from `noreply@gate.example` of a site called River at https://gate.example. */
+/** Starts both; mails come from `noreply@gate.example` of a site called River at https://gate.example. */
 export async function startMailApp(
   database: TestDatabase,
   clock: Clock,

@@ -18,7 +18,7 @@ export interface Spoken {
   readonly model: string;
 }
 
-/** A throw-away key of a service account; it signs nothing but these tests. */
+/** A throw-away key of a service account, for these tests only. */
 export interface SampleKeys {
   readonly vertex: string;
 }

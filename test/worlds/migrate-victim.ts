@@ -6,12 +6,12 @@ import { MIGRATIONS } from "#server/store/migrations/list.ts";
 
 interface Order {
   readonly options: StoreOptions;
-  /** Index of the migration in which the process dies. */
+  /** Index of the migration in which the process is killed. */
   readonly index: number;
   readonly at: number;
 }
 
-/** The same statements; whoever goes through them dies at one. */
+/** The same statements; the process that runs them is killed at one. */
 function deadly(statements: readonly string[], at: number): readonly string[] {
   return Object.assign([...statements], {
     *[Symbol.iterator]() {
@@ -25,7 +25,7 @@ function deadly(statements: readonly string[], at: number): readonly string[] {
 }
 
 function die(): void {
-  // Who is killed keeps no compiled code for the next one.
+  // A killed process leaves no compiled code for the next one.
   flushCompileCache();
   process.kill(process.pid, "SIGKILL");
 }

@@ -29,13 +29,13 @@ const PREFIX = "tollgate-postgres-";
 const START_TIMEOUT_MS = 30_000;
 const PORT_ATTEMPTS = 5;
 
-/** Who PostgreSQL runs as when we are root, in the order of preference. */
+/** The accounts that PostgreSQL runs as when we are root, in the order of preference. */
 const UNPRIVILEGED = ["postgres", "nobody"];
 
 /** Ends the server when our end of its standard input closes, which happens even when we are killed. */
 const WATCHDOG = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server';
 
-/** A throw-away database: speed over the safety of data that nobody keeps. */
+/** A throw-away database: speed over the safety of its data. */
 const SETTINGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -55,7 +55,7 @@ export interface PostgresServer {
   readonly url: string;
   /** Ends the server as `pg_ctl stop -m` of that mode does and starts it again at the same address. */
   restart(mode: "fast" | "immediate"): Promise<void>;
-  /** Stops every process of the server where it is, as a machine that hangs does. The result lets them go on. */
+  /** Freezes every process of the server, as a machine that hangs does. The result lets them go on. */
   freeze(): Promise<() => Promise<void>>;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
@@ -115,7 +115,7 @@ function fillHome({ dir, native, data, password, account }: Home): void {
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (!account) return;
   openForReading(native);
-  // The name of the directory is unguessable, and others may only pass through it.
+  // The name of the directory is unguessable, and other accounts may only pass through it.
   chmodSync(dir, 0o711);
   chownSync(data, account.uid, account.gid);
   chownSync(passwordFile, account.uid, account.gid);
@@ -137,7 +137,7 @@ function findAccount(): Account {
   );
 }
 
-/** A temporary directory that every user can reach: TMPDIR may lie in a home that is closed to others. */
+/** A temporary directory that every user can reach: TMPDIR may lie in a home that is closed to other accounts. */
 function openDirectory(): string {
   const candidates = [tmpdir(), "/tmp", "/var/tmp", "/dev/shm"];
   const found = candidates.find((path) => existsSync(path) && isOpen(path));
@@ -145,7 +145,7 @@ function openDirectory(): string {
   return found;
 }
 
-/** True when others may pass through the directory and all above it. */
+/** True when other accounts may pass through the directory and all above it. */
 function isOpen(path: string): boolean {
   if ((statSync(path).mode & 0o001) === 0) return false;
   return path === parse(path).root || isOpen(dirname(path));
@@ -199,7 +199,7 @@ function copyNative(target: string): void {
   for (const program of readdirSync(join(target, "bin"))) chmodSync(join(target, "bin", program), 0o755);
 }
 
-/** Lets others read the copy, whatever umask npm unpacked the originals with. */
+/** Lets other accounts read the copy, whatever umask npm unpacked the originals with. */
 function openForReading(path: string): void {
   const { mode } = lstatSync(path);
   chmodSync(path, mode | ((mode & 0o100) === 0 ? 0o444 : 0o555));
@@ -221,7 +221,7 @@ function environment(home: Home): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: join(home.native, "lib") };
 }
 
-/** Starts the server; a port that somebody takes between our look and the start is tried anew. */
+/** Starts the server; when another program takes the port between our look and the start, it tries another. */
 async function start(home: Home): Promise<PostgresServer> {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
@@ -286,7 +286,7 @@ function launch(home: Home, port: number): Promise<ChildProcess> {
     child.on("error", reject).on("exit", onEnd);
     child.stderr.on("data", (chunk: Buffer) => {
       text += chunk.toString();
-      // Who comes while it recovers is told so in the same words.
+      // A client that connects while it recovers is told so in the same words.
       if (/FATAL(?!: +the database system)|could not bind/.test(text)) child.stdin.end();
       if (!text.includes("ready to accept connections")) return;
       clearTimeout(timer);

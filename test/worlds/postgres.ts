@@ -4,7 +4,7 @@ import pg from "pg";
 import { inject } from "vitest";
 
 export interface PostgresDatabase {
-  /** `postgres://…` of a database that is empty and belongs to the caller. */
+  /** `postgres://…` of a database that is empty and belongs to the calling test. */
   readonly url: string;
   /** Removes the database, closing whatever is still connected to it. */
   drop(): Promise<void>;

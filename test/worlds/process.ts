@@ -102,7 +102,7 @@ async function waitReady(url: string, child: ChildProcess, output: () => string)
   while (Date.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`server exited with ${child.exitCode}:\n${output()}`);
     try {
-      // Whoever answers must be this process: the port may have been somebody else's.
+      // The answer must come from this process: another one may have taken the port.
       if ((await fetch(`${url}/readyz`)).ok && output().includes("listening on")) return;
     } catch {
       // Not listening yet.

@@ -1,4 +1,4 @@
-// The relay on real HTTP over a temporary database, before a scripted provider: what the relay's tests share. Nothing of ours is
+// The relay on real HTTP over a temporary database, with a scripted provider: what the relay's tests share. Nothing of ours is
 // faked; the provider's time limits are short.
 import { createServer, type Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -61,9 +61,9 @@ export async function errorOf(response: Response): Promise<ErrorSeen> {
 class World {
   #ctx: Context | undefined;
   #upstream: FakeUpstream | undefined;
-  /** Where the relay listens. Its patience is that of production: a loaded machine answers late. */
+  /** Where the relay listens. Its time limits are those of production: a loaded machine answers late. */
   url = "";
-  /** Where one listens that soon gives up who is silent. */
+  /** Where a relay listens that soon closes silent connections. */
   hastyUrl = "";
   userId = 0;
   /** What the process does with the relay when it ends. */
@@ -116,7 +116,7 @@ class World {
     return this.ctx.options.set(key, value);
   }
 
-  /** Changes the test's token and tells everybody. */
+  /** Changes the test's token and tells all caches. */
   async changeToken(set: Record<string, number | string>): Promise<void> {
     await this.ctx.db.updateTable("tokens").set(set).where("id", "=", this.token.id).execute();
     await this.ctx.coord.publish("tokens", String(this.token.id));

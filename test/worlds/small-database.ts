@@ -1,4 +1,4 @@
-// A SQLite database in memory with user 1 and his token 2, for the writer thread's program that runs in the test's own.
+// A SQLite database in memory with user 1 and its token 2, for the writer thread's program that runs in the test's own.
 import { DatabaseSync } from "node:sqlite";
 import type { Batch, Operation, Outcome } from "#server/money/operations.ts";
 import { decodeOutcomes, encodeBatch } from "#server/money/sqlite/wire.ts";
@@ -53,7 +53,7 @@ export const grant = (requestId: string): Operation => ({
   adjustment: { userId: 1, kind: "grant", quota: { delta: 5n }, actorId: 1, reason: "" },
 });
 
-/** Runs a batch as the writer thread does, and returns all that was told. Throws: when an operation was told of twice or never. */
+/** Runs a batch as the writer thread does, and returns all results. Throws: when an operation has two results or none. */
 export function groupOn(database: DatabaseSync, batch: Batch): readonly Outcome[] {
   const told: Outcome[] = [];
   const send = (text: unknown) => {

@@ -15,7 +15,7 @@ import { createPostgresDatabase } from "./postgres.ts";
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
 
-/** A place for a database that can be opened again after it was closed. */
+/** A location for a database that can be opened again after it was closed. */
 export interface TestDatabase {
   readonly options: StoreOptions;
   open(extra?: Partial<StoreOptions>): Promise<Store>;

@@ -1,4 +1,4 @@
-// What the tests of user administration share: an app, an administrator, and people to act on. The books are audited at the end.
+// What the tests of user administration share: an app, an administrator, and users to act on. A ledger check runs at the end.
 import { afterAll, beforeAll, expect } from "vitest";
 import { Role } from "#contract/user.ts";
 import { checkLedger } from "#server/money/ledger-check.ts";
@@ -16,7 +16,7 @@ export class UserWorld {
     return this.#app;
   }
 
-  /** An administrator who is not super. */
+  /** An administrator that is not super. */
   get admin(): SeededUser {
     if (!this.#admin) throw new Error("people come before the tests");
     return this.#admin;

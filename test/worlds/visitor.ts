@@ -1,4 +1,4 @@
-// Somebody at a browser: keeps cookies between calls, as the console's fetch would, and comes from an address of their own.
+// A visitor at a browser: keeps cookies between calls, as the console's fetch would, and has an address of its own.
 import type { Answer, TestApp } from "./app.ts";
 
 export interface Visitor {
@@ -10,7 +10,7 @@ export interface Visitor {
 
 let visitors = 0;
 
-/** An address nobody has used yet; it counts where the app trusts the proxy 127.0.0.1. */
+/** An address that no other test has used; it counts where the app trusts the proxy 127.0.0.1. */
 export function freshAddress(): string {
   visitors += 1;
   return `198.18.${(visitors >> 8) & 255}.${visitors & 255}`;
