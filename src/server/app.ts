@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type HonoRequest } from "hono";
 import { compress } from "hono/compress";
-import type { Approach } from "#server/accounts/proxy-signs.ts";
+import type { RequestOrigin } from "#server/accounts/proxy-signs.ts";
 import { BASE_HEADERS, createApi, STRICT_TRANSPORT } from "#server/api/mount.ts";
 import { createConsoleFiles, isAsset } from "#server/app/console-files.ts";
 import { continueInTurn, EarlyAnswer, endWithConnection, holdBody } from "#server/app/early-answer.ts";
@@ -74,7 +74,7 @@ export function createApp(ctx: Context): App {
     if (isDraining) res.setHeader("Connection", "close");
     holdBody(req);
     endWithConnection(req, res);
-    if (ctx.defaultPassword.isInUse()) ctx.proxySigns.look(approachOf(req));
+    if (ctx.defaultPassword.isInUse()) ctx.proxySigns.look(originOf(req));
     if (isRelayed(req)) {
       if (shedsCall()) relay.turnAway(req, res, localErrors.overloaded());
       else relay(req, res);
@@ -137,7 +137,7 @@ export function createHttpServer(app: App): Server {
   return server;
 }
 
-function approachOf({ socket, httpVersion, headers }: IncomingMessage): Approach {
+function originOf({ socket, httpVersion, headers }: IncomingMessage): RequestOrigin {
   return {
     peer: socket.remoteAddress ?? "",
     httpVersion,

@@ -1,4 +1,4 @@
-// Who is calling: session or access token → user with the role and status of this moment (requirements A02).
+// The actor of a call: session or access token → user with the current role and status (requirements A02).
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import type { Coord } from "#server/coord/coord.ts";
@@ -7,7 +7,7 @@ import type { Db } from "#server/store/db.ts";
 import { findSession } from "#server/store/sessions.ts";
 import { findUserById, findUserIdByAccessToken, holdUser } from "#server/store/users.ts";
 
-/** A signed-in user, as far as rules need to know. */
+/** A signed-in user: the fields that rules need. */
 export interface Actor {
   readonly id: number;
   readonly username: string;
@@ -28,7 +28,7 @@ export interface Actors {
 const CACHE_MS = 1000;
 const CACHE_SIZE = 10_000;
 
-/** Builds the look-up; `users` messages empty its short cache. */
+/** `users` messages empty its short cache. */
 export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coord: Coord }): Actors {
   const cache = new Map<number, { actor: Actor; untilMs: number }>();
   const close = deps.coord.subscribe("users", (payload) => {
@@ -39,7 +39,7 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
   async function byId(id: number): Promise<Actor | undefined> {
     const nowMs = deps.clock.now();
     const cached = cache.get(id);
-    // One that seems to live longer is older than a step back of the clock (requirements F08).
+    // An entry that seems to live longer was made before the clock stepped back (requirements F08).
     if (cached && cached.untilMs > nowMs && cached.untilMs <= nowMs + CACHE_MS) return cached.actor;
     const user = await findUserById(deps.db, id);
     if (!user || user.status === UserStatus.deleted) return undefined;
@@ -60,7 +60,7 @@ export function createActors(deps: { db: Db; clock: Clock; secrets: Secrets; coo
   };
 }
 
-/** What a call came in with: a session, else an access token. */
+/** The credential of a call: a session, else an access token. */
 export interface Entry {
   readonly actor: Pick<Actor, "id">;
   readonly session: { readonly id: string | undefined };
@@ -68,12 +68,12 @@ export interface Entry {
 }
 
 /**
- * Whether what let a call in would still do so, and until the transaction `tx` ends it stays so: what is given there must not outlive
- * a change of the password or a ban that came meanwhile (requirements A06).
+ * Whether the credential of a call is still valid; it stays so until the transaction `tx` ends: what the transaction grants must not
+ * outlive a change of the password or a ban that came meanwhile (requirements A06).
  */
 export async function holdEntry(secrets: Secrets, tx: Db, entry: Entry): Promise<boolean> {
   const { actor, session, accessToken } = entry;
-  // The row first: whoever changes it ends sessions and access token after that.
+  // The row is locked first: a change of it ends sessions and access token after that.
   if (!(await holdUser(tx, actor.id, { status: UserStatus.enabled }))) return false;
   const found = session.id === undefined ? undefined : await findSession(tx, secrets.hash(session.id));
   if (found?.user_id === actor.id) return true;
@@ -91,7 +91,7 @@ export function accessTokenOf(header: string | undefined): string | undefined {
   return header.replace(/^\s*Bearer\s+/i, "").trim();
 }
 
-/** The least role that a level asks for. */
+/** The lowest role that a level requires. */
 export const LEVEL_ROLE = {
   public: Role.guest,
   user: Role.user,

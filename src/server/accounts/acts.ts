@@ -1,5 +1,5 @@
-// What can be done to an account by its owner or by those above: change, disable, delete. Rank is judged in rank.ts; here
-// the last super administrator is protected and access ends with the reason for it.
+// Changing, disabling and deleting an account, by its owner or an administrator. Rank is checked in rank.ts; here the last
+// super administrator is protected, and sessions and access token end where the change calls for it.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Clock } from "#server/clock.ts";
 import { faults } from "#server/errors.ts";
@@ -23,8 +23,8 @@ interface Parts {
 
 /**
  * Changes an account inside the caller's transaction. A new password, another role or being disabled ends its sessions
- * and its access token (requirements A06). Throws: a refusal when the name is taken, the row is no longer as seen, or it
- * is the last super administrator who would lose the office.
+ * and its access token (requirements A06). Throws: AppError when the name is taken, the row is no longer as seen, or the
+ * last super administrator would lose the role.
  */
 export async function changeAccount(
   parts: Parts,
@@ -47,7 +47,7 @@ async function tryChange(tx: Db, seen: Seen, change: UserChange): Promise<boolea
   }
 }
 
-/** Deletes an account inside the caller's transaction. Throws: localErrors as `changeAccount`. */
+/** Deletes an account inside the caller's transaction. Throws: as `changeAccount`. */
 export async function removeAccount(parts: Parts, tx: Db, seen: Seen): Promise<void> {
   await keepOneSuper(parts, tx, seen);
   const grave = { name: `deleted_${randomHex(32)}`, now: parts.clock.seconds() };

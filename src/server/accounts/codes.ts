@@ -1,5 +1,5 @@
-// One-time codes: what was mailed, handed to a browser, or earned by a human check. Only hashes are stored; each code is
-// bound to a purpose and a subject, lives ten minutes, and the newest of a subject is the only one (requirements A13, A15).
+// One-time codes: mailed, handed to a browser, or given after a human check. Only hashes are stored; each code is bound to
+// a purpose and a subject, is valid for ten minutes, and replaces the subject's older one (requirements A13, A15).
 
 import { AHEAD_SEC } from "#server/clock.ts";
 import {
@@ -28,27 +28,27 @@ export type CodeTools = Pick<Tools, "db" | "clock" | "secrets">;
 
 /** Ten minutes (requirements W4.2). */
 const LIFE_SEC = 600;
-/** Wrong tries after which a code that was mailed is worth nothing (requirements A15). */
+/** Wrong tries after which a mailed code is invalid (requirements A15). */
 const MAX_TRIES = 5;
 
 function keyOf({ secrets }: CodeTools, { purpose, subject }: CodeRef): string {
   return `${purpose}:${secrets.hash(`code ${purpose} ${subject}`)}`;
 }
 
-/** Bound to its purpose too, so that the same digits for another one have another hash. */
+/** Includes the purpose, so that the same digits have another hash for another purpose. */
 function queryOf(tools: CodeTools, ref: CodeRef, code: string): CodeQuery {
   const now = tools.clock.seconds();
   return {
     key: keyOf(tools, ref),
     codeHash: tools.secrets.hash(`code ${ref.purpose} ${ref.subject} ${code}`),
     now,
-    // One that ends later was made while the clock was wrong, and counts for nothing.
+    // A code that ends later was made while the clock was wrong, and is invalid.
     latest: now + LIFE_SEC + AHEAD_SEC,
     maxTries: MAX_TRIES,
   };
 }
 
-/** Stores a code; the one before it of the same subject is worth nothing from now on. */
+/** Stores a code; the older one of the same subject is invalid from now on. */
 export async function issueCode(
   tools: CodeTools,
   ref: CodeRef,
@@ -78,24 +78,24 @@ export async function redeemCode(
 }
 
 /**
- * Whether few digits that anybody may guess at are the code: ask this before taking it. A wrong guess costs a try, at once and
- * outside any transaction that may be undone (requirements A15).
+ * Whether a short code, which can be guessed, is right: ask this before taking it. A wrong guess costs a try, at once and
+ * outside any transaction that may be rolled back (requirements A15).
  */
 export function tryCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
   return guessCode(tools.db, queryOf(tools, ref, text));
 }
 
-/** Whether a code that nobody can guess would be taken now. */
+/** Whether a long code, which cannot be guessed, is valid now. */
 export function isCode(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
   return hasCode(tools.db, queryOf(tools, ref, text));
 }
 
-/** Uses a code that may be used a few times. Returns whether it may. */
+/** Uses a code that is valid for a few uses. Returns whether it still was. */
 export function spendUse(tools: CodeTools, ref: CodeRef, text: string): Promise<boolean> {
   return spendCode(tools.db, queryOf(tools, ref, text));
 }
 
-/** Takes the code of a subject away, in the caller's transaction. Returns false when there is none, or another took it. */
+/** Deletes the code of a subject, in the caller's transaction. Returns false when there is none, or another call took it. */
 export function dropCode(tools: CodeTools, tx: Db, ref: CodeRef): Promise<boolean> {
   return deleteCode(tx, keyOf(tools, ref));
 }

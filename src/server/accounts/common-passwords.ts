@@ -1,5 +1,5 @@
 // The 3,000 most common passwords that have at least 8 characters (requirements A08), as the first 32 bits of the SHA-256 of each in
-// lower case: enough to know them by, and nobody has to read them. Source: the frequency list of zxcvbn 4.4.2 (MIT), which comes
+// lower case: enough to recognise them without storing them readably. Source: the frequency list of zxcvbn 4.4.2 (MIT), which comes
 // from ten million leaked passwords; sorted, 4 bytes each, big-endian, base64. Pure.
 import { sha256Hex } from "#server/secrets.ts";
 

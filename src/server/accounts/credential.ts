@@ -1,10 +1,10 @@
-/** What a header offers: the key, and the channel behind it (requirements W8.2). */
+/** What a header holds: the key, and the channel that follows it (requirements W8.2). */
 export interface Credential {
   readonly key: string;
   readonly pin: string | undefined;
 }
 
-/** Takes a header's text apart: `Bearer `, `sk-`, key, `-channel`. */
+/** Parses a header: `Bearer `, `sk-`, key, `-channel`. */
 export function parseCredential(text: string): Credential {
   const bare = text
     .trim()

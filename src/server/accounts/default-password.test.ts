@@ -1,4 +1,4 @@
-// What is said of the shipped password while it is being changed.
+// Whether the default password is in use, while it is being changed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hashPassword } from "#server/secrets.ts";
@@ -18,7 +18,7 @@ async function setPassword(password: string): Promise<void> {
   await app.ctx.db.updateTable("users").set({ password: hash }).where("role", "=", 100).execute();
 }
 
-test("of two changes the last one stands, however late the answer about the first is", async () => {
+test("of two changes the last one counts, however late the answer about the first is", async () => {
   const { db, coord } = app.ctx;
   await setPassword(DEFAULT_PASSWORD);
   const reads = holdReads(db);
@@ -29,7 +29,7 @@ test("of two changes the last one stands, however late the answer about the firs
   await setPassword("another-password-1");
   await coord.publish("users", "1");
   const again = shipped.check();
-  // Time for the second look to overtake the first.
+  // Time for the second check to overtake the first.
   await Promise.race([again, sleep(1_000)]);
   held.tell();
   await Promise.all([checked, again]);

@@ -1,4 +1,4 @@
-// Knows whether the super administrator still has the password that ships, without hashing on every question.
+// Knows whether the super administrator still has the default password, without hashing on every question.
 import { Role } from "#contract/user.ts";
 import type { Coord } from "#server/coord/coord.ts";
 import { verifyPassword } from "#server/secrets.ts";
@@ -7,9 +7,9 @@ import { findRootPassword } from "#server/store/users.ts";
 import { DEFAULT_PASSWORD } from "./password.ts";
 
 /**
- * The password that ships lets a super administrator in from the server's own machine alone: an address that only this machine
- * listens on is reached from elsewhere too, through a proxy or a page that was rebound to it (requirements A10, W2.2).
- * Asked of a login whose password was right.
+ * With the default password a super administrator can log in from the server's own machine only: a loopback address can be reached
+ * from elsewhere too, through a proxy or a page that was rebound to it (requirements A10, W2.2).
+ * Called for a login whose password was right.
  */
 export function isShippedFromAfar(login: { password: string; role: number; isLocal: boolean }): boolean {
   return login.password === DEFAULT_PASSWORD && login.role >= Role.root && !login.isLocal;
@@ -23,7 +23,7 @@ export interface DefaultPassword {
   close(): void;
 }
 
-/** Builds the watch; it checks again whenever a user changes. */
+/** It checks again whenever a user changes. */
 export function createDefaultPassword(deps: { db: Db; coord: Coord }): DefaultPassword {
   let checkedHash = "";
   let isInUse = false;
@@ -34,12 +34,12 @@ export function createDefaultPassword(deps: { db: Db; coord: Coord }): DefaultPa
     checkedHash = hash;
   }
   let checking = Promise.resolve();
-  /** One after the other, so that the last answer of the database is the one that stays. */
+  /** One after the other, so that the last answer of the database counts. */
   function check(): Promise<void> {
     checking = checking.catch(() => undefined).then(look);
     return checking;
   }
-  // A failed look-up leaves the last answer; the next change or start looks again.
+  // A failed query keeps the last answer; the next change or start checks again.
   const close = deps.coord.subscribe("users", () => void check().catch(() => undefined));
   return { isInUse: () => isInUse, check, close };
 }

@@ -52,7 +52,7 @@ describe.each(databases)("the work of a failed login on $name", (database) => {
       const work = await workOf(() => logIn(username, password));
       expect(work, `${username}, ${password}`).toEqual(KINDS);
     }
-    // Who has the right password need not wait for the other kind.
+    // A user with the right password does not wait for the other kind.
     expect(await workOf(() => logIn("native", seedPassword))).toEqual(["ARGON2REQUEST"]);
     expect((await logIn("imported", "old password")).success).toBe(true);
     expect(await workOf(() => logIn("imported", "some password"))).toEqual(KINDS);

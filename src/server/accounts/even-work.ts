@@ -1,6 +1,6 @@
-// What a failed login costs while imported accounts have bcrypt hashes: one of each kind for everybody, so that neither they nor
-// names that nobody has can be told by time (requirements A11). The work is the same, not the time: a floor would give way
-// as soon as somebody makes the thread of the old hashes wait.
+// The work of a failed login while imported accounts have bcrypt hashes: one hash of each kind for every account, so that neither
+// imported accounts nor unknown names can be told by time (requirements A11). The work is the same, not the time: a fixed minimum
+// would no longer hide the difference once an attacker keeps the thread of the old hashes busy.
 import { isOutdatedHash, verifyPassword } from "#server/secrets.ts";
 import type { Db } from "#server/store/db.ts";
 import { findOutdatedPrefix } from "#server/store/users.ts";
@@ -9,7 +9,7 @@ import { findOutdatedPrefix } from "#server/store/users.ts";
 export type EvenOut = (password: string, stored: string) => Promise<void>;
 
 export function createEvenWork(db: Db): EvenOut {
-  // Once there is none there will be none: new hashes are of the newer kind, and an import fills empty databases.
+  // Once there is no bcrypt hash there will be none: new hashes are of the newer kind, and an import fills empty databases.
   let isDone = false;
   return async (password, stored) => {
     const prefix = isDone ? undefined : await findOutdatedPrefix(db);

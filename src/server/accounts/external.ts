@@ -1,5 +1,5 @@
-// Coming in with an identity that somebody else vouches for, and giving it to an account. One identity belongs to one account:
-// the unique index decides, whoever else looked at the same time (requirements A19).
+// Logging in with an identity that GitHub or the WeChat server vouches for, and binding it to an account. One identity belongs to
+// one account: the unique index decides, whatever other calls read at the same time (requirements A19).
 import { withoutUnseen } from "#contract/name.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
@@ -19,21 +19,21 @@ import { type Actor, type Entry, holdEntry } from "./actors.ts";
 import { type AccountTools, type AfterInsert, createAccount } from "./new-account.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** Somebody that GitHub or the WeChat server vouches for. */
+/** An identity that GitHub or the WeChat server vouches for. */
 export interface Person {
   readonly identity: "github_id" | "wechat_id";
   readonly id: string;
-  /** What an imported account may have in place of the id: the name that the old server went by. "" = nothing. */
+  /** What an imported account may have in place of the id: the name that the old server stored. "" = nothing. */
   readonly importedId: string;
-  /** What the account is called when it is new. */
+  /** The display name of a new account. */
   readonly displayName: string;
-  /** "" = none that is known to be theirs. */
+  /** A proven address; "" = none. */
   readonly email: string;
 }
 
 export type ExternalTools = AccountTools & Pick<Tools, "coord"> & { readonly sessions: Sessions };
 
-/** The heads of made-up names; with the tail they have 12 characters. */
+/** The prefixes of generated names; with the tail they have 12 characters. */
 const NAMES = {
   github_id: { head: "github_", display: "GitHub User", via: "github" },
   wechat_id: { head: "wechat_", display: "WeChat User", via: "wechat" },
@@ -41,10 +41,10 @@ const NAMES = {
 const TAIL = 5;
 const TRIES = 5;
 const MAX_DISPLAY = 20;
-/** A super administrator opens this door only in a session that began with the password a moment ago. */
+/** A super administrator can bind an identity only in a session that began with the password a moment ago. */
 const FRESH_SEC = 600;
 
-/** How somebody came; what becomes of accounts is written down in the transaction that does it. */
+/** The call that logs in; what happens to accounts is recorded in the transaction that does it. */
 export interface Arrival {
   readonly affCode: string;
   readonly address: string;
@@ -52,7 +52,7 @@ export interface Arrival {
   readonly onAdopted: AfterInsert;
 }
 
-/** The account of a person; a new one when there is none and registration is open. Throws: localErrors. */
+/** The account of an identity; a new one when there is none and registration is open. Throws: AppError. */
 export async function enterAs(tools: ExternalTools, person: Person, arrival: Arrival): Promise<UserRow> {
   const user =
     (await findUserByIdentity(tools.db, person.identity, person.id)) ??
@@ -65,10 +65,10 @@ export async function enterAs(tools: ExternalTools, person: Person, arrival: Arr
 }
 
 /**
- * The imported account that the old server would have opened for this name. A name may have passed to somebody else since
- * (requirements A16), so it is not enough: the person's proven address must be the account's too, or the operator has said
- * that names will do for ordinary users. From then on the account goes by the id. Undefined when there is none.
- * Throws: localErrors; a second account beside the old one would help nobody.
+ * The imported account that the old server would have opened for this name. A name may belong to another user since
+ * (requirements A16), so it is not enough: the proven address must be the account's too, or the operator has allowed
+ * names for ordinary users. From then on the account is found by the id. Undefined when there is none.
+ * Throws: AppError, rather than making a second account beside the old one.
  */
 async function adoptImported(
   tools: ExternalTools,
@@ -90,7 +90,7 @@ async function adoptImported(
   });
   events.accountBound({ userId: user.id, identity });
   await coord.publish("users", String(user.id));
-  // Two windows at once: whoever came second finds what the first one wrote.
+  // Two windows at once: the second finds what the first one wrote.
   return findUserByIdentity(db, identity, id);
 }
 
@@ -104,7 +104,7 @@ async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): P
   if (!tools.options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
   const isAddressFree = (await findUserByMailbox(tools.db, person.email)) === undefined;
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    // An address that somebody has is theirs, whatever a profile says; so is one that is taken meanwhile.
+    // An address of another account stays there, whatever a profile says; so does one that is taken meanwhile.
     const email = isAddressFree && attempt === 0 ? person.email : "";
     const user = await trySignUp(tools, { ...person, email }, arrival);
     if (user) return user;
@@ -112,7 +112,7 @@ async function signUp(tools: ExternalTools, person: Person, arrival: Arrival): P
   throw new Error(`no free name in ${TRIES} tries`);
 }
 
-/** One try with a made-up name; undefined when it, or the address, is taken. */
+/** One try with a generated name; undefined when it, or the address, is taken. */
 async function trySignUp(
   tools: ExternalTools,
   person: Person,
@@ -135,21 +135,21 @@ async function trySignUp(
     return await getUser(tools.db, id);
   } catch (error) {
     if (!isTaken(error)) throw error;
-    // The same person, in two windows at once.
+    // The same user, in two windows at once.
     return findUserByIdentity(tools.db, person.identity, person.id);
   }
 }
 
-/** What a profile calls a person, cut to what a display name may be. */
+/** The name of a profile, cut to the length of a display name. */
 function displayNameOf({ displayName }: Person): string {
   const characters = [...withoutUnseen(displayName).trim()];
-  // A picture of several that was cut in two has a joint at its end.
+  // An emoji of several code points that was cut in two ends with a joiner.
   return withoutUnseen(characters.slice(0, MAX_DISPLAY).join("")).trim();
 }
 
 /**
- * Gives an account the identity of a person; `beside` is written last in the same transaction. Throws: a refusal when it belongs to
- * somebody else; 401 when the caller's way in has ended.
+ * Binds an identity to an account; `beside` is written last in the same transaction. Throws: AppError when it belongs to
+ * another user; 401 when the actor's session or access token has ended.
  */
 export async function bindPerson(
   tools: ExternalTools,
@@ -176,7 +176,7 @@ export async function bindPerson(
   await tools.coord.publish("users", String(actor.id));
 }
 
-/** Binding is how a super administrator opts in to this way of coming in (requirements A22). Throws: a refusal. */
+/** By binding, a super administrator opts in to this way of logging in (requirements A22). Throws: AppError. */
 async function refuseStale(
   { sessions, clock }: ExternalTools,
   { actor, sessionId }: { actor: Actor; sessionId: string | undefined },

@@ -17,7 +17,7 @@ import { DEFAULT_PASSWORD } from "./password.ts";
 /** Quota units that root starts with: $200 (requirements W2.2). */
 const ROOT_QUOTA = 100_000_000n;
 
-/** What a first start made, for printing it once. */
+/** What a first start created, for printing it once. */
 export interface FirstStart {
   readonly username: "root";
   readonly password: string;
@@ -35,7 +35,7 @@ interface Deps {
   readonly tell?: ((first: FirstStart) => void) | undefined;
 }
 
-/** Id of the root whose first quota is still to be granted; "" = none. Not an option that people can see. */
+/** Id of the root whose first quota is still to be granted; "" = none. Not an option that administrators can see. */
 const PENDING_GRANT = "FirstStartGrant";
 
 /** Set while `tollgate import` is filling the database; serving half of it would be wrong. */

@@ -1,5 +1,5 @@
-// A login through GitHub, from the state that begins it to the person it proves (requirements W4.5, A16, A17). A state
-// works once, for ten minutes, in the browser it was given to, for who was signed in there.
+// A login through GitHub, from the state that begins it to the identity it proves (requirements W4.5, A16, A17). A state
+// works once, for ten minutes, in the browser it was given to, for the user who was signed in there.
 
 import { Email } from "#contract/auth.ts";
 import { githubAuthorizeUrl, readGithubProfile } from "#server/egress/github.ts";
@@ -12,7 +12,7 @@ import type { Person } from "./external.ts";
 
 export type GithubTools = CodeTools & Pick<Tools, "options" | "egress" | "config" | "events">;
 
-/** A browser, and who is signed in there; 0 = nobody. */
+/** A browser, and the user who is signed in there; 0 = none. */
 export interface Visitor {
   readonly browserId: string | undefined;
   readonly userId: number;
@@ -37,8 +37,8 @@ export async function beginOAuth(
 }
 
 /**
- * Ends it: takes the state and asks GitHub who it is. When GitHub is not to be had the state is given back, since the console comes
- * again with it (requirements B4). Throws: 403 for a state that is not this visitor's; localErrors.
+ * Ends it: takes the state and asks GitHub for the identity. When GitHub cannot be reached the state is given back, since the console
+ * tries again with it (requirements B4). Throws: 403 for a state that is not this visitor's; AppError.
  */
 export async function finishGithub(
   tools: GithubTools,
@@ -61,7 +61,7 @@ export async function finishGithub(
     throw faults.refused("GitHub 登录失败，请重新发起", result.problem);
   }
   const { id, login, name, email } = result.profile;
-  // What stands in a profile is one of the owner's proven addresses (docs.github.com, "email" of a user).
+  // The address in a profile is one of the owner's proven addresses (docs.github.com, "email" of a user).
   const address = Email.safeParse(email);
   return {
     identity: "github_id",

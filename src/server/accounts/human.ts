@@ -1,5 +1,5 @@
 // The human check (requirements W4.1, A21): one proof per protected call, asked of Turnstile each time, refused when
-// Turnstile does not answer. Only registration after an e-mail code lives on the proof that the code was sent for.
+// Turnstile does not answer. Only registration after an e-mail code uses the proof that the code was sent for.
 import { authApi } from "#contract/auth.ts";
 import { verifyTurnstile } from "#server/egress/turnstile.ts";
 import { faults } from "#server/errors.ts";
@@ -7,7 +7,7 @@ import type { Db } from "#server/store/db.ts";
 import type { Tools } from "#server/tools.ts";
 import { type CodeTools, dropCode, issueCode, spendUse } from "./codes.ts";
 
-/** What is known of a protected call before it is decoded. */
+/** A protected call before it is decoded. */
 export interface Visit {
   /** Path of the endpoint. */
   readonly path: string;
@@ -19,14 +19,14 @@ export interface Visit {
 
 type HumanTools = CodeTools & Pick<Tools, "options" | "egress" | "config" | "events">;
 
-/** Longer ones are not Turnstile's. */
+/** A longer proof is not Turnstile's. */
 const MAX_PROOF = 2048;
 
 const MISSING = "请先完成人机验证";
 
 /**
- * Lets a call pass when the check is off or its proof is good. Returns whether it lives on a credit instead, which the call
- * has to take together with what it does. Throws: a refusal.
+ * Passes when the check is off or the proof is valid. Returns whether the call needs a credit instead, which it has to take
+ * in the transaction of what it does. Throws: AppError.
  */
 export async function confirmHuman(tools: HumanTools, visit: Visit): Promise<boolean> {
   if (!tools.options.get("TurnstileCheckEnabled")) return false;
@@ -52,8 +52,8 @@ export async function grantCredit(tools: HumanTools, browserId: string): Promise
 }
 
 /**
- * Takes the credit that a registration lives on, in the transaction of the account: of several that began on one credit, one
- * makes an account (requirements A21). Throws: a refusal when it is taken.
+ * Takes the credit of a registration, in the transaction of the account: of several that began with one credit, one
+ * makes an account (requirements A21). Throws: AppError when it is taken.
  */
 export async function takeCredit(tools: CodeTools, tx: Db, browserId: string | undefined): Promise<void> {
   const isTaken =
@@ -76,15 +76,15 @@ async function findFlaw(tools: HumanTools, visit: Visit): Promise<string | undef
   if (!answer.isGood) return answer.reason;
   if (answer.hostname !== new URL(tools.options.get("ServerAddress")).hostname)
     return "solved for another host";
-  // Consoles of the family name no action.
+  // Consoles of the family send no action.
   if (answer.action !== "" && !actionsOf(visit.path).includes(answer.action))
     return "solved for another action";
   return undefined;
 }
 
 /**
- * The check is on, but nothing says whose proofs are ours: the name that a caller asks for is the caller's to choose
- * (requirements Z12). Options refuse it; an older database may hold it. Until it has a name nobody passes.
+ * The check is on, but no host name says which proofs are ours: the Host of a request is the client's to choose
+ * (requirements Z12). Options refuse this state; an older database may hold it. Until a name is set no call passes.
  */
 export function isSiteUnnamed({ options }: Pick<HumanTools, "options">): boolean {
   return options.get("TurnstileCheckEnabled") && options.get("ServerAddress") === "";

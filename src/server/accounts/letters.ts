@@ -1,4 +1,4 @@
-// The words of every letter that is sent, as subject and HTML. Pure.
+// The text of every letter, as subject and HTML. Pure.
 
 export interface LetterText {
   readonly subject: string;

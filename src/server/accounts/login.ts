@@ -11,18 +11,18 @@ import { createEvenWork } from "./even-work.ts";
 
 export interface Logins {
   /**
-   * Verifies a name or e-mail address with its password; whoever does not get in is told one sentence for unknown, wrong and
-   * banned. Throws: 429 when there were too many failures.
+   * Verifies a name or e-mail address with its password; unknown, wrong and banned get the same answer.
+   * Throws: 429 when there were too many failures.
    */
   verify(login: { username: string; password: string; address: string }): Promise<Verified>;
   /**
-   * Whether a password is the stored one, for somebody who is signed in; a wrong one counts as at a login (requirements A09).
+   * Whether a password is the stored one, for a user who is signed in; a wrong one counts as at a login (requirements A09).
    * Throws: 429 when there were too many failures.
    */
   confirm(asked: { userId: number; password: string; stored: string; address: string }): Promise<boolean>;
 }
 
-/** Who came in by which hash, or why not; `known` is the account that somebody tried to come in as. */
+/** The user and the hash that matched, or why the login failed; `known` is the account that it was for. */
 export type Verified =
   | { readonly isIn: true; readonly user: UserRow; readonly hash: string }
   | {
@@ -31,7 +31,6 @@ export type Verified =
       readonly known: UserRow | undefined;
     };
 
-/** Builds the verifier. */
 export function createLogins(deps: {
   db: Db;
   secrets: Secrets;
@@ -41,7 +40,7 @@ export function createLogins(deps: {
   const { db, secrets, events } = deps;
   const evenOut = createEvenWork(db);
 
-  /** The limits of an account and of an address, and what is told when one has no room. */
+  /** The limits of an account and of an address, and the event when one has no room. */
   function limitsOf(account: string, address: string) {
     const limits = [
       { limit: LIMITS.loginAccount, subject: account },
@@ -50,10 +49,10 @@ export function createLogins(deps: {
     return { limits, onRefused: () => events.loginFailed({ reason: "limited", address }) };
   }
 
-  /** An account has one budget, whichever of its names is typed. A hash keeps what is no name, perhaps a password, out of tables. */
+  /** An account has one budget, whichever of its names is typed. A hash keeps text that is no name, perhaps a password, out of tables. */
   function accountOf(user: UserRow | undefined, typed: string): string {
     if (user) return String(user.id);
-    // As names are looked up, so that nothing is learnt from who shares a budget.
+    // Normalised as names are looked up, so that shared budgets tell nothing about accounts.
     return secrets.hash(typed.includes("@") ? typed.toLowerCase() : plainName(typed));
   }
 
@@ -62,7 +61,7 @@ export function createLogins(deps: {
     const isRight = await verifyPassword(password, stored);
     if (user && isRight && user.status === UserStatus.enabled) {
       const hash = await renewed(user.id, stored, password);
-      // Somebody changed it meanwhile: perhaps another login of the same owner, to another hash of the same password.
+      // It was changed meanwhile: perhaps by another login of the same user, to another hash of the same password.
       return hash === undefined ? judge(user, password) : { isIn: true, user, hash };
     }
     await evenOut(password, stored);
@@ -70,7 +69,7 @@ export function createLogins(deps: {
     return { isIn: false, reason, known: user };
   }
 
-  /** The hash that a right password is kept as from now on; undefined when it was changed meanwhile. */
+  /** The hash that a right password is stored as from now on; undefined when it was changed meanwhile. */
   async function renewed(userId: number, stored: string, password: string): Promise<string | undefined> {
     if (!isOutdatedHash(stored)) return stored;
     const after = await hashPassword(password);

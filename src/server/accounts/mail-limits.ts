@@ -1,5 +1,4 @@
-// How often mail may be caused by clients that are not known. Counted before anything is looked up, so that the answer says nothing
-// about the address.
+// How often visitors may cause mail. Counted before anything is looked up, so that the answer says nothing about the address.
 import { LIMITS } from "#server/limits/table.ts";
 import { mailboxOf } from "#server/store/mailbox.ts";
 import type { Tools } from "#server/tools.ts";

@@ -41,7 +41,7 @@ describe("letters", () => {
     expect(smtp.letters[0]?.headers["message-id"]).toMatch(/@gate\.example>$/);
   });
 
-  test("that a server refuses are given up, and so are those that nobody takes for minutes", async () => {
+  test("that a server refuses are given up, and so are those that no server takes for minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { mailer } = app.ctx;
     smtp.refusal = "550 no";
@@ -58,7 +58,7 @@ describe("letters", () => {
     expect(smtp.letters).toEqual([]);
   });
 
-  test("go to every address between semicolons, over few connections, and do not hold up who asks", async () => {
+  test("go to every address between semicolons, over few connections, and do not hold up the caller", async () => {
     const { mailer } = app.ctx;
     expect(await mailer.post("a@example.com; b@example.com", text)).toBe("sent");
     expect(smtp.letters[0]?.to).toEqual(["a@example.com", "b@example.com"]);
@@ -68,7 +68,7 @@ describe("letters", () => {
     expect(new Set(posted)).toEqual(new Set(["sent", "queued"]));
     await mailer.idle();
     expect(smtp.letters).toHaveLength(31);
-    // Four, and those whose end the server has not noticed yet.
+    // Four, and connections whose end the server has not noticed yet.
     expect(smtp.mostConnections).toBeLessThanOrEqual(8);
   });
 

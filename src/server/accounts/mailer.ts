@@ -1,5 +1,5 @@
-// The way out for letters: a bounded queue in memory, few connections at once, tries again when it may go better. A letter that
-// is lost with the process is asked for again by whoever waits for it; nothing here is worth a place on disk.
+// Sends letters: a bounded queue in memory, few connections at once, later tries after a temporary failure. A user asks again for a
+// letter that is lost with the process; so nothing here is stored on disk.
 
 import { type Letter, type MailResult, sendMail } from "#server/egress/mail.ts";
 import { randomId } from "#server/secrets.ts";
@@ -10,16 +10,16 @@ import type { LetterText } from "./letters.ts";
 export type Posted = "sent" | "queued" | "failed";
 
 export interface Mailer {
-  /** Whether there is a mail server to give letters to. */
+  /** Whether a mail server is set up. */
   isReady(): boolean;
   /**
    * Sends a letter; resolves after the first try, or at once while many others wait. `;` separates several addresses. Never
    * throws.
    */
   post(to: string, text: LetterText): Promise<Posted>;
-  /** Resolves when no letter is on its way; those that wait for another try are not. */
+  /** Resolves when no letter is being sent; letters that wait for another try do not count. */
   idle(): Promise<void>;
-  /** Gives up what waits, and finishes what is on its way. */
+  /** Drops waiting letters, and finishes those that are being sent. */
   close(): Promise<void>;
 }
 
@@ -44,14 +44,14 @@ export function createMailer(tools: MailerTools): Mailer {
     try {
       return await work();
     } finally {
-      // Who waits takes the place over; else it becomes free.
+      // A waiting letter takes the slot over; else it becomes free.
       const next = turns.shift();
       if (next) next();
       else connections -= 1;
     }
   }
 
-  /** One try of a letter, and the appointment for the next when this one fails. */
+  /** One try of a letter; schedules the next when this one fails. */
   async function attempt(letter: Letter, tries: number): Promise<Posted> {
     const result = await inTurn(() => sendMail(tools.egress, serverOf(tools), letter));
     if (result.isSent) {

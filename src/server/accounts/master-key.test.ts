@@ -1,4 +1,4 @@
-// The file of the master key: for its owner alone, whole or not there (requirements K02).
+// The file of the master key: readable by its owner alone, written atomically (requirements K02).
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import fs, { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -26,7 +26,7 @@ afterEach(() => {
 
 const write = () => writeKeyFile(file, Buffer.from(KEY));
 
-test("a key is there as a whole, or not at all, and replaces none", async () => {
+test("a key file is written whole or not at all, and replaces none", async () => {
   // Handles have no other name.
   const handle = await open(join(dir, "any"), "w");
   await handle.close();
@@ -46,7 +46,7 @@ test("a key is there as a whole, or not at all, and replaces none", async () => 
   expect(readdirSync(dir)).toEqual(["any", "master.key"]);
 });
 
-test("it is written where there are no links, too", async () => {
+test("it is written on a file system without links, too", async () => {
   vi.spyOn(fs, "link").mockRejectedValue(Object.assign(new Error("no links"), { code: "EPERM" }));
   syncBuiltinESMExports();
   await write();
@@ -55,7 +55,7 @@ test("it is written where there are no links, too", async () => {
   expect(readdirSync(dir)).toEqual(["master.key"]);
 });
 
-test("a key that others could read is taken from them, with a word", async () => {
+test("a key file that others could read is made private, with a warning", async () => {
   await write();
   const words: string[] = [];
   const read = () => readMasterKey({ dataDir: dir, masterKey: undefined }, (said) => words.push(said));

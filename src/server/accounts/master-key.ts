@@ -1,6 +1,6 @@
 // The master key: from MASTER_KEY, or from DATA_DIR/master.key, which is made on the first start. It opens the data key,
 // which the database holds sealed and from which all hashes and seals are derived; so the master key can be exchanged
-// without touching a row (rotate-key.ts). A wrong one ends the start before anything is written (requirements K01, K02).
+// without touching a row (rotate-key.ts). With a wrong one the start fails before anything is written (requirements K01, K02).
 import { existsSync } from "node:fs";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -40,8 +40,8 @@ export const DATA_KEY = { current: "DataKey", next: "DataKeyNext" } as const;
 const SEAL_CONTEXT = "options.DataKey";
 
 /**
- * Reads the key or makes one, and keeps it out of every line from then on; writes nothing. A file that others can read is taken from them,
- * and `warn` hears of it. Throws: MasterKeyError for a file that is too short to be a key.
+ * Reads the key or makes one, and hides it from the logger from then on; writes nothing. A file that others can read is made private,
+ * and `warn` is called. Throws: MasterKeyError for a file that is too short to be a key.
  */
 export async function readMasterKey(
   config: Pick<Config, "masterKey" | "dataDir">,
@@ -71,14 +71,14 @@ export async function readMasterKey(
 
 /**
  * Opens the data key of a database with the master key, or makes one for a new database; a new master key ends the one it replaces.
- * `overhear` is told of all that is opened and sealed, the data key included. Throws: MasterKeyError.
+ * `overhear` is called with all that is opened and sealed, the data key included. Throws: MasterKeyError.
  */
 export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear): Promise<Secrets> {
   const known = await openSeals(db, key, overhear);
   if (known !== undefined) {
     const { current, next, isNext } = known;
     if (isNext) {
-      // Others may do the same, or exchange the key again.
+      // Other nodes may do the same, or exchange the key again.
       await replaceOption(db, DATA_KEY.current, current, next);
       await replaceOption(db, DATA_KEY.next, next, "");
     }
@@ -88,7 +88,7 @@ export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear)
   if (key.isNew && key.file !== undefined) await writeKeyFile(key.file, key.bytes);
   await insertOptionOnce(db, DATA_KEY.current, sealDataKey(Buffer.from(randomId(), "base64url"), key));
   try {
-    // Another node may have been first: what is stored counts.
+    // Another node may have been first: the stored key counts.
     const stored = await openSeals(db, key, overhear);
     if (stored === undefined) throw new MasterKeyError("the database does not keep what is written to it");
     return createSecrets(stored.dataKey, overhear);
@@ -98,7 +98,7 @@ export async function unlockSecrets(db: Db, key: MasterKey, overhear?: Overhear)
   }
 }
 
-/** The data key, or undefined when the database is new. Throws: MasterKeyError when the master key is another one, or the data key is lost. */
+/** The data key, or undefined when the database is new. Throws: MasterKeyError for another master key, or a lost data key. */
 export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | undefined> {
   return (await openSeals(db, key))?.dataKey;
 }
@@ -106,7 +106,7 @@ export async function openDataKey(db: Db, key: MasterKey): Promise<Uint8Array | 
 /** Both seals as they are at one moment, and what is in the one that the master key opens; undefined when the database is new. */
 async function openSeals(db: Db, key: MasterKey, overhear?: Overhear) {
   const wrapping = createSecrets(key.bytes, overhear);
-  // Asked for first: whoever else starts for the first time writes the data key before any user.
+  // Read first: another node that starts for the first time writes the data key before any user.
   const isUsed = (await countUsers(db, {})) > 0;
   const stored = await findOptions(db, [DATA_KEY.current, DATA_KEY.next]);
   const current = stored.get(DATA_KEY.current);
@@ -142,7 +142,7 @@ function wrongKey({ file, isNew }: MasterKey): string {
     : `${file} is not the master key this database was made with: restore the right file, or set MASTER_KEY`;
 }
 
-/** Writes a key for this user's eyes only, durably, and whole or not at all. Throws: when the file exists. */
+/** Writes a key file that only its owner can read, durably, and whole or not at all. Throws: when the file exists. */
 export async function writeKeyFile(file: string, bytes: Uint8Array): Promise<void> {
   makeFolder(dirname(file));
   const partial = `${file}.${randomHex(8)}`;

@@ -1,4 +1,4 @@
-// A new account, however its owner came: the row, who invited it, its own invitation code, and what a registration brings.
+// A new account, by any way of registration: the row, its inviter, its own invitation code, and the gifts of a registration.
 import { Role, UserStatus } from "#contract/user.ts";
 import { grantSignup, promiseSignup } from "#server/money/signup.ts";
 import type { Db } from "#server/store/db.ts";
@@ -17,11 +17,11 @@ export interface NewAccount {
   readonly email: string;
   readonly githubId: string;
   readonly wechatId: string;
-  /** Of whoever invited; one that nobody has counts as none. */
+  /** The inviter's code; an unknown one counts as none. */
   readonly affCode: string;
 }
 
-/** Checks made in the transaction of the insert; false = undo. */
+/** Checked in the transaction of the insert; false = roll back. */
 export type Condition = (tx: Db) => Promise<boolean>;
 
 /** Written last in the transaction of the insert. */
@@ -30,8 +30,8 @@ export type AfterInsert = (tx: Db, user: { readonly id: number; readonly usernam
 export type AccountTools = Pick<Tools, "db" | "clock" | "secrets" | "ledger" | "options" | "events">;
 
 /**
- * Makes the account and returns its id; undefined when the condition said no. Throws: an error that `isTaken` recognises when
- * a name or an identity belongs to somebody else.
+ * Makes the account and returns its id; undefined when the condition is false. Throws: an error that `isTaken` recognises when
+ * a name or an identity belongs to another user.
  */
 export async function createAccount(
   tools: AccountTools,
@@ -55,7 +55,7 @@ export async function createAccount(
       wechat_id: account.wechatId,
       access_token_hash: null,
       group: "default",
-      // Made below: one that is taken would undo the account.
+      // Made below: a taken code would roll back the account.
       aff_code: "",
       inviter_id: inviterId,
       created_at: tools.clock.seconds(),
@@ -69,7 +69,7 @@ export async function createAccount(
   return promise?.user_id;
 }
 
-/** What proves who owns an account: of a deleted one the hashes stay, so that coming again brings no second gift (requirements M25). */
+/** What identifies the owner: the hashes of a deleted account stay, so that a new registration brings no second gift (requirements M25). */
 function identityHashes({ secrets }: AccountTools, { email, githubId, wechatId }: NewAccount): string[] {
   const identities = Object.entries({ email: mailboxOf(email), github_id: githubId, wechat_id: wechatId });
   return identities
@@ -77,7 +77,7 @@ function identityHashes({ secrets }: AccountTools, { email, githubId, wechatId }
     .map(([identity, value]) => secrets.hash(`welcomed ${identity} ${value}`));
 }
 
-/** What a registration brings (requirements W3.3). What fails here is made up for: the promise by a job, the code when it is asked for. */
+/** The gifts of a registration (requirements W3.3). What fails here is done later: the gift by a job, the code when it is asked for. */
 async function welcome(tools: AccountTools, promise: SignupRow): Promise<void> {
   const userId = promise.user_id;
   try {

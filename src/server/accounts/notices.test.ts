@@ -59,7 +59,7 @@ describe.each(databases)("notices to the super administrator on $name", (databas
     expect(smtp.letters).toHaveLength(1);
   });
 
-  test("go by mail when the pusher does not take them", async () => {
+  test("go by mail when the pusher does not accept them", async () => {
     pusher.isBroken = true;
     app.ctx.notify(notice);
     expect((await smtp.take("root@example.com")).subject).toContain("已被禁用");

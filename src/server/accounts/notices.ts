@@ -1,5 +1,5 @@
-// Tells the super administrator something: through the message pusher when there is one, else by mail to the first who has an
-// address (requirements W4.8). What cannot be sent is in the diagnostic log all the same.
+// Notices to the super administrator: through the message pusher when there is one, else by mail to the first one that has an
+// address (requirements W4.8). A notice that cannot be sent is in the diagnostic log all the same.
 import { Role, UserStatus } from "#contract/user.ts";
 import { pushMessage } from "#server/egress/pusher.ts";
 import { findMailableUser } from "#server/store/users.ts";
@@ -9,7 +9,7 @@ import type { Mailer } from "./mailer.ts";
 import { siteUrl } from "./site.ts";
 
 export interface Notices {
-  /** Sends a notice on its way and returns at once; never throws. */
+  /** Sends a notice in the background and returns at once; never throws. */
   notify(notice: Notice): void;
   /** Resolves when every notice is sent or given up. */
   idle(): Promise<void>;
@@ -19,7 +19,7 @@ export type NoticeTools = Pick<Tools, "options" | "egress" | "config" | "db" | "
   readonly mailer: Mailer;
 };
 
-/** More than these at once say nothing new. */
+/** More notices at once would say nothing new. */
 const MAX_RUNNING = 20;
 
 export function createNotices(tools: NoticeTools): Notices {

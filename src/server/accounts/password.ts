@@ -1,10 +1,10 @@
-// What a password must be, and the one that ships. Pure.
+// The rules for passwords, and the default password. Pure.
 import { isListed } from "./common-passwords.ts";
 
 /** The documented first password of a server that only its own machine can reach (requirements J2). */
 export const DEFAULT_PASSWORD = "123456";
 
-/** Common where the published lists, which are mostly western, do not look. */
+/** Common passwords that the published lists, which are mostly western, miss. */
 const COMMON = new Set(
   `password password1 password12 password123 password1234 passw0rd p@ssw0rd p@ssword pass1234 qwertyuiop qwerty123 qwerty1234
   qwerty12345 qwertyui 1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2 zaq12wsx q1w2e3r4 q1w2e3r4t5 qazwsxedc zxcvbnm1 zxcvbnm123 asdfghjkl
@@ -29,7 +29,7 @@ function isRun(text: string): boolean {
 }
 
 /**
- * Whether a password is one of the first that are guessed: a common one, one character or a short piece repeated, a run
+ * Whether a password is easily guessed: a common one, one character or a short piece repeated, a run
  * of the keyboard, a date, or the name of the account or the product (requirements A08).
  */
 export function isTooCommon(password: string, names: readonly string[]): boolean {

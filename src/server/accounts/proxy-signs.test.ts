@@ -1,5 +1,5 @@
-// The password that ships is for who sits at the machine. Behind a proxy everybody seems to: from its first sign on the password lets
-// nobody in, on no node and after no restart, and what is for this machine alone is for nobody.
+// The default password works from the server's own machine only. Behind a proxy every client seems to be there: from the first sign of
+// a proxy on, no login with it succeeds, on any node and after a restart, and routes for this machine alone are closed.
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -79,7 +79,7 @@ const SIGNS: [string, Headers][] = [
 
 describe.each(SIGNS)("after one request with %s", (_, headers) => {
   test.each(["/", "/api/status", "/v1/models", "/assets/none.js"])(
-    "of %s nobody gets in by the password that ships",
+    "a login with the default password fails on %s",
     async (path) => {
       await call("GET", path, headers);
       expect(await login({ host: "127.0.0.1" })).toBe(false);
@@ -119,13 +119,13 @@ test("it stays so after a restart, and the operator has a way on", async () => {
 
 test("it holds on all nodes of a database", async () => {
   await call("GET", "/", { host: "gate.example" });
-  // What another node would ask.
+  // The query that another node makes.
   await expect.poll(() => app.ctx.proxySigns.isSeen()).toBe(true);
   const { db, coord, events } = app.ctx;
   await expect.poll(() => createProxySigns({ db, coord, events }).isSeen()).toBe(true);
 });
 
-test("another machine says nothing of a proxy", () => {
+test("a request from another machine is no sign of a proxy", () => {
   const header = (name: string) => (name === "host" ? "gate.example" : undefined);
   expect(proxySign({ peer: "192.0.2.1", httpVersion: "1.0", header })).toBeUndefined();
   expect(proxySign({ peer: "::ffff:127.0.0.1", httpVersion: "1.1", header })).toBeDefined();

@@ -1,5 +1,5 @@
-// Signs that the server is reached through something else on its machine, kept for as long as the password that ships is in use: what
-// comes through a proxy looks like this machine, and one that adds nothing to a request cannot be told from it by that request.
+// Signs that the server is reached through a proxy on its machine, watched for as long as the default password is in use: such requests
+// look like local ones, and a proxy that adds no header cannot be recognised by a single request.
 
 import { FORWARDING_HEADERS, isLocalHost, isLoopback } from "#server/address.ts";
 import type { Coord } from "#server/coord/coord.ts";
@@ -7,21 +7,21 @@ import type { Events } from "#server/events.ts";
 import type { Db } from "#server/store/db.ts";
 import { findOption, insertOptionOnce } from "#server/store/options.ts";
 
-/** What was seen first; absent = nothing yet. Not an option that people can see. */
+/** The first sign; absent = none yet. Not an option that administrators can see. */
 export const PROXY_SEEN = "ProxySeen";
 
-/** Of a request, what can tell of a proxy. */
-export interface Approach {
+/** The parts of a request that can show a proxy. */
+export interface RequestOrigin {
   readonly peer: string;
   readonly httpVersion: string;
   header(name: string): string | undefined;
 }
 
 /**
- * What of a request from this machine tells that somebody else sent it on; undefined = nothing. nginx speaks HTTP/1.0 and asks for the
- * address it was given where nobody told it otherwise.
+ * The sign that a request from this machine was forwarded by a proxy; undefined = none. By default nginx speaks HTTP/1.0 and sends the
+ * address of its upstream as the Host.
  */
-export function proxySign({ peer, httpVersion, header }: Approach): string | undefined {
+export function proxySign({ peer, httpVersion, header }: RequestOrigin): string | undefined {
   if (!isLoopback(peer)) return undefined;
   const found = FORWARDING_HEADERS.find((name) => header(name) !== undefined);
   if (found !== undefined) return `a header ${found}`;
@@ -30,13 +30,13 @@ export function proxySign({ peer, httpVersion, header }: Approach): string | und
 }
 
 export interface ProxySigns {
-  /** Looks at a request; whatever it finds holds from that moment on in this process. */
-  look(approach: Approach): void;
+  /** Examines a request; a sign counts from that moment on in this process. */
+  look(origin: RequestOrigin): void;
   /** Whether a sign was seen by any process, also before a restart. */
   isSeen(): Promise<boolean>;
 }
 
-/** Builds the watch. What it finds is stored once, for all nodes and starts. */
+/** A sign is stored once, for all nodes and later starts. */
 export function createProxySigns(deps: { db: Db; coord: Coord; events: Events }): ProxySigns {
   const { db, events } = deps;
   let isSeen = false;
@@ -44,9 +44,9 @@ export function createProxySigns(deps: { db: Db; coord: Coord; events: Events })
     if (await insertOptionOnce(db, PROXY_SEEN, sign)) events.proxySeen({ sign });
   }
   return {
-    look(approach) {
+    look(origin) {
       if (isSeen) return;
-      const sign = proxySign(approach);
+      const sign = proxySign(origin);
       if (sign === undefined) return;
       isSeen = true;
       keep(sign).catch((error: unknown) => events.backgroundFailed({ task: "proxy signs", error }));

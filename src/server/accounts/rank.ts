@@ -1,4 +1,4 @@
-// The rank rule: who may act on whom. One function, so that no endpoint has its own idea of it (requirements Z04). Pure.
+// The rank rule: which actor may act on which user. One place, so that all endpoints apply the same rule (requirements Z04). Pure.
 import { Role } from "#contract/user.ts";
 
 /** Whether an actor may read, edit, disable, delete, pay or top up a user of this role (requirements W2.7, J6). */
@@ -6,7 +6,7 @@ export function outranks(actor: { readonly role: number }, target: { readonly ro
   return actor.role >= Role.root || actor.role > target.role;
 }
 
-/** Whether an actor may give somebody this role: one below the own, and one that exists. */
+/** Whether an actor may grant this role: one below the actor's own, and one that exists. */
 export function mayGrant(actor: { readonly role: number }, role: number): boolean {
   return (role === Role.user || role === Role.admin) && role < actor.role;
 }

@@ -1,5 +1,5 @@
-// Registration with a password (requirements W3.3). Whether it is open was asked before; here come the rules of the fields, the code
-// of the e-mail address, and the insert, in this order.
+// Registration with a password (requirements W3.3). Whether it is open is checked before; here follow the rules of the fields, the
+// code of the e-mail address, and the insert, in this order.
 import { Email, type Registration } from "#contract/auth.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword } from "#server/secrets.ts";
@@ -14,9 +14,8 @@ import { codeRef, codeWrong, type VerificationTools } from "./verification.ts";
 export type RegisterTools = AccountTools & VerificationTools & Pick<Tools, "options">;
 
 /**
- * Makes an account and returns its id. Both parts are done in the transaction of the insert, before and after it, and undo it by
- * throwing.
- * Throws: one refusal per rule.
+ * Makes an account and returns its id. Both parts run in the transaction of the insert, before and after it, and roll it back by
+ * throwing. Throws: one AppError per rule.
  */
 export async function register(
   tools: RegisterTools,
@@ -28,7 +27,7 @@ export async function register(
     throw faults.refused("这个密码太容易被猜到，请换一个");
   const email = tools.options.get("EmailVerificationEnabled") ? provenAddress(draft) : "";
   const ref = codeRef(email, 0);
-  // Looked at before the hash is made, which costs; taken only together with the insert.
+  // Checked before the hash is made, which is expensive; taken only together with the insert.
   if (email !== "" && !(await tryCode(tools, ref, code))) throw codeWrong();
   const account = {
     username,
@@ -53,7 +52,7 @@ export async function register(
   return userId;
 }
 
-/** The address of a draft. Throws: a refusal when it or its code is missing or no address. */
+/** The address of a draft. Throws: AppError when it or its code is missing or no address. */
 function provenAddress(draft: Registration): string {
   if (draft.email === "" || draft.verification_code === "") throw faults.refused("请填写邮箱和验证码");
   const email = Email.safeParse(draft.email);

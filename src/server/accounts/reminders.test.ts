@@ -44,7 +44,7 @@ describe.each(databases)("quota reminders on $name", (database) => {
     await app.ctx.ledger.adjust({ userId, quota: { target }, ...by });
   }
 
-  /** A relayed call: reserved, settled, and told as the relay tells it. */
+  /** A relayed call: reserved, settled, with the relay's event. */
   async function spend(user: { id: number; tokenId: number }, cost: number, reserved = cost) {
     const requestId = `call-${database.name}-${++calls}`;
     const parties = { requestId, userId: user.id, tokenId: user.tokenId };
@@ -72,7 +72,7 @@ describe.each(databases)("quota reminders on $name", (database) => {
       firstByteMs: 1,
     });
   }
-  /** Subjects of the letters to a user, after a look at the balances. */
+  /** Subjects of the letters to a user, after a check of the balances. */
   async function lettersTo(name: string) {
     await app.ctx.reminders.sweep();
     await app.ctx.mailer.idle();
@@ -98,7 +98,7 @@ describe.each(databases)("quota reminders on $name", (database) => {
     expect(letters[1]?.html).toContain('<a href="https://gate.example/topup">');
   });
 
-  test("a look that failed is made up for by the next one", async () => {
+  test("after a failed check the next one sends the letter", async () => {
     const { ctx } = app;
     const user = await userWith("looked", 2_000n);
     const reads = holdReads(ctx.db);
@@ -140,7 +140,7 @@ describe.each(databases)("quota reminders on $name", (database) => {
     clock.advance(DAY_MS);
     await spend(user, 600);
     expect(await lettersTo("again")).toHaveLength(2);
-    // A letter of a clock that was years ahead does not silence those years.
+    // A letter sent while the clock was years ahead does not suppress the letters of those years.
     clock.advance(-3_650 * DAY_MS);
     await setQuota(user.id, 1_500n);
     await spend(user, 1);
@@ -162,7 +162,7 @@ describe.each(databases)("quota reminders on $name", (database) => {
     expect(await lettersTo("topped")).toHaveLength(2);
   });
 
-  test("who always had little is not told at the first call, but when nothing is left", async () => {
+  test("a user who always had little gets no letter at the first call, but when nothing is left", async () => {
     const user = await userWith("little", 500n);
     await spend(user, 100);
     expect(await lettersTo("little")).toEqual([]);
@@ -180,7 +180,7 @@ describe.each(databases)("quota reminders on $name", (database) => {
     await app.ctx.options.set("QuotaRemindThreshold", "1000");
   });
 
-  test("two nodes that look at once send one letter", async () => {
+  test("two nodes that check at once send one letter", async () => {
     const user = await userWith("twonodes", 1_500n);
     const { createReminders } = await import("./reminders.ts");
     const other = createReminders(app.ctx);

@@ -1,5 +1,5 @@
-// Reminds users whose quota runs out (requirements W10.6). Settled calls only leave the user's id here; every few seconds the balances
-// of those users are looked at together. One letter when the quota falls below the threshold and one when it is used up, each at
+// Reminds users whose quota runs out (requirements W10.6). Settled calls only note the user's id here; every few seconds the balances
+// of these users are checked together. One letter when the quota falls below the threshold and one when it is used up, each at
 // most once a day.
 import { formatQuota } from "#contract/quota.ts";
 import { UserStatus } from "#contract/user.ts";
@@ -16,7 +16,7 @@ import type { Mailer } from "./mailer.ts";
 import { siteUrl } from "./site.ts";
 
 export interface Reminders {
-  /** Looks at the users who were charged since the last time. */
+  /** Checks the users who were charged since the last check. */
   sweep(): Promise<void>;
   close(): void;
 }
@@ -27,17 +27,17 @@ export type ReminderTools = Pick<Tools, "db" | "clock" | "options" | "events" | 
 
 const SWEEP_MS = 5_000;
 const DAY_SEC = 86_400;
-/** Users looked at in one query. */
+/** Users checked in one query. */
 const BATCH = 500;
 
 const Level = { enough: 0, low: 1, empty: 2 } as const;
 
 export function createReminders(tools: ReminderTools): Reminders {
-  /** User id → what calls cost since the last look. */
+  /** User id → charges since the last check. */
   let charged = new Map<number, number>();
   const note = (userId: number, quota: number) => charged.set(userId, (charged.get(userId) ?? 0) + quota);
   const stopCharges = tools.events.onCharged(note);
-  // A top-up changes no balance by a call, but may end a shortage.
+  // A top-up is no charge, but may end a shortage.
   const stopUsers = tools.coord.subscribe("users", (id) => {
     if (/^[1-9]\d*$/.test(id)) note(Number(id), 0);
   });
@@ -50,7 +50,7 @@ export function createReminders(tools: ReminderTools): Reminders {
       try {
         await look(tools, costs, ids.slice(at, at + BATCH));
       } catch (error) {
-        // Some of them may not be charged again: whose quota is used up is not.
+        // Some of these users will not be charged again: their quota is used up.
         for (const id of ids.slice(at)) note(id, costs.get(id) ?? 0);
         throw error;
       }
@@ -83,7 +83,7 @@ async function look(
   }
 }
 
-/** Compares a balance with what it was, notes the change, and writes when it crossed downwards. */
+/** Compares a balance with the last one, stores the state, and sends a letter when it crossed a limit downwards. */
 async function judge(
   tools: ReminderTools,
   user: UserBalance,
@@ -94,12 +94,12 @@ async function judge(
     quota <= 0 ? Level.empty : quota < threshold ? Level.low : Level.enough;
   const level = levelOf(user.quota);
   const { row } = before;
-  // Whoever is seen for the first time had, a moment ago, what the calls have cost besides.
+  // For a user seen for the first time, the former balance is the present one plus the charges.
   const from = row?.level ?? levelOf(user.quota + before.cost);
   if (row && level === row.level) return;
   const nowSec = tools.clock.seconds();
   const sentAt = (level === Level.empty ? row?.empty_sent_at : row?.low_sent_at) ?? 0;
-  // A letter of the future was sent by a clock that was wrong (requirements F08).
+  // A letter dated in the future was sent while the clock was wrong (requirements F08).
   const isDue = level > from && Math.abs(nowSec - sentAt) >= DAY_SEC;
   const hasMoved = await moveReminder(tools.db, {
     userId: user.id,
@@ -124,6 +124,6 @@ async function remind(tools: ReminderTools, user: UserBalance, isEmpty: boolean)
     remaining: formatQuota(user.quota, display, 6),
     topUpUrl: `${siteUrl(tools)}/topup`,
   });
-  // Not waited for: one slow mail server must not hold up the others' balances.
+  // Not awaited: one slow mail server must not hold up the other balances.
   void tools.mailer.post(user.email, letter);
 }

@@ -1,5 +1,5 @@
-// Password reset by mail (requirements W4.4, A12–A14, A22). Asking never tells whether an address is known: looking it
-// up and writing the letter happen after the answer.
+// Password reset by mail (requirements W4.4, A12–A14, A22). The answer never tells whether an address is known: the look-up
+// and the letter happen after the answer.
 import { Role, UserStatus } from "#contract/user.ts";
 import { faults } from "#server/errors.ts";
 import { hashPassword, randomId, randomPassword } from "#server/secrets.ts";
@@ -18,11 +18,11 @@ export type ResetTools = Pick<
 > & { readonly mailer: Mailer };
 
 export interface Resets {
-  /** Asks for a letter. Throws: 429, a refusal when there is no mail server; both whatever the address. */
+  /** Asks for a letter. Throws: 429, AppError when there is no mail server; both whatever the address. */
   request(asked: { email: string; address: string }): Promise<void>;
   /**
    * Sets a new random password and returns it; every session and the access token end. `beside` is written last in the same
-   * transaction. Throws: one refusal for all causes.
+   * transaction. Throws: the same AppError for all causes.
    */
   finish(
     reset: { email: string; token: string },
@@ -34,7 +34,7 @@ export interface Resets {
 
 const REFUSAL = "重置链接无效或已失效";
 
-/** Bound to the account, so that another one with the address later has nothing of it. */
+/** Bound to the account, so that it is of no use to another account that has the address later. */
 function refOf(userId: number): CodeRef {
   return { purpose: "reset", subject: String(userId) };
 }
@@ -64,13 +64,13 @@ export function createResets(tools: ResetTools): Resets {
 
     async finish({ email, token }, beside) {
       const user = await findResettable(tools, email);
-      // Looked at before the hash is made, which costs; taken together with the change.
+      // Checked before the hash is made, which is expensive; taken together with the change.
       if (!user || !(await isCode(tools, refOf(user.id), token))) throw faults.refused(REFUSAL);
       const password = randomPassword();
       const hash = await hashPassword(password);
       const isDone = await tools.db.transaction().execute(async (tx) => {
         if (!(await redeemCode(tools, tx, refOf(user.id), token))) return false;
-        // The row first: a login that holds it has its session by then, and none can follow (requirements A06).
+        // The row is locked first: a login that holds it has its session by then, and none can follow (requirements A06).
         const isThere = await updateUserProfile(tx, user.id, { password: hash, access_token_hash: null });
         await deleteSessionsOfUser(tx, user.id);
         if (isThere) await beside(tx, user);
@@ -89,7 +89,7 @@ export function createResets(tools: ResetTools): Resets {
   };
 }
 
-/** The enabled account of an address. A super administrator's is none: no mailbox is worth that much (requirements A22). */
+/** The enabled account of an address. Never a super administrator's: access to a mailbox must not grant that role (requirements A22). */
 async function findResettable({ db }: ResetTools, email: string): Promise<UserRow | undefined> {
   const user = await findUserByIdentity(db, "email", email);
   return user?.status === UserStatus.enabled && user.role < Role.root ? user : undefined;

@@ -1,5 +1,5 @@
-// Opening sealed keys and codes for people: few calls a minute, and each opening in the trail (requirements K09). Knows who
-// asks, not what the keys are.
+// Showing sealed keys and codes to users: few calls a minute, and each is in the audit log (requirements K09). Knows the
+// actor, not the keys.
 import type { Clock } from "#server/clock.ts";
 import { ExpiringKeys } from "#server/coord/expiring-keys.ts";
 import type { Events } from "#server/events.ts";
@@ -12,9 +12,9 @@ import type { Actor } from "./actors.ts";
 
 export interface Reveals {
   /**
-   * Counts a call that opens secrets, and writes down which. The same opened again by the same account from the same
-   * address within an hour is counted, not written twice. Call it before the answer goes out, and show what it returns: what
-   * cannot be written down is not shown, also where a database in trouble can still be read (requirements F02). Throws: 429.
+   * Counts a call that opens secrets, and writes it to the audit log. The same secrets opened again by the same account from the
+   * same address within an hour are counted, not written twice. Call it before the answer is sent, and answer with what it returns:
+   * what cannot be logged is not shown, also where a database in trouble can still be read (requirements F02). Throws: 429.
    */
   open(call: RevealCall, kind: "token" | "redemption", ids: readonly number[]): Promise<ReadonlySet<number>>;
 }
@@ -30,7 +30,7 @@ const KNOWN_MS = 3_600_000;
 
 export function createReveals(deps: { db: Db; clock: Clock; limits: Limits; events: Events }): Reveals {
   const { db, clock, limits, events } = deps;
-  // Of this process: another one may write down the same once more.
+  // Of this process: another one may log the same once more.
   const known = new ExpiringKeys();
   return {
     async open({ actor, address, requestId }, kind, ids) {

@@ -22,14 +22,14 @@ const TOUCH_SEC = 60;
 
 export interface Sessions {
   /**
-   * Opens a session and returns its id, the cookie's value; undefined when the account is not enabled or no longer as it was
-   * when somebody proved to be its owner: who changes it ends the sessions there are, and none may come after (reliability
-   * A06). `beside` is written in the same transaction.
+   * Opens a session and returns its id, the cookie's value; undefined when the account is not enabled or has changed since the
+   * login proved its owner: a change ends the existing sessions, and none may follow (requirements A06). `beside` is written
+   * in the same transaction.
    */
   start(userId: number, proven: SeenColumns, beside?: (tx: Db) => Promise<void>): Promise<string | undefined>;
-  /** The user of a living session. */
+  /** The user of a valid session. */
   find(id: string): Promise<number | undefined>;
-  /** When a living session of this user began, in seconds. */
+  /** When a valid session of this user began, in seconds. */
   startOf(id: string, userId: number): Promise<number | undefined>;
   /** `beside` is written in the same transaction. */
   end(id: string, beside?: (tx: Db) => Promise<void>): Promise<void>;
@@ -40,7 +40,7 @@ function isLiving({ created_at, last_seen }: SessionRow, nowSec: number): boolea
   return ageSec >= -AHEAD_SEC && ageSec < SESSION_MAX_SEC && nowSec - last_seen < IDLE_SEC;
 }
 
-/** A database that cannot be written for a while keeps nobody from reading (requirements F02); the lifetimes hold all the same. */
+/** While the database cannot be written, reads still work (requirements F02); the lifetimes hold all the same. */
 function unlessPassing(error: unknown): void {
   if (!isPassing(error)) throw error;
 }

@@ -1,4 +1,4 @@
-// Where this site is, for links in letters. Never what a request says: that is anybody's to choose.
+// The URL of this site, for links in letters. Never taken from a request: there the client chooses it.
 import type { Tools } from "#server/tools.ts";
 
 /** ServerAddress, or this machine while none is set (requirements W6.2). Without a trailing slash. */

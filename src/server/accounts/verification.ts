@@ -24,7 +24,7 @@ const ADDRESS_TAKEN = "该邮箱已被其他账户绑定";
 /** For a code that is wrong, used, too old or out of tries. */
 export const codeWrong = () => faults.refused("验证码不正确或已失效");
 
-/** What a code for an address is for: an account that exists, or one that is to be made. */
+/** The purpose of a code: for an existing account, or for a new one. */
 export function codeRef(email: string, userId: number): CodeRef {
   return userId === 0
     ? { purpose: "register", subject: email }
@@ -32,8 +32,8 @@ export function codeRef(email: string, userId: number): CodeRef {
 }
 
 /**
- * Mails a code to an address. `userId` 0 = for a registration. Throws: localErrors for a domain that is not allowed, an address of
- * somebody else and a letter that cannot be sent; 429.
+ * Mails a code to an address. `userId` 0 = for a registration. Throws: AppError for a domain that is not allowed, an address of
+ * another user and a letter that cannot be sent; 429.
  */
 export async function sendCode(
   tools: VerificationTools,
@@ -51,7 +51,7 @@ export async function sendCode(
   if (posted === "failed") throw faults.refused("邮件发送失败，请检查邮箱地址或稍后再试");
 }
 
-/** Throws: a refusal when only other domains are allowed. */
+/** Throws: AppError when only other domains are allowed. */
 function refuseDomain({ options }: VerificationTools, email: string): void {
   if (!options.get("EmailDomainRestrictionEnabled")) return;
   const isAllowed = options.get("EmailDomainWhitelist").some((domain) => email.endsWith(`@${domain}`));
@@ -59,8 +59,8 @@ function refuseDomain({ options }: VerificationTools, email: string): void {
 }
 
 /**
- * Gives the caller's account the address that a code proves; `beside` is written last in the same transaction. Throws: localErrors for a
- * wrong code and an address of somebody else; 401 when the caller's way in has ended.
+ * Gives the actor's account the address that a code proves; `beside` is written last in the same transaction. Throws: AppError for a
+ * wrong code and an address of another user; 401 when the actor's session or access token has ended.
  */
 export async function bindEmail(
   tools: VerificationTools,

@@ -1,5 +1,5 @@
-// Codes of the WeChat account: few digits that anybody may guess at, so wrong ones are counted for everybody together, and a
-// code that was used is remembered while it lives (requirements W4.6, A20).
+// Codes of the WeChat account: short digits that can be guessed, so wrong ones are counted for all clients together, and a
+// used code is remembered while it is valid (requirements W4.6, A20).
 
 import { readWeChatPerson } from "#server/egress/wechat.ts";
 import { faults } from "#server/errors.ts";
@@ -8,17 +8,17 @@ import type { Tools } from "#server/tools.ts";
 import type { Person } from "./external.ts";
 
 export interface WeChat {
-  /** Who a code belongs to. Throws: localErrors; 429 when too many were wrong. */
+  /** The identity that a code belongs to. Throws: AppError; 429 when too many were wrong. */
   identify(code: string, address: string): Promise<Person>;
 }
 
 export type WeChatTools = Pick<Tools, "options" | "egress" | "coord" | "secrets" | "events" | "limits">;
 
-/** A code lives three minutes at the WeChat server (requirements B5). */
+/** A code is valid for three minutes at the WeChat server (requirements B5). */
 const CODE_LIFE_MS = 180_000;
 
 export function createWeChat(tools: WeChatTools): WeChat {
-  /** The WeChat id of a code; undefined = wrong, or used before. Throws: a refusal when the WeChat server cannot be asked. */
+  /** The WeChat id of a code; undefined = wrong, or used before. Throws: AppError when the WeChat server cannot be reached. */
   async function ask(code: string): Promise<string | undefined> {
     const { options, secrets } = tools;
     const result = await readWeChatPerson(tools.egress, {
@@ -31,7 +31,7 @@ export function createWeChat(tools: WeChatTools): WeChat {
       throw faults.refused("微信服务暂时不可用，请稍后再试", result.problem);
     }
     if (result.kind === "none") return undefined;
-    // The same digits for somebody else are another code.
+    // The same digits for another user are another code.
     const used = `wechat:used:${secrets.hash(`wechat ${code} ${result.id}`)}`;
     return (await tools.coord.remember(used, CODE_LIFE_MS)) ? result.id : undefined;
   }

@@ -1,5 +1,5 @@
-// What is left at a provider, asked for as the catalogue's row says (vendors/balances). Short typed failures; the provider's own
-// words go nowhere (requirements S07).
+// The balance of a channel's account at its provider, queried as the catalogue's row says (vendors/balances). Short typed failures;
+// the provider's own words are not passed on (requirements S07).
 
 import { ChannelStatus } from "#contract/channel.ts";
 import type { Balance } from "#contract/provider.ts";
@@ -22,12 +22,12 @@ const DAY_MS = 86_400_000;
 /** Accounts without a payment method were billed for this long (requirements W9.7). */
 const UNPAID_DAYS = 100;
 
-/** A failure whose sentence is for administrators. */
+/** A failure whose message is for administrators. */
 class BalanceFault extends Error {
   override readonly name = "BalanceFault";
 }
 
-/** Asks for the balance of a channel, in the unit of its type. */
+/** Queries the balance of a channel, in the unit of its type. */
 export async function queryBalance(parts: BalanceParts, channel: LiveChannel): Promise<BalanceAnswer> {
   const { balance } = channel.provider;
   if (!balance) return { ok: false, message: "该渠道类型不支持查询余额" };
@@ -36,7 +36,7 @@ export async function queryBalance(parts: BalanceParts, channel: LiveChannel): P
       balance.probe === "openai-billing"
         ? await askBilling(parts, channel)
         : await askField(parts, channel, balance);
-    // Binary noise of a subtraction is no money.
+    // Rounds away the binary error of the subtraction.
     return { ok: true, balance: Math.round(amount * 1e6) / 1e6 };
   } catch (error) {
     if (error instanceof BalanceFault) return { ok: false, message: error.message };
@@ -44,7 +44,7 @@ export async function queryBalance(parts: BalanceParts, channel: LiveChannel): P
   }
 }
 
-/** Asks for the balance of a channel and stores it. */
+/** Queries the balance of a channel and stores it. */
 export async function updateBalance(
   ctx: BalanceParts & Pick<Tools, "db">,
   channel: LiveChannel,
@@ -55,7 +55,7 @@ export async function updateBalance(
   return answer;
 }
 
-/** Starts a run over all enabled channels whose balance can be asked for; false = one goes on. `begin` as in `Run`. */
+/** Starts a run over all enabled channels whose balance can be queried; false = one is under way. `begin` as in `Run`. */
 export function startBalanceUpdate(
   ctx: BalanceParts & RunParts & Pick<Tools, "db"> & { readonly candidates: Candidates },
   begin?: Run["begin"],

@@ -1,5 +1,5 @@
-// The test of all or all disabled channels (requirements W9.6): switches off what is broken or slow and on again what works, as
-// far as the options say, and tells the super administrator at the end.
+// The test of all or all disabled channels (requirements W9.6): disables channels that are broken or slow and enables those that work
+// again, as far as the options say, and notifies the super administrator at the end.
 import { ChannelStatus } from "#contract/channel.ts";
 import { type ChannelRow, listLiveChannels, setChannelStatus } from "#server/store/channels.ts";
 import type { Tools } from "#server/tools.ts";
@@ -23,14 +23,14 @@ interface Findings {
   readonly enabled: string[];
 }
 
-/** Starts a run unless one goes on anywhere; false = one does (requirements M32). `begin` as in `Run`. */
+/** Starts a run unless one is under way on any node; false = one is (requirements M32). `begin` as in `Run`. */
 export function startChannelTests(
   ctx: BulkTestParts,
   scope: TestScope,
   tester: Tester,
   begin?: Run["begin"],
 ): Promise<boolean> {
-  // Who reads the notice may start the next run.
+  // Sent once the next run may start.
   const tell = (content: string) => {
     if (!ctx.stopping.aborted) ctx.notify({ title: "渠道测试完成", content });
   };
@@ -38,7 +38,7 @@ export function startChannelTests(
   return startRun(ctx, { name: NAME, begin, work, tell });
 }
 
-/** Whether a run goes on anywhere. */
+/** Whether a run is under way on any node. */
 export function areChannelsTested({ coord }: Pick<Tools, "coord">): Promise<boolean> {
   return coord.isLocked(NAME);
 }
@@ -60,14 +60,14 @@ async function testOne(
 ): Promise<void> {
   await ctx.candidates.pending;
   const live = ctx.candidates.byId(row.id);
-  // Deleted meanwhile, or of a type that nothing can call.
+  // Deleted meanwhile, or of a type that cannot be called.
   if (!live) return;
   const outcome = await testChannel(ctx, live);
   if (ctx.stopping.aborted) return;
   findings.tested += 1;
   await recordTest(ctx, tester, row, outcome);
   await ctx.candidates.pending;
-  // What was found of another key or address says nothing about the channel as it is now.
+  // The outcome with another key or address says nothing about the channel as it is now.
   if (isAsCalled(live, ctx.candidates.byId(row.id))) await judge(ctx, row, outcome, findings);
 }
 
@@ -82,7 +82,7 @@ function slowness({ options }: BulkTestParts, outcome: Probe): string | undefine
   return `响应时间 ${seconds(outcome.ms)} 超过阈值 ${seconds(thresholdMs)}`;
 }
 
-/** Notes the outcome and moves the channel to another status where the options say so. */
+/** Records the outcome and changes the channel's status where the options say so. */
 async function judge(ctx: BulkTestParts, row: ChannelRow, outcome: Probe, findings: Findings): Promise<void> {
   const slow = slowness(ctx, outcome);
   if (!outcome.ok) findings.failed.push(`${nameOf(row)}：${outcome.message}`);
@@ -104,13 +104,13 @@ async function disable(
     findings.disabled.push(`${nameOf(row)}：${reason}`);
 }
 
-/** What an administrator switched off stays off (requirements W9.6). */
+/** A channel that an administrator disabled stays disabled (requirements W9.6). */
 async function enable(ctx: BulkTestParts, row: ChannelRow, findings: Findings): Promise<void> {
   if (row.status !== ChannelStatus.autoDisabled || !ctx.options.get("AutomaticEnableChannelEnabled")) return;
   if (await move(ctx, row, ChannelStatus.enabled, "")) findings.enabled.push(nameOf(row));
 }
 
-/** Changes the status unless somebody else did since the run read it. */
+/** Changes the status unless it has changed since the run read it. */
 async function move(ctx: BulkTestParts, row: ChannelRow, to: number, reason: string): Promise<boolean> {
   const now = ctx.clock.seconds();
   const hasMoved = await setChannelStatus(ctx.db, row.id, {
@@ -129,7 +129,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} 秒`;
 }
 
-/** Lines named in full; more are counted. */
+/** So many lines are listed; further ones are only counted. */
 const LINES = 20;
 
 function summary({ tested, failed, slow, disabled, enabled }: Findings): string {

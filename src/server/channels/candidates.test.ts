@@ -63,7 +63,7 @@ describe.each(engines)("candidates on %s", (engine) => {
     const held = await first;
     const { pending } = candidates;
     held.tell(new Error("the line broke"));
-    // Whoever waits is served by what was known.
+    // Calls that wait are served by the old snapshot.
     await expect(pending).resolves.toBeUndefined();
     expect(candidates.find("default", "gpt-4o")).toMatchObject([{ name: "second" }]);
     await expect.poll(() => candidates.byId(id)?.name).toBe("after a failure");

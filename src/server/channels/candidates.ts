@@ -32,7 +32,7 @@ export interface LiveChannel {
   readonly config: string;
 }
 
-/** What decides where a channel's calls go, and whether they are let in. */
+/** What decides where a channel's calls go, and whether the provider accepts them. */
 const CALLED_BY = [
   "type",
   "key",
@@ -41,13 +41,13 @@ const CALLED_BY = [
   "config",
 ] as const satisfies readonly (keyof LiveChannel)[];
 
-/** Whether a channel begins anew: how its earlier calls went says nothing about the next one. */
+/** Whether a channel has changed so that its earlier calls say nothing about the next one. */
 function isRenewed(before: LiveChannel, now: LiveChannel | undefined): boolean {
   const wasOff = before.status !== ChannelStatus.enabled;
   return !isAsCalled(before, now) || (wasOff && now?.status === ChannelStatus.enabled);
 }
 
-/** Whether what a call was told still says something about its channel: it has the key and address that were used. Pure. */
+/** Whether the outcome of a call still says something about its channel: it has the key and address that were used. Pure. */
 export function isAsCalled(called: LiveChannel, now: LiveChannel | undefined): boolean {
   return now === called || (now !== undefined && CALLED_BY.every((field) => called[field] === now[field]));
 }
@@ -62,12 +62,12 @@ export interface Candidates {
   /** All models an enabled channel serves for the group. Order: by name. */
   models(group: string): readonly string[];
   /**
-   * A rebuild that has begun because something changed; await it to see the change. undefined = nothing is pending. Never rejects: after
-   * one that failed, what was known serves until the next has succeeded.
+   * A rebuild that has begun because something changed; await it to see the change. undefined = none is pending. Never rejects: after
+   * a failed rebuild the old snapshot serves until the next one succeeds.
    */
   readonly pending: Promise<void> | undefined;
   reload(): Promise<void>;
-  /** Calls back for each channel that has got another key or address, was enabled again, or is gone. Returns the way to stop. */
+  /** Calls back for each channel that has got another key or address, was enabled again, or is gone. Returns a function that stops it. */
   onRenewed(listener: (id: number) => void): () => void;
   close(): void;
 }
@@ -89,7 +89,7 @@ const NONE: readonly LiveChannel[] = [];
 /** Reads the table once and keeps the snapshot current. */
 export async function createCandidates({ db, secrets, coord, events }: CandidatesParts): Promise<Candidates> {
   const listeners = new Set<(id: number) => void>();
-  /** Sealed → open: those of the last reading. */
+  /** Sealed key → open key, of the last reading. */
   let opened: ReadonlyMap<string, string> = new Map();
   let snapshot: Snapshot = { byId: new Map(), byGroup: new Map() };
   let running: Promise<void> | undefined;
@@ -107,7 +107,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
         tellRenewed(before);
       } while (isStale);
     } finally {
-      // Here, not when the promise is told of: a change in between would be nobody's.
+      // Here, not when the promise settles: a change in between would be missed.
       running = undefined;
     }
   }
@@ -119,7 +119,7 @@ export async function createCandidates({ db, secrets, coord, events }: Candidate
       const seal = `${row.key_hash} ${row.key_sealed}`;
       const key = opened.get(seal) ?? openKey(secrets, row, "channels.key");
       keys.set(seal, key);
-      // Again with each reading: of secrets that nobody names any more the logger forgets the oldest.
+      // Again with each reading: the logger forgets secrets that have not been named for the longest time.
       hideSecret(key);
       return liveChannel(row, provider, key);
     } catch (error) {
@@ -203,7 +203,7 @@ function splitCsv(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** The mapping of a JSON object text; whatever is no name → name pair is left out. */
+/** The mapping of a JSON object text; members that are no name → name pair are left out. */
 function readMapping(text: string): ReadonlyMap<string, string> {
   if (text.trim() === "") return new Map();
   try {

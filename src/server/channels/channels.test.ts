@@ -30,7 +30,7 @@ describe("candidates", () => {
     expect(world.ctx.candidates.byId(id)?.status).toBe(2);
   });
 
-  it("leave out a channel that nobody could call", async () => {
+  it("leave out a channel that cannot be called", async () => {
     const unknown = await world.addChannel({ type: 9999, models: "a" });
     const broken = await world.addChannel({ models: "a" });
     await world.ctx.db

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Cooldowns, type Failure } from "./circuit-breaker.ts";
+import { CircuitBreakers, type Failure } from "./circuit-breaker.ts";
 
 const BROKEN: Failure = { askedMs: 0, isSaturated: false };
 const SATURATED: Failure = { askedMs: 0, isSaturated: true };
@@ -8,196 +8,196 @@ const asked = (askedMs: number): Failure => ({ askedMs, isSaturated: true });
 
 /** One channel and one model, with a clock that is moved by hand. */
 function world() {
-  const cooldowns = new Cooldowns();
+  const circuits = new CircuitBreakers();
   let now = 1_800_000_000_000;
-  const call = () => cooldowns.calling(1, "m", now);
+  const call = () => circuits.calling(1, "m", now);
   return {
-    cooldowns,
+    circuits,
     call,
     wait: (ms: number) => {
       now += ms;
     },
-    isCooling: () => cooldowns.cooling("m", now)?.(1) === true,
-    isRemembered: () => cooldowns.cooling("m", now) !== undefined,
-    answer: (ticket = call()) => cooldowns.answered(1, "m", ticket, now),
-    fail: (failure = BROKEN, ticket = call()) => cooldowns.failed(1, "m", failure, { ticket, now }),
-    end: (ticket = call()) => cooldowns.ended(1, "m", ticket),
+    isOpen: () => circuits.openFor("m", now)?.(1) === true,
+    isRemembered: () => circuits.openFor("m", now) !== undefined,
+    answer: (permit = call()) => circuits.answered(1, "m", permit, now),
+    fail: (failure = BROKEN, permit = call()) => circuits.failed(1, "m", failure, { permit, now }),
+    end: (permit = call()) => circuits.ended(1, "m", permit),
   };
 }
 
-/** A channel that rests for ten seconds. */
-function resting() {
+/** A circuit that is open for ten seconds. */
+function opened() {
   const it = world();
   for (let round = 0; round < 3; round += 1) it.fail();
   return it;
 }
 
-describe("a channel begins to rest", () => {
+describe("a circuit opens", () => {
   it("after three failures in a row", () => {
-    const { fail, answer, isCooling, wait } = world();
+    const { fail, answer, isOpen, wait } = world();
     fail();
     fail();
     answer();
     fail();
     fail();
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     fail();
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(9_999);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(1);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
   it("when half of the last minute's results are failures, ten results at least", () => {
-    const { fail, answer, isCooling } = world();
+    const { fail, answer, isOpen } = world();
     for (let round = 0; round < 4; round += 1) {
       fail();
       answer();
     }
     fail();
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     answer();
     fail();
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
   });
 
   it("not for failures that are more than a minute apart", () => {
-    const { fail, answer, isCooling, wait } = world();
+    const { fail, answer, isOpen, wait } = world();
     for (let round = 0; round < 50; round += 1) {
       fail();
       answer();
       wait(15_000);
     }
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("at once when it is saturated, for as long as it asks, at most five minutes", () => {
+  it("at once when the upstream is saturated, for as long as it asks, at most five minutes", () => {
     const short = world();
     short.fail(SATURATED);
-    expect(short.isCooling()).toBe(true);
+    expect(short.isOpen()).toBe(true);
     short.wait(2_000);
-    expect(short.isCooling()).toBe(false);
+    expect(short.isOpen()).toBe(false);
     const long = world();
     long.fail(asked(42_000));
     long.wait(41_999);
-    expect(long.isCooling()).toBe(true);
+    expect(long.isOpen()).toBe(true);
     long.wait(1);
-    expect(long.isCooling()).toBe(false);
+    expect(long.isOpen()).toBe(false);
     const endless = world();
     endless.fail(asked(3_600_000));
     endless.wait(299_999);
-    expect(endless.isCooling()).toBe(true);
+    expect(endless.isOpen()).toBe(true);
     endless.wait(1);
-    expect(endless.isCooling()).toBe(false);
+    expect(endless.isOpen()).toBe(false);
   });
 
-  it("for the model that failed only, and apart from other channels", () => {
-    const { cooldowns } = resting();
-    expect(cooldowns.cooling("other", 1_800_000_000_000)).toBeUndefined();
-    expect(cooldowns.cooling("m", 1_800_000_000_000)?.(2)).toBe(false);
+  it("only for the model that failed, and apart from other channels", () => {
+    const { circuits } = opened();
+    expect(circuits.openFor("other", 1_800_000_000_000)).toBeUndefined();
+    expect(circuits.openFor("m", 1_800_000_000_000)?.(2)).toBe(false);
   });
 });
 
-describe("after a rest", () => {
-  it("one call is let through; its success ends it all", () => {
-    const { wait, call, isCooling, answer, isRemembered } = resting();
+describe("a half-open circuit", () => {
+  it("lets one call through; its success closes the circuit", () => {
+    const { wait, call, isOpen, answer, isRemembered } = opened();
     wait(10_000);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     const probe = call();
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     answer(probe);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     expect(isRemembered()).toBe(false);
   });
 
-  it("a failure of the probe doubles the rest, up to five minutes", () => {
-    const { wait, fail, isCooling } = resting();
-    for (const restMs of [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
-      wait(restMs - 1);
-      expect(isCooling()).toBe(true);
+  it("opens for twice as long after a failed probe, up to five minutes", () => {
+    const { wait, fail, isOpen } = opened();
+    for (const openMs of [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
+      wait(openMs - 1);
+      expect(isOpen()).toBe(true);
       wait(1);
-      expect(isCooling()).toBe(false);
+      expect(isOpen()).toBe(false);
       fail();
     }
   });
 
-  it("the upstream's own word stands above doubling", () => {
-    const { wait, fail, isCooling } = resting();
+  it("opens for as long as the upstream asks, rather than twice as long", () => {
+    const { wait, fail, isOpen } = opened();
     wait(10_000);
     fail(asked(3_000));
     wait(2_999);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(1);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("a probe whose caller was to blame makes way for another", () => {
-    const { wait, call, end, isCooling } = resting();
+  it("lets another probe through when the caller of the first was to blame", () => {
+    const { wait, call, end, isOpen } = opened();
     wait(10_000);
     const probe = call();
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     end(probe);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("a probe that never ends keeps others out for two minutes", () => {
-    const { wait, call, isCooling } = resting();
+  it("keeps other calls away for two minutes when its probe never ends", () => {
+    const { wait, call, isOpen } = opened();
     wait(10_000);
     call();
     wait(119_999);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(1);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 });
 
 describe("a step back of the clock", () => {
-  it("keeps a channel at rest no longer than the longest rest", () => {
-    const { wait, isCooling } = resting();
+  it("keeps a circuit open no longer than the longest time", () => {
+    const { wait, isOpen } = opened();
     wait(-7_200_000);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(299_999);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(1);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("keeps others out for a probe no longer than a probe may take", () => {
-    const { wait, call, isCooling } = resting();
+  it("keeps other calls away no longer than a probe may take", () => {
+    const { wait, call, isOpen } = opened();
     wait(10_000);
     call();
     wait(-7_200_000);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     wait(300_000);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 });
 
-describe("calls that began before the rest", () => {
-  it("neither end it nor make it longer", () => {
-    const { call, fail, answer, isCooling, wait } = world();
+describe("calls that began before the circuit opened", () => {
+  it("neither close it nor keep it open longer", () => {
+    const { call, fail, answer, isOpen, wait } = world();
     const old = call();
     for (let round = 0; round < 3; round += 1) fail();
     answer(old);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     fail(BROKEN, old);
     wait(10_000);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     fail(BROKEN, old);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("a call made in spite of it, for want of another channel, ends it when it is answered", () => {
-    const { call, fail, answer, isCooling } = resting();
+  it("a call made while it is open, for want of another channel, closes it when it is answered", () => {
+    const { call, fail, answer, isOpen } = opened();
     const forced = call();
     fail();
     answer(forced);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 });
 
-it("remembers nothing of what is healthy", () => {
+it("remembers nothing about healthy channels", () => {
   const { answer, fail, end, isRemembered, wait } = world();
   for (let round = 0; round < 100; round += 1) answer();
   end();
@@ -209,14 +209,14 @@ it("remembers nothing of what is healthy", () => {
   expect(isRemembered()).toBe(false);
 });
 
-it("forgets lines that nobody has asked for in a long time", () => {
-  const cooldowns = new Cooldowns();
+it("forgets circuits whose last failure was long ago", () => {
+  const circuits = new CircuitBreakers();
   for (let model = 0; model < 512; model += 1)
-    cooldowns.failed(1, `m${model}`, BROKEN, { ticket: 0, now: 1_000_000 });
-  expect(cooldowns.cooling("m0", 1_000_000)).toBeDefined();
-  cooldowns.failed(1, "one more", BROKEN, { ticket: 0, now: 2_000_000 });
-  expect(cooldowns.cooling("m0", 2_000_000)).toBeUndefined();
-  expect(cooldowns.cooling("one more", 2_000_000)).toBeDefined();
+    circuits.failed(1, `m${model}`, BROKEN, { permit: 0, now: 1_000_000 });
+  expect(circuits.openFor("m0", 1_000_000)).toBeDefined();
+  circuits.failed(1, "one more", BROKEN, { permit: 0, now: 2_000_000 });
+  expect(circuits.openFor("m0", 2_000_000)).toBeUndefined();
+  expect(circuits.openFor("one more", 2_000_000)).toBeDefined();
 });
 
 type Step =
@@ -234,63 +234,63 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** Takes one step. Returns the ticket of a call; undefined for any other step. */
-function take(one: Step, it: ReturnType<typeof world>, tickets: number[]): number | undefined {
+/** Takes one step. Returns the permit of a call; undefined for any other step. */
+function take(one: Step, it: ReturnType<typeof world>, permits: number[]): number | undefined {
   if (one.kind === "wait") it.wait(one.ms);
   else if (one.kind === "call") return it.call();
   else {
-    const ticket = tickets.splice(one.which % (tickets.length || 1), 1)[0] ?? 0;
-    if (one.kind === "answered") it.answer(ticket);
-    else if (one.kind === "ended") it.end(ticket);
-    else it.fail(one.failure, ticket);
+    const permit = permits.splice(one.which % (permits.length || 1), 1)[0] ?? 0;
+    if (one.kind === "answered") it.answer(permit);
+    else if (one.kind === "ended") it.end(permit);
+    else it.fail(one.failure, permit);
   }
   return undefined;
 }
 
-it("whatever happens in whatever order: rests are bounded, and one probe at a time gets through", () => {
+it("whatever happens in whatever order: circuits are open for a bounded time, and one probe at a time gets through", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const line = world();
-      const tickets: number[] = [];
+      const circuit = world();
+      const permits: number[] = [];
       for (const one of steps) {
-        const wasCooling = line.isCooling();
-        const ticket = take(one, line, tickets);
-        if (ticket !== undefined) {
-          tickets.push(ticket);
-          // A ticket that is not 0 is the probe, or was taken during a rest: either way nobody else is sent there.
-          expect(line.isCooling()).toBe(ticket !== 0);
+        const wasOpen = circuit.isOpen();
+        const permit = take(one, circuit, permits);
+        if (permit !== undefined) {
+          permits.push(permit);
+          // A permit that is not 0 is the probe's, or was given while the circuit was open: either way no other call gets through.
+          expect(circuit.isOpen()).toBe(permit !== 0);
         }
-        // Only a call or a failure closes a channel to others.
-        if (one.kind !== "call" && one.kind !== "failed") expect(line.isCooling() && !wasCooling).toBe(false);
+        // Only a call or a failure opens a circuit.
+        if (one.kind !== "call" && one.kind !== "failed") expect(circuit.isOpen() && !wasOpen).toBe(false);
       }
-      // Left in peace, everything is given another chance within five minutes.
-      line.wait(300_000);
-      expect(line.isCooling()).toBe(false);
+      // Without further calls, a circuit is half-open or closed within five minutes.
+      circuit.wait(300_000);
+      expect(circuit.isOpen()).toBe(false);
     }),
     { numRuns: 500 },
   );
 });
 
 describe("a channel that is forgotten", () => {
-  it("is whole at once, for every model", () => {
-    const { cooldowns, isCooling } = resting();
-    cooldowns.failed(1, "other", SATURATED, { ticket: 0, now: 1_800_000_000_000 });
-    cooldowns.failed(2, "other", SATURATED, { ticket: 0, now: 1_800_000_000_000 });
-    cooldowns.forget(1);
-    expect(isCooling()).toBe(false);
-    expect(cooldowns.cooling("other", 1_800_000_000_000)?.(1)).toBe(false);
-    expect(cooldowns.cooling("other", 1_800_000_000_000)?.(2)).toBe(true);
-    cooldowns.forget(2);
-    expect(cooldowns.isEmpty).toBe(true);
+  it("has closed circuits at once, for every model", () => {
+    const { circuits, isOpen } = opened();
+    circuits.failed(1, "other", SATURATED, { permit: 0, now: 1_800_000_000_000 });
+    circuits.failed(2, "other", SATURATED, { permit: 0, now: 1_800_000_000_000 });
+    circuits.forget(1);
+    expect(isOpen()).toBe(false);
+    expect(circuits.openFor("other", 1_800_000_000_000)?.(1)).toBe(false);
+    expect(circuits.openFor("other", 1_800_000_000_000)?.(2)).toBe(true);
+    circuits.forget(2);
+    expect(circuits.isEmpty).toBe(true);
   });
 
   it("is not judged by calls that began before", () => {
-    const { cooldowns, call, fail, wait, isCooling, answer } = resting();
+    const { circuits, call, fail, wait, isOpen, answer } = opened();
     wait(10_000);
     const old = call();
-    cooldowns.forget(1);
+    circuits.forget(1);
     fail(SATURATED);
     answer(old);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
   });
 });

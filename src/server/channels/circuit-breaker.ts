@@ -1,40 +1,39 @@
-// When a channel is left alone for a model: a circuit breaker per channel and model. Pure: the time is an argument, and what is
-// healthy is not remembered at all.
+// A circuit breaker per channel and model. Pure: the time is an argument, and healthy channels are not remembered at all.
 
-/** So many failures one after another make a channel rest, or half of the results of a minute when there are enough of them. */
+/** So many failures one after another open a circuit, or half of the results of a minute when there are enough of them. */
 const FAILURES_IN_A_ROW = 3;
 const RESULTS_TO_JUDGE = 10;
 const SLOTS = 6;
 const SLOT_MS = 10_000;
 
-const REST_MS = 10_000;
-/** Saturation that names no time. */
+const OPEN_MS = 10_000;
+/** For an upstream that is saturated and names no time. */
 const SATURATED_MS = 2_000;
-/** The longest rest, whether it grew to that or the upstream asked for more. */
-const MAX_REST_MS = 300_000;
-/** A probe that has not come to an end for so long keeps nobody out any more. */
+/** The longest time a circuit stays open, whether it grew to that or the upstream asked for more. */
+const MAX_OPEN_MS = 300_000;
+/** A probe that has not ended after so long no longer keeps other calls away. */
 const PROBE_MS = 120_000;
 
-/** Lines that are remembered before the forgotten ones are swept out, and how long one is remembered after its last failure. */
+/** How many circuits are kept before old ones are swept out, and how long one is kept after its last failure. */
 const SWEEP_AT = 512;
 const REMEMBERED_MS = 600_000;
 
 export interface Failure {
-  /** How long the upstream asked to be left alone; 0 = it did not say. */
+  /** How long the upstream asked to wait; 0 = it did not say. */
   readonly askedMs: number;
-  /** It said that it has too much to do: one such word is enough. */
+  /** The upstream said that it is saturated: one such answer is enough. */
   readonly isSaturated: boolean;
 }
 
-/** One call's way through a line: what `calling` gave, for the one that tells how it ended. */
-export type Ticket = number;
+/** What `calling` gives to a call: the call reports its outcome with it. 0 = given while the circuit was closed. */
+export type Permit = number;
 
-export class Cooldowns {
-  /** Model → channel id → what is known. A line is there from its first failure until it is found healthy. */
-  readonly #lines = new Map<string, Map<number, Line>>();
+export class CircuitBreakers {
+  /** Model → channel id → circuit. A circuit exists from its first failure until the channel is found healthy. */
+  readonly #circuits = new Map<string, Map<number, Circuit>>();
   #size = 0;
-  /** How many there have been, of all lines. */
-  #rests: Ticket = 0;
+  /** The last permit that an opening took, of all circuits. */
+  #permits: Permit = 0;
   #sweepAt = SWEEP_AT;
 
   /** Nothing is known of any channel: all are healthy. */
@@ -42,129 +41,129 @@ export class Cooldowns {
     return this.#size === 0;
   }
 
-  /** The channels that had better be left alone for this model now; undefined = none. */
-  cooling(model: string, now: number): ((channelId: number) => boolean) | undefined {
-    const lines = this.#lines.get(model);
-    if (lines === undefined) return undefined;
-    return (channelId) => lines.get(channelId)?.isCooling(now) === true;
+  /** Whether a channel's circuit is open for this model now; undefined = no circuit is. */
+  openFor(model: string, now: number): ((channelId: number) => boolean) | undefined {
+    const circuits = this.#circuits.get(model);
+    if (circuits === undefined) return undefined;
+    return (channelId) => circuits.get(channelId)?.isOpen(now) === true;
   }
 
-  /** A call is about to be made. After a rest, the first one is the probe: until it has ended the channel stays cooling. */
-  calling(channelId: number, model: string, now: number): Ticket {
-    return this.#lines.get(model)?.get(channelId)?.calling(now) ?? 0;
+  /** A call is about to be made. In a half-open circuit the first one is the probe: until it has ended, the circuit counts as open. */
+  calling(channelId: number, model: string, now: number): Permit {
+    return this.#circuits.get(model)?.get(channelId)?.calling(now) ?? 0;
   }
 
-  answered(channelId: number, model: string, ticket: Ticket, now: number): void {
-    const line = this.#lines.get(model)?.get(channelId);
-    if (line?.answered(ticket, now) === true) this.#drop(channelId, model);
+  answered(channelId: number, model: string, permit: Permit, now: number): void {
+    const circuit = this.#circuits.get(model)?.get(channelId);
+    if (circuit?.answered(permit, now) === true) this.#drop(channelId, model);
   }
 
-  /** The call ended without a word on the channel's health: its caller was to blame, or left. */
-  ended(channelId: number, model: string, ticket: Ticket): void {
-    this.#lines.get(model)?.get(channelId)?.ended(ticket);
+  /** The call ended and says nothing about the channel's health: its caller was to blame, or left. */
+  ended(channelId: number, model: string, permit: Permit): void {
+    this.#circuits.get(model)?.get(channelId)?.ended(permit);
   }
 
-  /** All of a channel's lines: it is another one from now on. */
+  /** Drops all circuits of a channel: its past says nothing about it from now on. */
   forget(channelId: number): void {
-    for (const model of this.#lines.keys()) this.#drop(channelId, model);
+    for (const model of this.#circuits.keys()) this.#drop(channelId, model);
   }
 
-  failed(channelId: number, model: string, failure: Failure, call: { ticket: Ticket; now: number }): void {
-    this.#line(channelId, model, call.now).failed(failure, call.ticket, call.now);
+  failed(channelId: number, model: string, failure: Failure, call: { permit: Permit; now: number }): void {
+    this.#circuit(channelId, model, call.now).failed(failure, call.permit, call.now);
   }
 
-  #line(channelId: number, model: string, now: number): Line {
-    const known = this.#lines.get(model)?.get(channelId);
+  #circuit(channelId: number, model: string, now: number): Circuit {
+    const known = this.#circuits.get(model)?.get(channelId);
     if (known !== undefined) return known;
     if (this.#size >= this.#sweepAt) this.#sweep(now);
-    const line = new Line(() => ++this.#rests);
-    const lines = this.#lines.get(model) ?? new Map<number, Line>();
-    this.#lines.set(model, lines.set(channelId, line));
+    const circuit = new Circuit(() => ++this.#permits);
+    const circuits = this.#circuits.get(model) ?? new Map<number, Circuit>();
+    this.#circuits.set(model, circuits.set(channelId, circuit));
     this.#size += 1;
-    return line;
+    return circuit;
   }
 
   #drop(channelId: number, model: string): void {
-    const lines = this.#lines.get(model);
-    if (lines?.delete(channelId) !== true) return;
+    const circuits = this.#circuits.get(model);
+    if (circuits?.delete(channelId) !== true) return;
     this.#size -= 1;
-    if (lines.size === 0) this.#lines.delete(model);
+    if (circuits.size === 0) this.#circuits.delete(model);
   }
 
   #sweep(now: number): void {
-    for (const [model, lines] of this.#lines) {
-      for (const [channelId, line] of lines) if (line.isForgotten(now)) this.#drop(channelId, model);
+    for (const [model, circuits] of this.#circuits) {
+      for (const [channelId, circuit] of circuits) if (circuit.isForgotten(now)) this.#drop(channelId, model);
     }
     this.#sweepAt = Math.max(SWEEP_AT, 2 * this.#size);
   }
 }
 
-/** One channel for one model. Closed: it serves. Otherwise it rests until a time, and then waits for a probe to succeed. */
-class Line {
+/** One channel for one model. Closed: it serves. Open: until a time. Half-open after that: until a probe succeeds. */
+class Circuit {
   readonly #window = new Window();
   #failuresInARow = 0;
   /** 0 = closed. */
-  #restUntil = 0;
-  #restMs = 0;
+  #openUntil = 0;
+  #openMs = 0;
   #probeUntil = 0;
-  /** The number of its last rest, which no other has; 0 = none. Calls that began before that say nothing about it. */
-  #rest: Ticket = 0;
+  /** Drawn at each opening, unique; 0 = it never opened. Calls with an older permit say nothing about it. */
+  #permit: Permit = 0;
   #lastFailedMs = 0;
-  readonly #nextRest: () => Ticket;
+  readonly #nextPermit: () => Permit;
 
-  constructor(nextRest: () => Ticket) {
-    this.#nextRest = nextRest;
+  constructor(nextPermit: () => Permit) {
+    this.#nextPermit = nextPermit;
   }
 
-  isCooling(now: number): boolean {
-    // Further ahead than they are ever set, they are older than a step back of the clock (requirements F08).
-    this.#restUntil = Math.min(this.#restUntil, now + MAX_REST_MS);
+  isOpen(now: number): boolean {
+    // Further ahead than they are ever set means that they were set before the clock stepped back (requirements F08).
+    this.#openUntil = Math.min(this.#openUntil, now + MAX_OPEN_MS);
     this.#probeUntil = Math.min(this.#probeUntil, now + PROBE_MS);
-    return now < this.#restUntil || now < this.#probeUntil;
+    return now < this.#openUntil || now < this.#probeUntil;
   }
 
   isForgotten(now: number): boolean {
-    return now - this.#lastFailedMs > REMEMBERED_MS && !this.isCooling(now);
+    return now - this.#lastFailedMs > REMEMBERED_MS && !this.isOpen(now);
   }
 
-  calling(now: number): Ticket {
-    if (this.#restUntil === 0) return 0;
-    if (now >= this.#restUntil) this.#probeUntil = now + PROBE_MS;
-    return this.#rest;
+  calling(now: number): Permit {
+    if (this.#openUntil === 0) return 0;
+    if (now >= this.#openUntil) this.#probeUntil = now + PROBE_MS;
+    return this.#permit;
   }
 
-  /** True = nothing about this channel is worth remembering any more. */
-  answered(ticket: Ticket, now: number): boolean {
-    if (this.#restUntil > 0) return ticket === this.#rest;
+  /** True = the channel is healthy: the circuit can be dropped. */
+  answered(permit: Permit, now: number): boolean {
+    if (this.#openUntil > 0) return permit === this.#permit;
     this.#failuresInARow = 0;
     this.#window.add("answered", now);
     return this.#window.failed === 0;
   }
 
-  ended(ticket: Ticket): void {
-    if (ticket === this.#rest) this.#probeUntil = 0;
+  ended(permit: Permit): void {
+    if (permit === this.#permit) this.#probeUntil = 0;
   }
 
-  failed({ askedMs, isSaturated }: Failure, ticket: Ticket, now: number): void {
+  failed({ askedMs, isSaturated }: Failure, permit: Permit, now: number): void {
     this.#lastFailedMs = now;
-    if (this.#restUntil > 0) {
-      const isProbe = ticket === this.#rest && now >= this.#restUntil;
-      if (isProbe) this.#goToRest(askedMs || 2 * this.#restMs, now);
-      else this.#restUntil = Math.max(this.#restUntil, now + Math.min(askedMs, MAX_REST_MS));
+    if (this.#openUntil > 0) {
+      const isProbe = permit === this.#permit && now >= this.#openUntil;
+      if (isProbe) this.#open(askedMs || 2 * this.#openMs, now);
+      else this.#openUntil = Math.max(this.#openUntil, now + Math.min(askedMs, MAX_OPEN_MS));
       return;
     }
     this.#failuresInARow += 1;
     this.#window.add("failed", now);
-    if (askedMs > 0) this.#goToRest(askedMs, now);
-    else if (isSaturated) this.#goToRest(SATURATED_MS, now);
-    else if (this.#failuresInARow >= FAILURES_IN_A_ROW || this.#window.isBad()) this.#goToRest(REST_MS, now);
+    if (askedMs > 0) this.#open(askedMs, now);
+    else if (isSaturated) this.#open(SATURATED_MS, now);
+    else if (this.#failuresInARow >= FAILURES_IN_A_ROW || this.#window.isBad()) this.#open(OPEN_MS, now);
   }
 
-  #goToRest(ms: number, now: number): void {
-    this.#restMs = Math.min(ms, MAX_REST_MS);
-    this.#restUntil = now + this.#restMs;
+  #open(ms: number, now: number): void {
+    this.#openMs = Math.min(ms, MAX_OPEN_MS);
+    this.#openUntil = now + this.#openMs;
     this.#probeUntil = 0;
-    this.#rest = this.#nextRest();
+    this.#permit = this.#nextPermit();
   }
 }
 

@@ -25,7 +25,7 @@ const CREDENTIAL = {
   code: "upstream_credential",
   retry: true,
 } as const;
-/** A signature whose time is off says nothing of the key. */
+/** A signature whose time is off says nothing about the key. */
 const CLOCK = {
   message: "本服务器的系统时间不准，上游拒绝了请求签名，请联系管理员校准时间",
   status: 502,

@@ -22,7 +22,7 @@ function fresh(channelId = 1) {
     health,
     fail: (status: number, retryAfter?: string) =>
       health.failed(channelId, MODEL, fault(status, retryAfter), health.calling(channelId, MODEL)),
-    isCooling: () => health.cooling(MODEL)?.(channelId) === true,
+    isOpen: () => health.openCircuits(MODEL)?.(channelId) === true,
   };
 }
 
@@ -32,49 +32,49 @@ describe("a channel's health", () => {
     (status) => {
       const { health, fail } = fresh();
       for (let round = 0; round < 100; round += 1) fail(status);
-      expect(health.cooling(MODEL)).toBeUndefined();
+      expect(health.openCircuits(MODEL)).toBeUndefined();
     },
   );
 
   it.each([500, 502, 503, 529, 408, 401])("suffers from status %d, three times in a row", (status) => {
-    const { fail, isCooling } = fresh();
+    const { fail, isOpen } = fresh();
     fail(status);
     fail(status);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     fail(status);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
   });
 
   it("heeds Retry-After in seconds and as a date", () => {
-    const { clock, fail, isCooling, health } = fresh();
+    const { clock, fail, isOpen, health } = fresh();
     fail(429, "7");
     clock.advance(6_999);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     clock.advance(1);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     health.answered(1, MODEL, health.calling(1, MODEL));
     fail(503, new Date(clock.now() + 20_000).toUTCString());
     clock.advance(19_000);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     clock.advance(1_000);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("is whole again when the one call after the rest is answered; a wrong request in its place proves nothing", () => {
-    const { clock, fail, isCooling, health } = fresh();
+  it("is restored when the probe of the half-open circuit is answered; a wrong request as the probe proves nothing", () => {
+    const { clock, fail, isOpen, health } = fresh();
     fail(429, "1");
     clock.advance(1_000);
     fail(400);
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
     const probe = health.calling(1, MODEL);
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     health.answered(1, MODEL, probe);
-    expect(health.cooling(MODEL)).toBeUndefined();
+    expect(health.openCircuits(MODEL)).toBeUndefined();
   });
 });
 
 describe("a channel that is called differently from now on", () => {
-  /** As an administrator changes it. */
+  /** Changes the channel as an administrator does. */
   async function change(id: number, set: Record<string, string | number>): Promise<void> {
     await world.ctx.db.updateTable("channels").set(set).where("id", "=", id).execute();
     await world.ctx.candidates.reload();
@@ -88,34 +88,34 @@ describe("a channel that is called differently from now on", () => {
   it.each([
     ["another key", () => sealed("sk-replaced")],
     ["another address", () => ({ base_url: "https://elsewhere.example" })],
-    ["no place any more", () => ({ deleted_at: 1 })],
-  ])("has no past: %s", async (_, set) => {
+    ["been deleted", () => ({ deleted_at: 1 })],
+  ])("forgets its past when it has %s", async (_, set) => {
     const id = await world.addChannel();
-    const { fail, isCooling } = fresh(id);
+    const { fail, isOpen } = fresh(id);
     fail(429, "60");
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     await change(id, set());
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
-  it("has none either once it is enabled again", async () => {
+  it("forgets its past once it is enabled again", async () => {
     const id = await world.addChannel();
-    const { fail, isCooling } = fresh(id);
+    const { fail, isOpen } = fresh(id);
     fail(429, "60");
     await change(id, { status: 2 });
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
     await change(id, { status: 1 });
-    expect(isCooling()).toBe(false);
+    expect(isOpen()).toBe(false);
   });
 
   it("keeps its past when its name or its priority changes, and when another changes", async () => {
     const id = await world.addChannel();
     const other = await world.addChannel();
-    const { fail, isCooling } = fresh(id);
+    const { fail, isOpen } = fresh(id);
     fail(429, "60");
     await change(id, { name: "renamed", priority: 7, weight: 3 });
     await change(other, sealed("sk-replaced"));
-    expect(isCooling()).toBe(true);
+    expect(isOpen()).toBe(true);
   });
 
   it("is not disabled for refusals of the key that it had", async () => {
@@ -123,7 +123,7 @@ describe("a channel that is called differently from now on", () => {
     const id = await world.addChannel();
     const { fail } = fresh(id);
     const statusNow = async () => {
-      // Behind whatever is being written.
+      // After the writes that are under way.
       await change(id, { name: "looked at" });
       return world.ctx.candidates.byId(id)?.status;
     };

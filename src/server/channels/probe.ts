@@ -18,7 +18,7 @@ export type Probe =
       readonly ok: true;
       readonly ms: number;
       readonly model: string;
-      /** What the model said, or the begin of it; "" = nothing in words. */
+      /** What the model said, or the begin of it; "" = no text. */
       readonly text: string;
     }
   | {
@@ -26,7 +26,7 @@ export type Probe =
       readonly ms: number;
       readonly model: string;
       readonly message: string;
-      /** The channel's key or account is finished (requirements W9.5). */
+      /** The channel's key or account no longer works (requirements W9.5). */
       readonly isDisabling: boolean;
     };
 
@@ -80,7 +80,7 @@ function probe(
   });
 }
 
-/** The answer of a chat, as the family tells it; what thinks or counts says nothing. */
+/** The answer of a chat, in the family's format; reasoning and usage are left out. */
 function saidIn(result: Exclude<Result, RelayFault>): string {
   if (result.kind !== "whole") return "";
   const [choice] = asList(parseObject(result.body)?.["choices"]);
@@ -91,7 +91,7 @@ interface Question {
   readonly model: string;
 }
 
-/** The smallest thing that a model of its kind can be asked. */
+/** The smallest request for a model of its kind. */
 function questionFor(model: string): { readonly endpoint: EndpointName; readonly body: Question } {
   if (RERANK_MODEL.test(model)) {
     const body = { model, query: "hello", documents: ["hello world"] };
@@ -117,7 +117,7 @@ function bodyOf(values: Question): ClientBody {
   return { bytes, object, model: values.model };
 }
 
-/** Admins are told the redacted words of the upstream where there are any (requirements S07). */
+/** Administrators see the redacted words of the upstream where there are any (requirements S07). */
 function describe(fault: RelayFault): string {
   const more = fault.words || fault.detail;
   return more === "" ? fault.publicMessage : `${fault.publicMessage}（${more}）`.slice(0, MOST_CHARACTERS);

@@ -1,4 +1,4 @@
-// Runs over many channels in the background: one at a time in the whole installation, ended by a shutdown. Knows nothing of
+// Runs over many channels in the background: one at a time in the whole installation, ended by a shutdown. Does not know
 // what is done with each channel.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tools } from "#server/tools.ts";
@@ -7,16 +7,16 @@ export type RunParts = Pick<Tools, "coord" | "events" | "clock" | "config" | "st
 
 export interface Run {
   readonly name: string;
-  /** Done before anything else of a run that starts, e.g. writing down who started it; throws = it does not start. */
+  /** Called before anything else of a run that starts, e.g. to record the actor; throws = the run does not start. */
   readonly begin?: (() => Promise<void>) | undefined;
   work(): Promise<string>;
-  /** Hears what came of it once the next run may begin. */
+  /** Called with the outcome once the next run may begin. */
   readonly tell?: (outcome: string) => void;
 }
 
 /**
- * Starts the work unless a run of this name goes on anywhere. Resolves as soon as that is known: true = started. What the
- * work throws is noted; nobody waits for it. Throws: what `begin` throws.
+ * Starts the work unless a run of this name is under way on any node. Resolves as soon as that is known: true = started. What the
+ * work throws is logged; the caller does not wait for it. Throws: what `begin` throws.
  */
 export function startRun(ctx: RunParts, { name, begin, work, tell }: Run): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export function startRun(ctx: RunParts, { name, begin, work, tell }: Run): Promi
         outcome = await carryOut(ctx, name, work);
       })
       .then(() => {
-        // When the work was done the promise is settled already, and this changes nothing.
+        // When the work has run, the promise is settled already, and this changes nothing.
         resolve(false);
         if (outcome !== undefined) tell?.(outcome);
       }, reject);
@@ -47,7 +47,7 @@ async function carryOut(
     ctx.events.jobDone({ job: name, elapsedMs: ctx.clock.now() - startedMs, outcome });
     return outcome;
   } catch (error) {
-    // A database that was closed under the run is no news.
+    // A database that was closed during the run is no failure to report.
     if (!ctx.stopping.aborted) ctx.events.backgroundFailed({ task: name, error });
     return undefined;
   }

@@ -1,12 +1,12 @@
-// What a channel test leaves behind: the response time on the channel and an entry of type 5 in the usage log, which costs
-// nobody anything (requirements M32).
+// What a channel test records: the response time on the channel and an entry of type 5 in the usage log, which is
+// charged to no user (requirements M32).
 import { LogType } from "#contract/log.ts";
 import { type ChannelRow, setChannelTest } from "#server/store/channels.ts";
 import { insertLog } from "#server/store/logs.ts";
 import type { Tools } from "#server/tools.ts";
 import type { Probe } from "./probe.ts";
 
-/** Who had the channel tested; id 0 = the server by itself. */
+/** The actor that started the test; id 0 = the server itself. */
 export interface Tester {
   readonly id: number;
   readonly username: string;
@@ -14,7 +14,7 @@ export interface Tester {
 
 export const scheduledTester: Tester = { id: 0, username: "" };
 
-/** Notes the outcome of one test. */
+/** Records the outcome of one test. */
 export async function recordTest(
   ctx: Pick<Tools, "db" | "clock">,
   tester: Tester,

@@ -1,5 +1,5 @@
-// Counts how calls went, by hour, and stores the counts in bundles. Telemetry: a killed process loses what it had not stored
-// yet, which money never is. A request costs a few additions in memory.
+// Counts the outcomes of calls, by hour, and stores the counts in batches. Telemetry, not money: a killed process loses what it had
+// not stored yet. A request costs a few additions in memory.
 
 import type { ChannelFailed, RelayDone } from "#server/events.ts";
 import type { TrafficHoursTable } from "#server/store/tables.ts";
@@ -54,7 +54,7 @@ export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" 
 
   function count(row: Row, call: RelayDone): void {
     row.calls += 1;
-    // Whose client went away got what it wanted to have.
+    // A call whose client went away is not a failure.
     if (call.fault !== "" && call.fault !== "client_gone") row.failures += 1;
     else if (call.isStream && call.firstByteMs > 0) {
       row.streams += 1;
@@ -63,12 +63,12 @@ export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" 
   }
 
   function hearRelay(call: RelayDone): void {
-    // Nobody's: the key was wrong.
+    // It belongs to no user: the key was wrong.
     if (call.userId === 0) return;
     const hour = hourNow();
     count(rowOf(hour, "all", 0), call);
     count(rowOf(hour, "user", call.userId), call);
-    // A failed try at a channel is counted when it fails, whatever becomes of the call.
+    // A failed attempt at a channel is counted when it fails, however the call ends.
     if (call.channelId !== 0 && (call.fault === "" || call.fault === "client_gone"))
       count(rowOf(hour, "channel", call.channelId), call);
   }
@@ -94,7 +94,7 @@ export function createTraffic({ db, clock, events }: Pick<Tools, "db" | "clock" 
   }
 
   let storing = Promise.resolve();
-  /** After what is being stored: the server's end waits for both. */
+  /** Waits for a store that is under way, so that `close` waits for both. */
   function flush(): Promise<void> {
     storing = storing.then(store);
     return storing;

@@ -1,5 +1,5 @@
-// The models a provider says it has, asked for as the catalogue's row says. Short typed failures; the provider's own words go
-// nowhere (requirements S07).
+// The models a provider says it has, queried as the catalogue's row says. Short typed failures; the provider's own words are not
+// passed on (requirements S07).
 
 import { fetchJson } from "#server/egress/fetch-json.ts";
 import type { Tools } from "#server/tools.ts";
@@ -60,7 +60,7 @@ function namesIn(body: unknown): string[] {
     const name = fieldOf(row, "id") ?? fieldOf(row, "name");
     return typeof name === "string" ? [name.replace(/^models\//, "").trim()] : [];
   });
-  // A comma would make two names of one where lists are kept as text.
+  // A comma would make two names of one where lists are stored as text.
   const usable = names.filter((name) => name !== "" && name.length <= LONGEST_NAME && !name.includes(","));
   return [...new Set(usable)].slice(0, MOST_MODELS);
 }

@@ -40,7 +40,7 @@ describe.each(engines)("guesses on %s", (engine) => {
     refusals += 1;
   };
 
-  /** Guesses at once, on both nodes in turn; tells how many were looked at. */
+  /** Guesses at once, on both nodes in turn; tells how many were evaluated. */
   async function burst(count: number, keys: readonly string[], isRight: (index: number) => boolean) {
     let seen = 0;
     const settled = await Promise.allSettled(
@@ -60,7 +60,7 @@ describe.each(engines)("guesses on %s", (engine) => {
     return { seen, refused: settled.filter(({ status }) => status === "rejected") };
   }
 
-  test("a burst of wrong guesses over all nodes finds as much room as there is", async () => {
+  test("a burst of wrong guesses over all nodes is evaluated as often as the limit allows", async () => {
     refusals = 0;
     const { seen, refused } = await burst(100, ["wrong"], () => false);
     expect([seen, refused.length, refusals]).toEqual([5, 95, 95]);
@@ -79,7 +79,7 @@ describe.each(engines)("guesses on %s", (engine) => {
     expect((await burst(20, ["right"], () => false)).seen).toBe(5);
   });
 
-  test("a limit without room costs the others nothing, and so does a guess that could not be looked at", async () => {
+  test("a limit without room costs the others nothing, and so does a guess that could not be evaluated", async () => {
     await burst(10, ["address"], () => false);
     expect((await burst(10, ["account", "address"], () => false)).seen).toBe(0);
     const broken = here.guess({

@@ -1,5 +1,5 @@
-// Guesses at what is secret. A guess is counted before it is looked at, and the count is taken back when it was right, so that a burst
-// of guesses finds no more room than there is. Knows no passwords and no codes.
+// Guesses at secrets. A guess is counted before it is evaluated, and the count is taken back when it was right, so that a burst
+// of guesses never exceeds the limit. Knows no passwords and no codes.
 import type { Coord } from "#server/coord/coord.ts";
 import { faults } from "#server/errors.ts";
 import { type Counting, keyOf } from "./counting.ts";
@@ -8,21 +8,21 @@ import { type Limit, waitText } from "./table.ts";
 export interface Guess<T> {
   /** Limits of wrong guesses, taken in this order; guesses that share two of them name them in the same order. */
   readonly limits: readonly Counting[];
-  /** Looks at the guess. One that could not be looked at, because this throws, costs nothing. */
+  /** Decides whether the guess is right. When this throws, the guess costs nothing. */
   evaluate(): Promise<T>;
   isWrong(result: T): boolean;
-  /** Told when a limit has no room. */
+  /** Called when a limit has no room. */
   onRefused(): void;
 }
 
 export interface Guesses {
-  /** Looks at a guess when each of its limits has room. Throws: 429; what `evaluate` throws. */
+  /** Evaluates a guess when each of its limits has room. Throws: 429; what `evaluate` throws. */
   guess<T>(guess: Guess<T>): Promise<T>;
 }
 
 type Count = Pick<Coord, "count" | "uncount">;
 
-/** Builds the rule. Guesses are counted through coord, over all processes; waiting for room that may come back is of this process. */
+/** Guesses are counted through coord, over all processes; only guesses of this process wait for room that may come back. */
 export function createGuesses(coord: Count): Guesses {
   const queues = new Map<string, GuessQueue>();
 
@@ -67,10 +67,10 @@ export function createGuesses(coord: Count): Guesses {
 class GuessQueue {
   readonly key: string;
   readonly limit: Limit;
-  /** Guesses that wait for room, or are looked at. */
+  /** Guesses that wait for room, or are being evaluated. */
   members = 0;
   readonly #coord: Count;
-  /** Guesses being looked at: their count may come back. */
+  /** Guesses being evaluated: their count may come back. */
   #running = 0;
   #ended = Promise.withResolvers<void>();
   #tail: Promise<unknown> = Promise.resolve();
@@ -91,7 +91,7 @@ class GuessQueue {
   /** Ends a guess that was counted, and takes the count back unless it was wrong. */
   async leave(isSpent: boolean): Promise<void> {
     const { windowMs, burst } = this.limit;
-    // What cannot be taken back comes back with time; the client that was right is in all the same.
+    // A count that cannot be taken back expires with time; a right guess is accepted all the same.
     if (!isSpent) await this.#coord.uncount(this.key, windowMs, burst).catch(() => undefined);
     this.#running -= 1;
     this.#ended.resolve();
@@ -101,7 +101,7 @@ class GuessQueue {
   async #take(): Promise<number> {
     const { windowMs, burst } = this.limit;
     for (;;) {
-      // Looked at before counting, so that room that comes back meanwhile is not overlooked.
+      // Read before counting, so that room that comes back meanwhile is not missed.
       const { promise: ended } = this.#ended;
       const mayComeBack = this.#running > 0;
       const counted = await this.#coord.count(this.key, windowMs, burst);
@@ -109,7 +109,7 @@ class GuessQueue {
         this.#running += 1;
         return 0;
       }
-      // Those being looked at may be right: they must not shut out the guess that comes just after them.
+      // Guesses being evaluated may be right: they must not refuse the guess that comes just after them.
       if (!mayComeBack) return counted.retryAfterMs;
       await ended;
     }

@@ -13,9 +13,9 @@ export interface Limits {
   check(counting: Counting, address: string): Promise<Counted>;
   /** Counts one event of each in turn. Throws: 429 with its wait. */
   count(countings: readonly Counting[], address: string): Promise<void>;
-  /** Looks at a guess while each of its limits has room for a wrong one. Throws: 429 with its wait; what `evaluate` throws. */
+  /** Evaluates a guess while each of its limits has room for a wrong one. Throws: 429 with its wait; what `evaluate` throws. */
   guess<T>(guess: Guess<T>): Promise<T>;
-  /** Takes one of the places of a limit, which are as many as its burst; the result gives it back. undefined = all are taken. */
+  /** Takes one of a limit's slots, of which there are `burst`; the result gives it back. undefined = all are taken. */
   hold(counting: Counting, address: string): Promise<(() => void) | undefined>;
 }
 
@@ -51,7 +51,7 @@ export function createLimits({
   };
 }
 
-/** A limit that this process counts by itself, where a question to the database would cost more than what is limited. */
+/** A limit that this process counts alone, where a query to the database would cost more than what is limited. */
 export interface LocalLimit {
   /** How long the subject has to wait for its next event; 0 = not at all. Counts nothing. Unit: ms. */
   waitMs(subject: string): number;

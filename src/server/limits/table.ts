@@ -1,18 +1,18 @@
-// Every limit of how often something may happen: its name (as the counter `tollgate_rate_limited_total` tells it), its key, its burst and
-// window, what it is counted for, and what a person is told. All are counted by limits.ts.
+// Every limit of how often something may happen: its name (the label of the counter `tollgate_rate_limited_total`), its key, its burst and
+// window, what it is counted for, and its message to the user. All are counted by limits.ts.
 
 /** What is counted: an address (of IPv6 its /64), an account, a mailbox, a key of a client, or all of the server together. */
 export type Scope = "address" | "account" | "mailbox" | "token" | "server";
 
 export interface Limit {
   readonly name: string;
-  /** Before what is counted. */
+  /** The prefix of the keys that are counted. */
   readonly key: string;
   /** Events that may come at once; refilled evenly over the window. 0 = no limit. */
   readonly burst: number;
   readonly windowMs: number;
   readonly scope: Scope;
-  /** Why there is a wait, for a person; absent = the family's empty 429. */
+  /** Why there is a wait, for the user; absent = the family's empty 429. */
   readonly reason?: string;
 }
 
@@ -32,18 +32,18 @@ export const LIMITS = {
   api: { name: "api", key: "rate:api:", ...BY_OPERATOR, scope: "address" },
   critical: { name: "critical", key: "rate:critical:", ...BY_OPERATOR, scope: "address" },
 
-  /** Calls that tokens and users begin, and have running at once; by options. */
+  /** Calls that a token or a user starts, and has running at once; set by options. */
   tokenCalls: { name: "relay_rate", key: "relay token ", ...BY_OPERATOR, scope: "token" },
   userCalls: { name: "relay_rate", key: "relay user ", ...BY_OPERATOR, scope: "account" },
   tokenRunning: { name: "relay_running", key: "relay token ", ...BY_OPERATOR, scope: "token" },
   userRunning: { name: "relay_running", key: "relay user ", ...BY_OPERATOR, scope: "account" },
 
-  /** Keys that are none; counted by each process. The one that finds the budget empty is looked up too. */
+  /** Keys that match no token; counted by each process. The key that finds the budget empty is looked up too. */
   unknownKey: { name: "unknown_key", key: "", burst: 60, windowMs: MINUTE_MS, scope: "address" },
   /** Rows of the log about calls that failed; counted by each process. */
   failedCalls: { name: "failed_calls", key: "", burst: 60, windowMs: MINUTE_MS, scope: "account" },
 
-  /** Wrong passwords: at most 8 in any 15 minutes for an account, at most 49 from an address, which many people may share. */
+  /** Wrong passwords: at most 8 in any 15 minutes for an account, at most 49 from an address, which many users may share. */
   loginAccount: {
     name: "login",
     key: "login:account:",
@@ -79,7 +79,7 @@ export const LIMITS = {
     reason: CODES,
   },
 
-  /** Wrong codes of WeChat, from all clients together: they are asked of the operator's WeChat server. */
+  /** Wrong codes of WeChat, from all clients together: the operator's WeChat server checks them. */
   wechat: {
     name: "wechat",
     key: "wechat:wrong",
@@ -89,7 +89,7 @@ export const LIMITS = {
     reason: "微信验证码错误次数过多",
   },
 
-  /** Mail that clients who are not known can cause: at most 10 letters in any hour from a network, 12 to a mailbox, 1,000 in all. */
+  /** Mail that visitors can cause: at most 10 letters in any hour from a network, 12 to a mailbox, 1,000 in all. */
   mailNetwork: {
     name: "mail",
     key: "mail:network:",
@@ -135,7 +135,7 @@ export const LIMITS = {
   },
 } as const satisfies Record<string, Limit>;
 
-/** What a person is told who has to wait; "" = nothing (the family's answer). Unit: ms. */
+/** The message for a user who has to wait; "" = none (the family's empty answer). Unit: ms. */
 export function waitText({ reason }: Limit, waitMs: number): string {
   if (reason === undefined) return "";
   const wait =

@@ -35,8 +35,8 @@ const CLIENT_FAULTS = new Set([400, 413]);
 export async function countPrompt(tools: CountTools, counted: Counted): Promise<JsonRecord> {
   const { incoming, candidates } = counted;
   const able = candidates.filter((channel) => canCount(tools, channel, incoming));
-  const isCooling = tools.health.cooling(incoming.model);
-  const channel = choose(able, { tried: new Set(), random: Math.random(), isCooling });
+  const isOpen = tools.health.openCircuits(incoming.model);
+  const channel = choose(able, { tried: new Set(), random: Math.random(), isOpen });
   const told = channel && (await ask(tools, channel, counted));
   if (told !== undefined) return told;
   const parts = promptParts(incoming.endpoint, valuesOf(incoming.body));

@@ -236,8 +236,8 @@ function noteFailure(
   fault: RelayFault,
 ): void {
   if (channel === undefined || fault.blame === "none") return;
-  const ticket = services.health.calling(channel.id, model);
-  countAgainst(services, channel, { model, fault, ticket });
+  const permit = services.health.calling(channel.id, model);
+  countAgainst(services, channel, { model, fault, permit });
   report(services, requestId, { channel, fault, willRetry: false });
 }
 

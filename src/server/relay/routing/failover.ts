@@ -3,7 +3,7 @@
 
 import { ChannelStatus } from "#contract/channel.ts";
 import { type Candidates, isAsCalled, type LiveChannel } from "#server/channels/candidates.ts";
-import type { Ticket } from "#server/channels/circuit-breaker.ts";
+import type { Permit } from "#server/channels/circuit-breaker.ts";
 import { type Health, isDisabling } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import type { Caller } from "#server/relay/admission/authenticate.ts";
@@ -174,8 +174,8 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   let fault: RelayFault | undefined;
   const next = () => {
     const serving = stillServing(ctx.candidates, search);
-    const isCooling = health.cooling(model);
-    const channel = choose(serving, { tried, random: Math.random(), conversation, isCooling });
+    const isOpen = health.openCircuits(model);
+    const channel = choose(serving, { tried, random: Math.random(), conversation, isOpen });
     if (channel === undefined)
       throw new LocalError(lastWord(fault ?? localErrors.noChannel(caller.group, model)));
     return channel;
@@ -185,14 +185,14 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     if (fault !== undefined && (await calmDown(fault, spent, cancellation))) channel = next();
     progress.channel = channel;
     progress.attempts += 1;
-    const ticket = health.calling(channel.id, model);
+    const permit = health.calling(channel.id, model);
     const result = await ask(channel);
     if (!isFault(result)) {
-      health.answered(channel.id, model, ticket);
+      health.answered(channel.id, model, permit);
       return result;
     }
     fault = result;
-    countAgainst(tools, channel, { model, fault, ticket });
+    countAgainst(tools, channel, { model, fault, permit });
     if (isAborted(fault)) throw new LocalError(fault);
     tried = new Set(tried).add(channel.id);
     const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
@@ -213,11 +213,11 @@ export async function eachChannel<Done extends { readonly kind: string }>(
 export function countAgainst(
   { health, ctx }: Omit<FailoverServices, "upstream">,
   called: LiveChannel,
-  { model, fault, ticket }: { model: string; fault: RelayFault; ticket: Ticket },
+  { model, fault, permit }: { model: string; fault: RelayFault; permit: Permit },
 ): void {
   const { id } = called;
-  if (isAsCalled(called, ctx.candidates.byId(id))) health.failed(id, model, fault, ticket);
-  else health.ended(id, model, ticket);
+  if (isAsCalled(called, ctx.candidates.byId(id))) health.failed(id, model, fault, permit);
+  else health.ended(id, model, permit);
 }
 
 /** Before another channel is called after this fault: whether that took time. Throws: LocalError when the client leaves meanwhile. */

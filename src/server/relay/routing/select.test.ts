@@ -45,11 +45,11 @@ describe("choose", () => {
     expect(shares(candidates, [1, 2, 3])).toEqual({});
   });
 
-  it("passes over a channel that asked for a pause, until nothing else is left", () => {
+  it("passes over a channel whose circuit is open, until no other is left", () => {
     const candidates = [channel(1, 9, 1), channel(2, 0, 1)];
-    const isCooling = (id: number) => id === 1;
-    expect(choose(candidates, { tried: new Set(), random: 0, isCooling })?.id).toBe(2);
-    expect(choose(candidates, { tried: new Set([2]), random: 0, isCooling })?.id).toBe(1);
+    const isOpen = (id: number) => id === 1;
+    expect(choose(candidates, { tried: new Set(), random: 0, isOpen })?.id).toBe(2);
+    expect(choose(candidates, { tried: new Set([2]), random: 0, isOpen })?.id).toBe(1);
   });
 
   it("keeps a conversation on one channel, and spreads conversations by weight", () => {
@@ -69,11 +69,11 @@ describe("choose", () => {
 
   it("moves only the conversations of a channel that cannot be had, and brings them back", () => {
     const candidates = [1, 2, 3, 4].map((id) => channel(id, 0, 0));
-    const isCooling = (id: number) => id === 3;
+    const isOpen = (id: number) => id === 3;
     for (let conversation = 0; conversation < 1_000; conversation += 1) {
       const one = { tried: new Set<number>(), random: 0, conversation };
       const home = choose(candidates, one)?.id;
-      const now = choose(candidates, { ...one, isCooling })?.id;
+      const now = choose(candidates, { ...one, isOpen })?.id;
       if (home === 3) expect(now).not.toBe(3);
       else expect(now).toBe(home);
       const after = choose(candidates, { ...one, tried: new Set([home ?? 0]) })?.id;

@@ -11,8 +11,8 @@ export interface Choice {
   readonly random: number;
   /** What the requests of one conversation share: they get the same channel as long as it can be had; undefined = chance decides. */
   readonly conversation?: number | undefined;
-  /** Channels that asked for a pause; they are taken only when nothing else is left. */
-  readonly isCooling?: ((id: number) => boolean) | undefined;
+  /** Channels whose circuit is open; they are chosen only when no other is left. */
+  readonly isOpen?: ((id: number) => boolean) | undefined;
 }
 
 /**
@@ -23,8 +23,8 @@ export function choose<C extends Choosable>(candidates: readonly C[], choice: Ch
   const [only] = candidates;
   if (candidates.length === 1 && only !== undefined && choice.tried.size === 0) return only;
   const left = candidates.filter((candidate) => !choice.tried.has(candidate.id));
-  const rested = left.filter((candidate) => choice.isCooling?.(candidate.id) !== true);
-  const tier = topTier(rested.length > 0 ? rested : left);
+  const closed = left.filter((candidate) => choice.isOpen?.(candidate.id) !== true);
+  const tier = topTier(closed.length > 0 ? closed : left);
   const { conversation } = choice;
   return conversation === undefined ? pick(tier, choice.random) : stick(tier, conversation);
 }
