@@ -8,7 +8,7 @@ import type { Tools } from "#server/tools.ts";
 import { type CodeTools, dropCode, issueCode, spendUse } from "./codes.ts";
 
 /** A protected call before it is decoded. */
-export interface Visit {
+export interface ProtectedCall {
   /** Path of the endpoint. */
   readonly path: string;
   /** The `turnstile` of the query; "" = none. */
@@ -28,7 +28,7 @@ const MISSING = "请先完成人机验证";
  * Passes when the check is off or the proof is valid. Returns whether the call needs a credit instead, which it has to take
  * in the transaction of what it does. Throws: AppError.
  */
-export async function confirmHuman(tools: HumanTools, visit: Visit): Promise<boolean> {
+export async function confirmHuman(tools: HumanTools, visit: ProtectedCall): Promise<boolean> {
   if (!tools.options.get("TurnstileCheckEnabled")) return false;
   if (visit.path === authApi.register.path && (await hasCredit(tools, visit.browserId))) return true;
   if (visit.proof === "") throw faults.refused(MISSING);
@@ -66,7 +66,7 @@ async function hasCredit(tools: HumanTools, browserId: string | undefined): Prom
 }
 
 /** What is wrong with a proof; undefined = nothing. */
-async function findFlaw(tools: HumanTools, visit: Visit): Promise<string | undefined> {
+async function findFlaw(tools: HumanTools, visit: ProtectedCall): Promise<string | undefined> {
   const answer = await verifyTurnstile(tools.egress, {
     url: tools.config.turnstileUrl,
     secret: tools.options.get("TurnstileSecretKey"),

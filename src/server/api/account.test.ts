@@ -51,7 +51,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
         expect(JSON.stringify(await app.call(who, "GET", path))).not.toContain(second);
   });
 
-  test("whoever only answers a proxy's question for a password is not signed in", async () => {
+  test("a client that only answers a proxy's question for a password is not signed in", async () => {
     const through = { authorization: "Basic dTpw" };
     expect(await app.call(through, "GET", "/api/user/self")).toMatchObject({ status: 401, success: false });
     expect((await app.call({ authorization: "Digest username=u" }, "GET", "/api/user/self")).status).toBe(
@@ -60,7 +60,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
     await seedUser(app.ctx, "proxied");
     const session = await app.login("proxied", seedPassword);
     expect((await app.call({ ...session, ...through }, "GET", "/api/user/self")).success).toBe(true);
-    // An access token that nobody has is no reason to sign in (requirements W1.2).
+    // An unknown access token is not answered with a request to sign in (requirements W1.2).
     for (const authorization of ["0".repeat(32), `Bearer ${"0".repeat(32)}`, "bearer x y"])
       expect((await app.call({ authorization }, "GET", "/api/user/self")).status).toBe(200);
   });
@@ -92,7 +92,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
     expect(await ensureAffCode(app.ctx.db, one.id)).toBe("AbCdE");
   });
 
-  test("the dashboard sums the last seven days by day and model, whatever became of the log", async () => {
+  test("the dashboard sums the last seven days by day and model, also after the log was cleared", async () => {
     const carol = await seedUser(app.ctx, "carol");
     const token = await seedToken(app.ctx, carol.id);
     let calls = 0;
@@ -153,7 +153,7 @@ describe.each(databases)("the own account beside its profile on $name", (databas
     ]);
   });
 
-  test("who deletes the own account is out at once, with name, keys and sessions", async () => {
+  test("a user who deletes the own account is signed out at once, and name, keys and sessions end", async () => {
     const dave = await seedUser(app.ctx, "dave");
     await seedToken(app.ctx, dave.id);
     const [session, other] = [await app.login("dave", seedPassword), await app.login("dave", seedPassword)];

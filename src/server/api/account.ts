@@ -1,4 +1,4 @@
-// Handlers: the caller's access token, invitation code and usage by day, and the end of the account (requirements W3.3).
+// Handlers: the user's own access token, invitation code and usage by day, and the deletion of the account (requirements W3.3).
 import type { accountApi } from "#contract/account.ts";
 import { holdEntry } from "#server/accounts/actors.ts";
 import { removeAccount } from "#server/accounts/acts.ts";
@@ -7,7 +7,7 @@ import { faults } from "#server/errors.ts";
 import { randomHex } from "#server/secrets.ts";
 import { listDayUsage } from "#server/store/dashboard.ts";
 import { updateUserProfile } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
 /** Contract 3.3: today and the six days before. */
@@ -19,7 +19,7 @@ export const account: Handlers<{ account: typeof accountApi }>["account"] = {
     const token = randomHex(32);
     await ctx.db.transaction().execute(async (tx) => {
       if (!(await holdEntry(ctx.secrets, tx, call))) throw faults.notSignedIn();
-      // Only its hash is kept: this answer is the one time it can be read (requirements A25).
+      // Only its hash is stored: it can be read in this answer only (requirements A25).
       await updateUserProfile(tx, actor.id, { access_token_hash: ctx.secrets.hash(token) });
       await audit(ctx, tx, call, { action: "user.access_token", target: actor.id });
     });

@@ -1,4 +1,4 @@
-// The trail of administrators' acts: complete, chained, append-only, one with the act itself (requirements Z13, P05).
+// The audit log of administrators' acts: complete, chained, append-only, one with the act itself (requirements Z13, P05).
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "#contract/endpoint.ts";
@@ -20,7 +20,7 @@ const CHANNEL = {
   group: "default",
 };
 
-describe.each(databases)("the trail on $name", (database) => {
+describe.each(databases)("the audit log on $name", (database) => {
   let app: TestApp;
   let drop: () => Promise<void>;
   let admin: SeededUser;
@@ -52,7 +52,7 @@ describe.each(databases)("the trail on $name", (database) => {
   const put = (key: string, value: string, who = asRoot) =>
     app.call(who, "PUT", "/api/option/", { key, value });
 
-  test("each act says who did what on what, from where, and with which request", async () => {
+  test("each row has the actor, the act, its target, the address and the request", async () => {
     const response = await app.request("/api/option/", {
       method: "PUT",
       headers: { ...asRoot, host: "localhost" },
@@ -68,7 +68,7 @@ describe.each(databases)("the trail on $name", (database) => {
     });
   });
 
-  test("what was done to a channel is all there, its key is not", async () => {
+  test("what was done to a channel is logged in full, its key is not", async () => {
     const { data: count } = await app.call(admin.who, "POST", "/api/channel/", CHANNEL);
     expect(count).toBe(1);
     const { id } = (await app.call(admin.who, "GET", "/api/channel/?size=1")).data[0];
@@ -141,7 +141,7 @@ describe.each(databases)("the trail on $name", (database) => {
       .filter(
         ({ level, method, mutates }) => ["admin", "root"].includes(level) && (method !== "GET" || mutates),
       )
-      // Asks a provider for its models: a question with a body, which changes nothing.
+      // Asks a provider for its models: a query with a body, which changes nothing.
       .filter(({ path }) => path !== "/api/channel/upstream_models");
     expect(endpoints.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
       Object.keys(writes).sort(),
@@ -153,13 +153,13 @@ describe.each(databases)("the trail on $name", (database) => {
       const answer = await app.call(asRoot, method, target, writes[`${method} ${path}`]);
       expect(answer, `${method} ${path}`).toMatchObject({ success: true });
       const { total, data } = await read("size=1");
-      // A clearing has two: that it began, and what came of it.
+      // A clearing has two rows: that it began, and its outcome.
       expect(total, `${method} ${path}`).toBe(before + (path === "/api/log/" ? 2 : 1));
       expect(data[0]).toMatchObject({ actor_name: "root", action: expect.stringMatching(/^[a-z]+\./) });
     }
   });
 
-  test("clearing the usage log is an act, and leaves the trail alone", async () => {
+  test("clearing the usage log is an act, and leaves the audit log alone", async () => {
     const { total } = await read();
     await insertLog(db, newLog({ type: LogType.consume }));
     const { data: count } = await app.call(admin.who, "DELETE", "/api/log/?target_timestamp=9999999999");
@@ -190,7 +190,7 @@ describe.each(databases)("the trail on $name", (database) => {
     expect((await read("verify=false")).chain).toBeUndefined();
   });
 
-  test("the whole chain is read once for all who ask at the same time, and again for who asks later", async () => {
+  test("the whole chain is read once for all requests at the same time, and again for a later one", async () => {
     const first = verifyAudit(db);
     expect(verifyAudit(db)).toBe(first);
     const { checked } = await first;
@@ -198,12 +198,12 @@ describe.each(databases)("the trail on $name", (database) => {
     expect(await verifyAudit(db)).toEqual({ checked: checked + 1, brokenId: 0 });
   });
 
-  test("an act that cannot be written down does not happen", async () => {
+  test("an act that cannot be logged does not happen", async () => {
     const before = app.ctx.options.get("SystemName");
     await app.call(admin.who, "POST", "/api/channel/", { ...CHANNEL, base_url: upstream.url });
     const { total, data } = await app.call(asRoot, "GET", "/api/channel/");
     const [channel] = data;
-    // The runs that tests before started end first.
+    // Runs that earlier tests started end first.
     for (const name of ["channel-tests", "channel-balances"])
       await expect.poll(() => app.ctx.coord.lock(name, async () => true)).toBe(true);
     upstream.journal.length = 0;
@@ -237,7 +237,7 @@ describe.each(databases)("the trail on $name", (database) => {
     await expect(db.deleteFrom("audit").where("id", "=", 1).execute()).rejects.toThrow(/append-only/);
   });
 
-  test("whoever gets past that is found out: an edited row, a removed one, a cut end", async () => {
+  test("changes behind the database's back are found: an edited row, a removed one, a cut end", async () => {
     const rows = await db.selectFrom("audit").selectAll().orderBy("id").execute();
     const last = rows.at(-1);
     if (database.name === "SQLite") {

@@ -1,4 +1,4 @@
-// Handlers: the trail of administrators' acts.
+// Handlers: the audit log of administrators' acts.
 import type { auditApi } from "#contract/audit.ts";
 import { countAudit, listAudit, verifyAudit } from "#server/store/audit.ts";
 import type { Handlers } from "./call.ts";

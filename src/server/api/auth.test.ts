@@ -29,7 +29,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
   const logIn = (username: string, password: string) =>
     app.call(asGuest, "POST", "/api/user/login", { username, password });
 
-  test("a fresh local server lets root in with the documented password and says so", async () => {
+  test("on a fresh local server root logs in with the documented password, and the server says so", async () => {
     const answer = await logIn("root", "123456");
     expect(answer).toMatchObject({
       success: true,
@@ -45,7 +45,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await app.call(asRoot, "GET", "/api/user/self")).data.quota).toBe(100_000_000);
   });
 
-  test("the e-mail address is as good as the name", async () => {
+  test("the e-mail address works like the name", async () => {
     expect((await logIn("alice@example.com", seedPassword)).data.username).toBe("alice");
   });
 
@@ -124,7 +124,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     }
   });
 
-  test("a ban is felt at the next call within a second, once as a message, then as 401", async () => {
+  test("a ban takes effect at the next call within a second, once as a message, then as 401", async () => {
     const carol = await seedUser(app.ctx, "carol");
     const session = await app.login("carol", seedPassword);
     expect((await app.call(session, "GET", "/api/user/self")).success).toBe(true);
@@ -138,7 +138,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await app.call(session, "GET", "/api/user/self")).status).toBe(401);
   });
 
-  test("a ban is felt though the clock was set back by an hour just before", async () => {
+  test("a ban takes effect though the clock was set back by an hour just before", async () => {
     const carla = await seedUser(app.ctx, "carla");
     expect((await app.call(carla.who, "GET", "/api/user/self")).success).toBe(true);
     await setUserStatus(app.ctx.db, carla.id, 1, 2);
@@ -147,7 +147,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     clock.advance(3_600_000);
   });
 
-  test("a demotion is felt at once when it is announced", async () => {
+  test("a demotion takes effect at once when it is announced", async () => {
     const dave = await seedUser(app.ctx, "dave", { role: 10 });
     expect((await app.call(dave.who, "GET", "/api/option/")).success).toBe(true);
     await updateUserProfile(app.ctx.db, dave.id, { role: 1 });
@@ -164,7 +164,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect(await app.call(wrong, "GET", "/api/user/self")).toMatchObject({ status: 200, success: false });
   });
 
-  test("too many failures stop further tries on the account, whoever makes them", async () => {
+  test("too many failures stop further tries on the account, from any client", async () => {
     await seedUser(app.ctx, "erin");
     const statuses: number[] = [];
     for (let index = 0; index < 8; index += 1) statuses.push((await logIn("erin", `guess ${index}`)).status);
@@ -176,7 +176,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await logIn("erin", seedPassword)).success).toBe(true);
   });
 
-  test("200 passwords at once from 200 addresses, by name and by e-mail: five are looked at, and a right one behind them is not", async () => {
+  test("200 passwords at once from 200 addresses, by name and by e-mail: five are evaluated, a right one after them is not", async () => {
     await seedUser(app.ctx, "frank");
     const before = clock.now();
     const tries = Array.from({ length: 200 }, (_, index) =>
@@ -196,7 +196,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect(clock.now() - before).toBe(4 * 60_000);
   });
 
-  test("passwords for 60 names at once from one address: 40 are looked at", async () => {
+  test("passwords for 60 names at once from one address: 40 are evaluated", async () => {
     const who = visit(app);
     const tries = Array.from({ length: 60 }, (_, index) =>
       who.call("POST", "/api/user/login", { username: `name${index}`, password: "some password" }),
@@ -206,7 +206,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await logIn("alice", seedPassword)).success).toBe(true);
   });
 
-  test("12 logins at once with the right password all come in, though there is one failure left", async () => {
+  test("12 logins at once with the right password all succeed, though there is one failure left", async () => {
     await seedUser(app.ctx, "grace");
     for (let index = 0; index < 4; index += 1) await logIn("grace", `guess ${index}`);
     const answers = await Promise.all(Array.from({ length: 12 }, () => logIn("grace", seedPassword)));
@@ -215,7 +215,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
     expect((await logIn("grace", "guess 6")).status).toBe(429);
   });
 
-  test("nobody can tell by shared budgets whether a name is one", async () => {
+  test("shared budgets do not tell whether a name exists", async () => {
     const spend = async (username: string) => {
       for (let index = 0; index < 6; index += 1)
         await visit(app).call("POST", "/api/user/login", { username, password: "some password" });
@@ -244,7 +244,7 @@ describe.each(databases)("login and sessions on $name", (database) => {
 const SHIPPED =
   "超级管理员仍在使用默认密码，只能从服务器本机登录。请在服务器上打开 http://127.0.0.1:端口（远程可用 SSH 隧道转发该端口），登录并修改密码后，再从其他地址登录";
 
-describe("the password that ships", () => {
+describe("the default password", () => {
   let app: TestApp;
   let url: string;
 
@@ -269,7 +269,7 @@ describe("the password that ships", () => {
   test.each([
     ["a page rebound to this machine", { host: "rebind.example:3000" }],
     ["a proxy that passes the name on", { host: "gate.example" }],
-    ["a proxy that says whom it speaks for", { "x-forwarded-for": "203.0.113.9" }],
+    ["a proxy that names its client", { "x-forwarded-for": "203.0.113.9" }],
     ["a proxy that says it in one word", { forwarded: "for=203.0.113.9" }],
     ["a proxy that names its host", { "x-forwarded-host": "gate.example" }],
     ["nginx's usual header", { "x-real-ip": "203.0.113.9" }],
@@ -278,7 +278,7 @@ describe("the password that ships", () => {
     expect(await logIn(headers)).toEqual({ message: SHIPPED, cookies: [] });
   });
 
-  test("is no secret from who is at this machine, and another password has no such bound", async () => {
+  test("works from the server's own machine, and another password works from anywhere", async () => {
     const { port } = new URL(url);
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]) {
       const { message, cookies } = await logIn({ host });

@@ -1,4 +1,4 @@
-// Handlers: coming in and going out, registration, e-mail codes, password reset (requirements W3.3, W4).
+// Handlers: login and logout, registration, e-mail codes, password reset (requirements W3.3, W4).
 import type { authApi } from "#contract/auth.ts";
 import { isShippedFromAfar } from "#server/accounts/default-password.ts";
 import { grantCredit, takeCredit } from "#server/accounts/human.ts";
@@ -7,7 +7,7 @@ import { sendCode } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import type { UserRow } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { auditRefusal, registering, signIn } from "./sign-in.ts";
 
@@ -74,12 +74,12 @@ export const auth: Handlers<{ auth: typeof authApi }>["auth"] = {
   },
 };
 
-/** Whether the look of a request says nothing, since something stands between: asked while the shipped password is in use. */
+/** Whether a request cannot show where it comes from, since a proxy is in between: asked while the default password is in use. */
 async function isReachedThrough({ defaultPassword, proxySigns }: Context): Promise<boolean> {
   return defaultPassword.isInUse() && (await proxySigns.isSeen());
 }
 
-/** Throws: always; what to do stands in the sentence, since there is no other way in. */
+/** Throws: always; the message says what to do, since there is no other way to log in. */
 async function refuseShipped(ctx: Context, call: Call<typeof authApi.login>, user: UserRow): Promise<never> {
   ctx.events.loginFailed({ reason: "shipped", address: call.address });
   await auditRefusal(ctx, call, { via: "password", reason: "shipped password from afar", known: user });

@@ -3,21 +3,21 @@ import type { AnswerOf, Endpoint, InputOf } from "#contract/endpoint.ts";
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 
-/** The browser's session, as far as a handler may touch it. */
+/** What a handler may do with the browser's session. */
 export interface SessionHandle {
   /** Cookie value of the calling browser; undefined when it sent none. */
   readonly id: string | undefined;
   /** Sends a new cookie value. */
   set(id: string): void;
-  /** Takes the cookie away. */
+  /** Deletes the cookie. */
   clear(): void;
-  /** Id of the browser, signed in or not: what belongs to one browser for some minutes is bound to it. */
+  /** Id of the browser, signed in or not: states and proofs that belong to one browser for some minutes are bound to it. */
   readonly browserId: string | undefined;
   /** The id of the browser; gives it one when it has none. */
   ensureBrowserId(): string;
 }
 
-/** Who calls: always somebody below level `public`; there, somebody at most, and only where the endpoint identifies. */
+/** The actor: always there above level `public`; at that level perhaps, and only where the endpoint identifies. */
 type ActorOf<E extends Endpoint> = E["level"] extends "public"
   ? E["identifies"] extends true
     ? Actor | undefined
@@ -30,20 +30,20 @@ export interface Call<E extends Endpoint> extends InputOf<E> {
   readonly requestId: string;
   /** Address of the client. */
   readonly address: string;
-  /** The call passed the human check on the credit of an earlier one. */
+  /** The call passed the human check by the credit of an earlier one. */
   readonly onCredit: boolean;
   /** The client is on the server's own machine. */
   readonly isLocal: boolean;
   /** The Authorization header as an access token; undefined = none was sent. */
   readonly accessToken: string | undefined;
-  /** The Idempotency-Key header, hashed together with caller and endpoint; undefined = none was sent. */
+  /** The Idempotency-Key header, hashed together with actor and endpoint; undefined = none was sent. */
   readonly idempotencyKey: string | undefined;
   readonly session: SessionHandle;
 }
 
 export type Handler<E extends Endpoint> = (ctx: Context, call: Call<E>) => Promise<AnswerOf<E>> | AnswerOf<E>;
 
-/** A handler for every endpoint of a table of contents; one missing or misspelt is a type error. */
+/** A handler for every endpoint of a table; one missing or misspelt is a type error. */
 export type Handlers<Api> = {
   readonly [Resource in keyof Api]: {
     readonly [Verb in keyof Api[Resource]]: Api[Resource][Verb] extends Endpoint

@@ -1,4 +1,4 @@
-// A copy of a channel: all of it, the key too, which no browser sees; it serves nobody before somebody has looked at it.
+// A copy of a channel: all of it, the key too, which no browser sees; it serves no call before an administrator has enabled it.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openKey } from "#server/secrets.ts";
 import { insertChannels } from "#server/store/channels.ts";
@@ -22,7 +22,7 @@ describe.each(databases)("copies of channels on $name", (database) => {
     await drop();
   });
 
-  test("a copy has everything but what was used, tested and said of the first", async () => {
+  test("a copy has everything but the usage, tests and status of the first", async () => {
     const { ctx } = app;
     const admin = await seedUser(ctx, "copier", { role: 10 });
     const kept = {

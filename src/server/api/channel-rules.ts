@@ -1,4 +1,4 @@
-// What a channel must look like before it is stored, whoever sends it (requirements B5). Pure but for the egress policy it asks.
+// The rules a channel must meet before it is stored, from any client (requirements B5). Pure but for the egress policy it asks.
 
 import { typeName } from "#contract/foreign-types.ts";
 import { type Provider, wireOf } from "#contract/provider.ts";
@@ -35,7 +35,7 @@ export function keyLines(text: string, type: number): string[] {
   throw faults.refused("请填写渠道名称和渠道密钥");
 }
 
-/** The key of an edit: "" = the stored one stays. Throws: when it is several. */
+/** The key of an edit: "" = the stored one stays. Throws: when there are several. */
 export function editedKey(text: string | undefined): string {
   const key = oneLine(text ?? "");
   if (key.includes("\n")) throw faults.refused("修改渠道时只能填写一个密钥");
@@ -55,7 +55,7 @@ function oneLine(text: string): string {
   return json === undefined ? text.trim() : JSON.stringify(json);
 }
 
-/** Throws: a refusal with the first rule that a key breaks; of several it says which one. */
+/** Throws: AppError with the first rule that a key breaks; of several keys it says which one. */
 export function checkKeys(channel: Omit<ChannelCheck, "config">, keys: readonly string[]): void {
   const row = rowOf(channel.type);
   const { base_url: baseUrl, other } = channel;
@@ -67,7 +67,7 @@ export function checkKeys(channel: Omit<ChannelCheck, "config">, keys: readonly 
   }
 }
 
-/** Throws: a refusal with the first rule that the channel breaks. */
+/** Throws: AppError with the first rule that the channel breaks. */
 export function checkChannel(egress: Egress, channel: ChannelCheck): void {
   const row = rowOf(channel.type);
   checkBaseUrl(egress, row, channel.base_url);

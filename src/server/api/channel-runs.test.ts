@@ -73,7 +73,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     };
   const refusal = json({ error: { message: "no such key", type: "authentication_error" } }, 401);
 
-  test("all channels are tested in the background, one after another, and logged without costing anybody", async () => {
+  test("all channels are tested in the background, one after another, and logged without a charge to any user", async () => {
     const ids = [
       await add({ name: "one" }),
       await add({ name: "two", status: 2 }),
@@ -105,7 +105,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect(upstream.journal).toHaveLength(1);
   });
 
-  test("the list tells whether a run goes on, which its reader waits for", async () => {
+  test("the list tells whether a run is under way, for its reader to wait for", async () => {
     const id = await add();
     const isTesting = async () => [
       (await call("/api/channel/")).testing,
@@ -134,7 +134,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect(upstream.journal).toHaveLength(0);
   });
 
-  test("a finished key switches off by itself only when the option says so", async () => {
+  test("a key that no longer works disables its channel only when the option says so", async () => {
     const id = await add();
     upstream.script(refusal);
     expect(await runTests("all")).toContain("失败（1）");
@@ -145,7 +145,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     await expect.poll(() => app.ctx.candidates.find("default", "gpt-4o-mini").length).toBe(0);
   });
 
-  test("words of the upstream switch nothing off (requirements R26)", async () => {
+  test("words of the upstream disable no channel (requirements R26)", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     const id = await add();
     const words = "your credit balance is too low: quota, permission denied, 已欠费";
@@ -154,7 +154,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect((await row(id)).status).toBe(1);
   });
 
-  test("a slow channel is switched off above the threshold, and 0 means never", async () => {
+  test("a slow channel is disabled above the threshold, and 0 means never", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     await set("ChannelDisableThreshold", "0.05");
     upstream.script(late(120, json(chatReply("hi"))));
@@ -167,7 +167,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect((await row(other)).status).toBe(1);
   });
 
-  test("what works again is switched on if the system switched it off, never if a person did", async () => {
+  test("a channel that works again is enabled if the system disabled it, never if an administrator did", async () => {
     await set("AutomaticEnableChannelEnabled", "true");
     upstream.script(json(chatReply("hi")));
     const byPerson = await add({ status: 2 });
@@ -181,14 +181,14 @@ describe.each(databases)("runs over channels on $name", (database) => {
     expect((await row(enabled)).test_time).toBe(0);
   });
 
-  test("without the option nothing is switched on", async () => {
+  test("without the option no channel is enabled", async () => {
     upstream.script(json(chatReply("hi")));
     const id = await add({ status: 3 });
     await runTests("disabled");
     expect((await row(id)).status).toBe(3);
   });
 
-  test("a channel that an administrator moved during the run stays where it was put", async () => {
+  test("a channel that an administrator changed during the run keeps that status", async () => {
     await set("AutomaticDisableChannelEnabled", "true");
     const id = await add();
     upstream.script(async (res, asked) => {
@@ -367,7 +367,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
       expect((await call("/api/channel/update_balance/987654")).message).toBe("找不到该渠道");
     });
 
-    test("all enabled channels that can be asked are asked in the background", async () => {
+    test("all enabled channels whose balance can be queried are queried in the background", async () => {
       const asked = [await add({ type: 4 }), await add({ type: 13 })];
       const left = [await add({ type: 14 }), await add({ type: 4, status: 2 })];
       upstream.script(json({ total_available: 5 }));

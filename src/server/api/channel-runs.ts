@@ -13,7 +13,7 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { findChannel } from "#server/store/channels.ts";
 import type { UpstreamTarget } from "#server/upstream/call/call.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { checkChannel, checkKeys, keyLines } from "./channel-rules.ts";
 
@@ -65,7 +65,7 @@ export const channelRuns: Runs = {
   },
 };
 
-/** A stored key goes to the stored address only: another one has to be saved first, which the trail shows (requirements K04, Z13). */
+/** A stored key goes to the stored address only: another one has to be saved first, which the audit log shows (requirements K04, Z13). */
 async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promise<UpstreamTarget> {
   if (body.key.trim() === "" && body.id !== undefined) return getLive(ctx, body.id);
   const [key = ""] = keyLines(body.key, body.type);
@@ -78,7 +78,7 @@ async function sourceOf(ctx: Context, body: z.output<typeof ModelSource>): Promi
   return { provider, key, baseUrl, other: other ?? "" };
 }
 
-/** The channel as it can be called. Throws: a refusal when there is none, or nothing can call it. */
+/** The channel as it can be called. Throws: AppError when there is none, or it cannot be called. */
 async function getLive(ctx: Context, id: number): Promise<LiveChannel> {
   if (!(await findChannel(ctx.db, id))) throw faults.notFound("找不到该渠道");
   await ctx.candidates.pending;

@@ -176,7 +176,7 @@ describe.each(databases)("channels on $name", (database) => {
     ).toEqual([]);
   });
 
-  test("switching off and on works by status alone and is served at once", async () => {
+  test("disabling and enabling works by status alone and takes effect at once", async () => {
     await create({ ...plain, name: "switch", models: "only-here" });
     const { id } = await newest();
     expect(app.ctx.candidates.find("default", "only-here")).toHaveLength(1);
@@ -190,12 +190,12 @@ describe.each(databases)("channels on $name", (database) => {
     expect((await update({ id, status: 1 })).message).toBe("找不到该渠道");
   });
 
-  test("fields of others' making are ignored", async () => {
+  test("fields that only the server sets are ignored", async () => {
     await create({ ...plain, name: "mass", used_quota: 5, balance: 9, created_time: 1, response_time: 1 });
     expect(await newest()).toMatchObject({ used_quota: 0, balance: 0, response_time: 0 });
   });
 
-  test("search goes by id and by the head of the name", async () => {
+  test("search goes by id and by the begin of the name", async () => {
     await create({ ...plain, name: "Zebra 100%" });
     const { id } = await newest();
     const search = async (keyword: string) =>
@@ -217,7 +217,7 @@ describe.each(databases)("channels on $name", (database) => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("a test of a channel that nothing answers says so in a sentence, and is logged", async () => {
+  test("a test of a channel that does not answer says so in a sentence, and is logged", async () => {
     await create({ ...plain, name: "dead", base_url: "http://127.0.0.1:9" });
     const { id } = await newest();
     const answer = await app.call(admin.who, "GET", `/api/channel/test/${id}/`);

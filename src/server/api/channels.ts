@@ -24,7 +24,7 @@ import {
   removeChannelsByStatus,
   updateChannel,
 } from "#server/store/channels.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { checkChannel, checkKeys, editedKey, keyLines } from "./channel-rules.ts";
 import { channelRuns } from "./channel-runs.ts";
@@ -33,7 +33,7 @@ import { unpricedModels } from "./unpriced-models.ts";
 
 export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
   async list(ctx, { query }) {
-    // Before the rows: when it says that the tests have ended, the rows hold what they found.
+    // Read before the rows: when the tests have ended by then, the rows hold their results.
     const testing = await areChannelsTested(ctx);
     const rows = await listChannels(ctx.db, sortedPage(query));
     return { data: rows.map(present), total: await countChannels(ctx.db, {}), testing };
@@ -50,7 +50,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     const owners = providers.flatMap((row) =>
       (providerModels[row.type] ?? []).map((id) => [id, row.slug] as const),
     );
-    // The first provider that offers a model is its owner.
+    // The first provider that offers a model owns it.
     const owned = new Map(owners.toReversed());
     return { object: "list", data: [...owned].map(([id, owner]) => modelObject(id, owner)).reverse() };
   },
@@ -107,7 +107,7 @@ export const channel: Handlers<{ channel: typeof channelApi }>["channel"] = {
     const row = {
       ...kept,
       name,
-      // It takes no calls before somebody has looked at it.
+      // It takes no calls before an administrator has checked it.
       status: ChannelStatus.disabled,
       status_reason: "",
       status_time: 0,
@@ -190,7 +190,7 @@ function sealedKey(ctx: Context, key: string) {
   return { key_hash: ctx.secrets.hash(key), key_sealed: ctx.secrets.seal(key, "channels.key") };
 }
 
-/** Every field present in the body, in the words of the table; null empties a text and zeroes a number. */
+/** Every field present in the body, as columns of the table; null empties a text and zeroes a number. */
 function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): ChannelChange {
   const isMoved = body.status !== undefined && body.status !== current.status;
   return {
@@ -208,7 +208,7 @@ function changeOf(ctx: Context, body: ChannelUpdate, current: ChannelRow): Chann
   };
 }
 
-/** The fields whose value is another one now, for the trail. */
+/** The fields whose value has changed, for the audit log. */
 function changedFields(change: ChannelChange, current: ChannelRow): Record<string, unknown> {
   const before: Readonly<Record<string, unknown>> = { ...current };
   return Object.fromEntries(
@@ -216,10 +216,10 @@ function changedFields(change: ChannelChange, current: ChannelRow): Record<strin
   );
 }
 
-/** Fields whose change is judged; switching a channel off or moving it up must always work. */
+/** Fields whose change is checked; disabling a channel or changing its priority must always work. */
 const JUDGED = ["type", "key", "base_url", "other", "config"] as const;
 
-/** Throws: a refusal when the edited channel would break a rule. */
+/** Throws: AppError when the edited channel would break a rule. */
 function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void {
   if (!JUDGED.some((field) => body[field] !== undefined)) return;
   const change = changeOf(ctx, body, current);
@@ -229,12 +229,12 @@ function checkEdit(ctx: Context, body: ChannelUpdate, current: ChannelRow): void
     other: change.other ?? current.other,
     config: change.config ?? current.config,
   };
-  // A stored key is judged again when it is used.
+  // A stored key is checked again when it is used.
   if (body.key) checkKeys(channel, [body.key]);
   checkChannel(ctx.egress, channel);
 }
 
-/** Tells everybody and waits until this process serves by the change. */
+/** Announces the change to all processes and waits until this one serves by it. */
 async function announce(ctx: Context, payload: string): Promise<void> {
   await ctx.coord.publish("channels", payload);
   await ctx.candidates.pending;

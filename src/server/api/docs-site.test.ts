@@ -23,7 +23,7 @@ describe("the API reference", () => {
     await app.close();
   });
 
-  test("the document is OpenAPI 3.1 of this version, for everybody", async () => {
+  test("the document is OpenAPI 3.1 of this version, public", async () => {
     const response = await app.request("/api/openapi.json");
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     const document = await response.json();

@@ -1,5 +1,5 @@
-// What a caller of the management API is told when something was thrown: our own localErrors as they are, a database in trouble
-// as 503, anything else as 500.
+// The answer of the management API when something was thrown: an AppError as it is, a database in trouble as 503, anything else
+// as 500.
 import { type AppError, asAppError, faults } from "#server/errors.ts";
 import { isPassing } from "#server/store/fault.ts";
 

@@ -1,5 +1,5 @@
-// One API's console is a client too: it takes texts, lists and numbers apart without looking whether they are there, and what its form
-// could not read it saves as nothing. So no answer that it reads holds a null, whatever was left out when a row was made or stored.
+// One API's console is a client too: it parses texts, lists and numbers without checking that they are there, and its form saves as
+// empty what it could not read. So no answer that it reads holds a null, whatever was left out when a row was made or stored.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
@@ -24,7 +24,7 @@ describe.each(databases)("answers to One API's console on $name", (database) => 
     drop = made.drop;
     app = await createTestApp({ databaseUrl: made.url });
     lihua = await seedUser(app.ctx, "lihua");
-    // As little as can be said of each.
+    // With as few fields as each allows.
     await app.call(lihua.who, "POST", "/api/token/", { name: "bare" });
     await app.call(lihua.who, "POST", "/api/token/", { name: "null", models: null });
     const channel = { type: 1, name: "bare", key: "k", models: "gpt-4", group: "default" };
@@ -88,7 +88,7 @@ describe.each(databases)("answers to One API's console on $name", (database) => 
 
   test("a token that is read and saved as it was keeps its quota and its models", async () => {
     const { data } = await app.call(lihua.who, "GET", "/api/token/1");
-    // What One API's form does with what it has read.
+    // As One API's form does with what it has read.
     const models: string[] = data.models === "" ? [] : data.models.split(",");
     const saved = { ...data, models: models.join(",") };
     expect((await app.call(lihua.who, "PUT", "/api/token/", saved)).data).toMatchObject({

@@ -1,4 +1,4 @@
-// The checks before a call is understood: where it comes from, how often, how large. No resource knowledge.
+// The checks before a call is decoded: where it comes from, how often, how large. No resource knowledge.
 import { authApi } from "#contract/auth.ts";
 import type { Endpoint } from "#contract/endpoint.ts";
 import type { Context } from "#server/context.ts";
@@ -18,7 +18,7 @@ function hostOf(url: string): string | undefined {
 
 /**
  * Refuses calls that another site made a browser send (requirements Q2, A18, Z09). Only an Authorization header that signs
- * the call in by itself is no browser's ambient authority: beside a session cookie, or where nobody need sign in, a browser
+ * the call in by itself is no browser's ambient authority: beside a session cookie, or where no sign-in is needed, a browser
  * may have added it for a proxy that asks for a password. Throws: 403.
  */
 export function refuseCrossSite(
@@ -32,7 +32,7 @@ export function refuseCrossSite(
   if (site !== null) {
     if (site !== "same-origin") throw faults.crossSite(`sec-fetch-site: ${site}`);
     if (headers.get("sec-fetch-mode") === "navigate") throw faults.crossSite("navigation");
-    // Our scripts fetch; an image or a frame is in what somebody wrote, e.g. in a notice.
+    // Our scripts fetch; an image or a frame comes from text of a user, e.g. a notice.
     const dest = headers.get("sec-fetch-dest") ?? "empty";
     if (dest !== "empty") throw faults.crossSite(`sec-fetch-dest: ${dest}`);
     return;
@@ -43,8 +43,8 @@ export function refuseCrossSite(
 }
 
 /**
- * A browser may say nothing of where a call comes from: over plain http it sends no Sec-Fetch headers, and the page decides
- * about the Referer. What it asks for gives it away: a page, and with a session anything that programs do not ask for; and
+ * A browser may not say where a call comes from: over plain http it sends no Sec-Fetch headers, and the page decides
+ * about the Referer. Its Accept header shows it: a page, and with a session anything that programs do not ask for; and
  * it names its user's languages (Node's fetch says `*`). Throws: 403.
  */
 function refuseSilentBrowser(headers: Headers, hasSession: boolean): void {
@@ -56,7 +56,7 @@ function refuseSilentBrowser(headers: Headers, hasSession: boolean): void {
     throw faults.crossSite("a browser that does not say where the call comes from");
 }
 
-/** Registration is closed before anything of the call is read (requirements W3.3: the order of checks). Throws: a refusal. */
+/** A closed registration is refused before the call is read (requirements W3.3: the order of checks). Throws: AppError. */
 export function refuseClosed({ options }: Pick<Context, "options">, endpoint: Endpoint): void {
   if (endpoint !== authApi.register) return;
   if (!options.get("RegisterEnabled")) throw faults.refused("当前未开放注册");
@@ -64,7 +64,7 @@ export function refuseClosed({ options }: Pick<Context, "options">, endpoint: En
 }
 
 /**
- * Reads a body of at most 1 MiB, 64 KiB from callers who are not signed in, and stops reading beyond (requirements D01).
+ * Reads a body of at most 1 MiB, 64 KiB from callers who are not signed in, and stops reading there (requirements D01).
  * Throws: 413.
  */
 export async function readBody(request: Request, isSignedIn: boolean): Promise<string> {
@@ -81,7 +81,7 @@ export async function readBody(request: Request, isSignedIn: boolean): Promise<s
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Throws: a refusal of decoded input with a NUL in a text, which PostgreSQL cannot store. */
+/** Throws: AppError for decoded input with a NUL in a text, which PostgreSQL cannot store. */
 export function refuseNul(value: unknown): void {
   if (typeof value === "string" && value.includes("\0")) throw faults.invalid(undefined, "NUL in a text");
   if (typeof value !== "object" || value === null) return;

@@ -20,7 +20,7 @@ describe.each(databases)("search by key on $name", (database) => {
   const acts = (action: string) =>
     app.ctx.db.selectFrom("audit").selectAll().where("action", "=", action).orderBy("id", "desc").execute();
 
-  test("a key leads to its token and owner, in each form that clients send, and is told to nobody", async () => {
+  test("a key leads to its token and owner, in each form that clients send, and is repeated nowhere", async () => {
     const admin = await seedUser(app.ctx, "finder", { role: 10 });
     const owner = await seedUser(app.ctx, "careless");
     const { id, key } = await seedToken(app.ctx, owner.id, "leaked");
@@ -43,13 +43,13 @@ describe.each(databases)("search by key on $name", (database) => {
     expect(JSON.stringify(act)).not.toContain(key);
   });
 
-  test("a key that is none, or was deleted, leads nowhere, and that is written down too", async () => {
+  test("an unknown or deleted key leads nowhere, and that is logged too", async () => {
     const answer = await app.call(asRoot, "POST", "/api/token/find", { key: `sk-${"A".repeat(48)}` });
     expect(answer).toMatchObject({ success: false, message: "没有令牌使用这个密钥，它可能已被删除" });
     expect((await acts("token.find"))[0]).toMatchObject({ target: "0", detail: '{"found":false}' });
   });
 
-  test("an administrator ends it, and the next call is refused", async () => {
+  test("an administrator disables its token, and the next call is refused", async () => {
     const admin = await seedUser(app.ctx, "ender", { role: 10 });
     const owner = await seedUser(app.ctx, "victim");
     const { id, key } = await seedToken(app.ctx, owner.id);

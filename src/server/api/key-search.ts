@@ -1,4 +1,4 @@
-// Handlers: from a leaked key to its owner, and an end to it. Whoever asks is written down with what was found, never with the key.
+// Handlers: from a leaked key to its owner, and an end to it. The audit log has the actor and what was found, never the key.
 import type { KeyOwner, keySearchApi } from "#contract/key-search.ts";
 import { TokenStatus } from "#contract/token.ts";
 import type { Actor } from "#server/accounts/actors.ts";
@@ -7,7 +7,7 @@ import type { Context } from "#server/context.ts";
 import { faults } from "#server/errors.ts";
 import { findToken, findTokenByKey, updateToken } from "#server/store/tokens.ts";
 import { findUserById, type UserRow } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { subject } from "./user-admin.ts";
 
@@ -56,7 +56,7 @@ export const keySearch: Handlers<{ keySearch: typeof keySearchApi }>["keySearch"
   },
 };
 
-/** The owner, if the actor may act on them or is them. Throws: denied. */
+/** The owner, if the actor may act on that user or is that user. Throws: denied. */
 async function ownerOf(ctx: Context, actor: Actor, userId: number): Promise<UserRow> {
   const owner = await findUserById(ctx.db, userId);
   return owner !== undefined && owner.id === actor.id ? owner : subject(actor, owner);

@@ -1,4 +1,5 @@
-// The usage log through the API: who sees what, search, clearing, and that none of it touches money (requirements W3.9, M28, P06).
+// The usage log through the API: what users and administrators see, search, clearing, and that none of it touches money (requirements
+// W3.9, M28, P06).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import { printTrail } from "#server/store/log-trail.ts";
@@ -56,7 +57,7 @@ describe.each(databases)("the usage log on $name", (database) => {
     await insertLog(app.ctx.db, newLog({ user_id, username, created_at, type, content, trail }));
   }
 
-  test("administrators search everybody's entries, users their own without channels", async () => {
+  test("administrators search all users' entries, users their own without channels", async () => {
     const { id } = await seedToken(app.ctx, alice.id);
     await pay(alice, id);
     await note(alice, 1, "通过兑换码充值 1");
@@ -75,16 +76,16 @@ describe.each(databases)("the usage log on $name", (database) => {
     expect((await search(alice, "", "2")).success).toBe(false);
   });
 
-  test("who failed before a call was answered is told to administrators alone, and cannot be searched for", async () => {
+  test("the failed attempts of a call are shown to administrators alone, and cannot be searched for", async () => {
     const channel = { type: 1, key: "sk-upstream", models: "gpt-4", group: "default", name: "首选上游" };
     await app.call(asRoot, "POST", "/api/channel/", channel);
     const [{ id: channelId }] = (await app.call(asRoot, "GET", "/api/channel/")).data;
     const text = "通过首选以外的渠道";
-    const trail = [
+    const attempts = [
       { channelId, error: "upstream_401", said: "your credit balance is too low" },
       { channelId: 999, error: "do_request_failed", said: "" },
     ];
-    await note(alice, 2, text, printTrail(trail));
+    await note(alice, 2, text, printTrail(attempts));
     const newest = async (who: SeededUser["who"], path: string) => (await app.call(who, "GET", path)).data[0];
     const seen = {
       content: text,
@@ -108,12 +109,12 @@ describe.each(databases)("the usage log on $name", (database) => {
     expect((await app.call(alice.who, "GET", `/api/log/self/search?keyword=${guess}`)).data).toEqual([]);
   });
 
-  test("a failed call is found by its type, costs nothing, and tells its user no channel", async () => {
+  test("a failed call is found by its type, costs nothing, and shows its user no channel", async () => {
     const stat = (await app.call(alice.who, "GET", "/api/log/self/stat")).data;
     const text = "403 insufficient_user_quota：用户额度不足";
-    const trail = printTrail([{ channelId: 7, error: "upstream_500", said: "" }]);
-    await note(alice, 6, text, trail);
-    await note(bob, 6, "404 model_not_found：没有", trail);
+    const attempts = printTrail([{ channelId: 7, error: "upstream_500", said: "" }]);
+    await note(alice, 6, text, attempts);
+    await note(bob, 6, "404 model_not_found：没有", attempts);
     const own = await app.call(alice.who, "GET", "/api/log/self/?type=6");
     expect(own.total).toBe(1);
     expect(own.data).toMatchObject([{ type: 6, content: text, quota: 0, channel: 0, trail: [] }]);

@@ -5,7 +5,7 @@ import type { LogFilter } from "#server/store/log-filter.ts";
 import { statLogs } from "#server/store/log-stats.ts";
 import { clearLogs, countLogs, type ListedLog, listLogs, searchLogs } from "#server/store/logs.ts";
 import { getUser } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 
 export const log: Handlers<{ log: typeof logApi }>["log"] = {
@@ -49,7 +49,7 @@ export const log: Handlers<{ log: typeof logApi }>["log"] = {
     const before = call.query.target_timestamp;
     if (before === 0) throw faults.refused("请指定清理的截止时间");
     const count = await ctx.coord.lock("log-clearing", async () => {
-      // Batches are transactions of their own: the act is written down before the first, what came of it after the last.
+      // Batches are transactions of their own: the act is logged before the first, its outcome after the last.
       await audit(ctx, ctx.db, call, { action: "log.clear", target: before });
       const cleared = await clearLogs(ctx.db, before, CLEARED_LOG_TYPES);
       await audit(ctx, ctx.db, call, {
@@ -103,7 +103,7 @@ function present(row: ListedLog): LogEntry {
   };
 }
 
-/** Users do not learn which upstream served them (requirements P06). */
+/** Users do not learn which upstream served their calls (requirements P06). */
 function withoutChannel(row: ListedLog): LogEntry {
   return { ...present(row), channel: 0, channel_name: "", trail: [] };
 }

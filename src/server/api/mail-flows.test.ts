@@ -12,7 +12,7 @@ import { freshAddress, type Visitor, visit } from "#test/worlds/visitor.ts";
 const MINUTE_MS = 60_000;
 const password = "harbour-lamp-9";
 
-describe.each(databases)("letters and what they open on $name", (database) => {
+describe.each(databases)("letters and their codes on $name", (database) => {
   const clock = fakeClock();
   let mail: MailApp;
   let app: TestApp;
@@ -25,7 +25,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
   afterAll(() => mail.close());
   afterEach(async () => {
     await mail.set({ EmailVerificationEnabled: "false" });
-    // The budget of everybody together fills again.
+    // The server's budget of letters fills again.
     clock.advance(3 * 60 * MINUTE_MS);
   });
 
@@ -33,7 +33,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
   const register = (who: Visitor, body: object) => who.call("POST", "/api/user/register", body);
 
   describe("how often letters may be caused", () => {
-    test("an address gets a second one after 30 seconds, then others after minutes; 12 an hour from 100 networks", async () => {
+    test("an address gets a second letter after 30 seconds, then others after minutes; 12 an hour from 100 networks", async () => {
       const startMs = clock.now();
       const sentAt: number[] = [];
       for (let second = 0; second < 3600; second += 10) {
@@ -67,7 +67,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
     const bind = (who: Visitor, email: string, code: string) =>
       who.call("GET", `/api/oauth/email/bind?email=${email}&code=${code}`);
 
-    test("with a code that was sent to whoever is signed in", async () => {
+    test("with a code that was sent to the signed-in user", async () => {
       const who = await signInNew(app, "binder");
       const code = await codeFor(who, "bound@example.com");
       expect((await bind(who, "bound@example.com", otherCode(code))).message).toBe("验证码不正确或已失效");
@@ -107,7 +107,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect((await register(guest, draft)).message).toBe("验证码不正确或已失效");
     });
 
-    test("not by 200 guesses at once and then the right one: five are looked at", async () => {
+    test("not by 200 guesses at once and then the right one: five are evaluated", async () => {
       const who = await signInNew(app, "guesser");
       const code = await codeFor(who, "guessed@example.com");
       const guesses = Array.from({ length: 200 }, (_, index) => String(index).padStart(6, "x"));
@@ -119,7 +119,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect(Math.max(...kept.map(({ tries }) => tries))).toBe(5);
     });
 
-    test("to one account only, of 50 who bind it at once", async () => {
+    test("to one account only, of 50 that bind it at once", async () => {
       const email = "wanted@example.com";
       const people = await Promise.all(
         Array.from({ length: 50 }, (_, index) => signInNew(app, `mass${index}`)),
@@ -138,7 +138,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect(owners).toHaveLength(1);
     });
 
-    test("by nobody else's page", async () => {
+    test("never by another site's page", async () => {
       const who = await signInNew(app, "victim");
       const code = await codeFor(who, "attacker@example.com");
       const path = `/api/oauth/email/bind?email=attacker@example.com&code=${code}`;
@@ -206,7 +206,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       const late = await tokenFor("two@example.com");
       clock.advance(601_000);
       expect(await finish("two@example.com", late)).toMatchObject(refusal);
-      // One of a clock that was ahead does not count until that time comes.
+      // A code made while the clock was ahead does not count until that time comes.
       clock.advance(MINUTE_MS);
       const ahead = await tokenFor("two@example.com");
       clock.advance(-24 * 60 * MINUTE_MS);
@@ -215,7 +215,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect(await finish("two@example.com", ahead)).toMatchObject({ success: true });
     });
 
-    test("and asking says the same whatever the address, at once", async () => {
+    test("and the request gets the same answer for every address, at once", async () => {
       await seedUser(app.ctx, "known");
       smtp.hang = true;
       const times: Record<string, number[]> = { known: [], unknown: [] };
@@ -230,7 +230,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       }
       smtp.hang = false;
       smtp.drop();
-      // The quickest of each: what else the machine does is in the others.
+      // The quickest of each: the others include other work of the machine.
       const [known = 0, unknown = 0] = Object.values(times).map((list) => Math.min(...list));
       expect(Math.abs(known - unknown)).toBeLessThan(Math.max(10, Math.min(known, unknown)));
       // A second request at once is too early for both.
@@ -240,7 +240,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect((await ask("no address")).message).toBe("邮箱地址格式不正确");
     });
 
-    test("but not of a super administrator, nor of who is banned", async () => {
+    test("but not of a super administrator, nor of a banned user", async () => {
       await seedUser(app.ctx, "chief", { role: 100 });
       await seedUser(app.ctx, "outlaw", { status: 2 });
       for (const name of ["chief", "outlaw"]) {
@@ -251,7 +251,7 @@ describe.each(databases)("letters and what they open on $name", (database) => {
       expect(smtp.letters.filter(({ to }) => /chief|outlaw/.test(to.join()))).toEqual([]);
     });
 
-    test("to one of 20 characters that nobody can guess", () => {
+    test("to one of 20 characters that cannot be guessed", () => {
       const samples = Array.from({ length: 10_000 }, () => randomPassword());
       expect(new Set(samples).size).toBe(10_000);
       const counts = new Map<string, number>();

@@ -87,7 +87,7 @@ describe("every answer", () => {
 
   test("a handler that fails unexpectedly is a 500 without internals", async () => {
     const broken = { ...app.ctx, options: undefined };
-    // A context without options stands for any fault inside a handler.
+    // A context without options causes a fault inside a handler.
     const response = await createApi(broken as never).request("/api/notice");
     expect(response.status).toBe(500);
     expect(await response.json()).toEqual({
@@ -107,7 +107,7 @@ describe("bodies", () => {
   });
   afterAll(() => app.close());
 
-  test("of guests may have 64 KiB, of users 1 MiB", async () => {
+  test("of visitors may have 64 KiB, of users 1 MiB", async () => {
     const login = (size: number) =>
       app.call(asGuest, "POST", "/api/user/login", { username: "x", password: "p".repeat(size) });
     expect((await login(60_000)).status).toBe(200);

@@ -7,14 +7,14 @@ import type { Endpoint } from "#contract/endpoint.ts";
 import { api } from "#contract/index.ts";
 import { UserStatus } from "#contract/user.ts";
 import { type Actor, accessTokenOf, LEVEL_ROLE } from "#server/accounts/actors.ts";
-import { confirmHuman, type Visit } from "#server/accounts/human.ts";
+import { confirmHuman, type ProtectedCall } from "#server/accounts/human.ts";
 import { SESSION_MAX_SEC } from "#server/accounts/sessions.ts";
 import { type Caller, identifyCaller } from "#server/address.ts";
 import type { Context } from "#server/context.ts";
 import { type AppError, asAppError, faults, renderEnvelope, unknownPathError } from "#server/errors.ts";
 import { limitAddress } from "#server/limits/by-address.ts";
 import { newRequestId, randomId } from "#server/secrets.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { SessionHandle } from "./call.ts";
 import { DOCS_POLICY, docsFile, docsPaths } from "./docs-site.ts";
 import { failureOf } from "./failure.ts";
@@ -28,23 +28,23 @@ export const BASE_HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",
 } as const;
 
-/** Whoever came by TLS once comes by TLS for a year (requirements H09). */
+/** A client that used TLS once uses TLS for a year (requirements H09). */
 export const STRICT_TRANSPORT = "max-age=31536000";
 
-/** What the node listener hands over; absent when a test calls without a socket. */
+/** What the node listener passes; absent when a test calls without a socket. */
 interface Env {
   Bindings: { incoming?: { socket?: { remoteAddress?: string | undefined } } };
   Variables: { requestId: string; caller: Caller; accessToken: string | undefined; onCredit: boolean };
 }
 type Http = HonoContext<Env>;
 
-/** How long a browser keeps the id that binds states and proofs to it; those themselves last 10 minutes. */
+/** How long a browser keeps the id that binds states and proofs to it; these last 10 minutes. */
 const BROWSER_SEC = 3600;
 const DENIAL_MS = 3_600_000;
 
 /**
  * Builds the management API as an app of its own; it answers everything below /api. Throws: when an endpoint of the table
- * does not say who may call it (requirements Z01).
+ * has no level (requirements Z01).
  */
 export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
   const app = new Hono<Env>();
@@ -70,7 +70,7 @@ export function createApi(ctx: Context, table: EndpointTable = api): Hono<Env> {
   return app;
 }
 
-/** The API reference: the same for everybody, so it may be kept a while. */
+/** The API reference: the same for all clients, so it may be cached for a while. */
 async function serveDocs(ctx: Context, http: Http, path: string): Promise<Response> {
   try {
     await limitAddress(ctx, "api", http.var.caller.address);
@@ -85,7 +85,7 @@ async function serveDocs(ctx: Context, http: Http, path: string): Promise<Respon
   });
 }
 
-/** Names the request and its caller, and sets the headers that every answer has. */
+/** Sets the id and the caller of the request, and the headers that every answer has. */
 function introduce(ctx: Context, http: Http): void {
   const requestId = newRequestId(ctx.clock.now());
   const peer = http.env?.incoming?.socket?.remoteAddress ?? "127.0.0.1";
@@ -108,7 +108,7 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
     const actor = await enter(ctx, http, route.endpoint);
     actorId = actor?.id ?? 0;
     response = await answer(ctx, http, route, actor).catch(async (thrown: unknown) => {
-      // Here, where the transaction of the act is undone and what is written stays.
+      // Here, where the transaction of the act is rolled back already and this row stays.
       const { code, detail } = asAppError(thrown);
       if (code === "denied" && actor)
         await auditDenial(ctx, http, { endpoint: route.endpoint, actor, about: detail });
@@ -133,7 +133,7 @@ async function serve(ctx: Context, http: Http, route: Route): Promise<Response> 
   return response;
 }
 
-/** The door: budgets, cross-site protection, sign-in and level, switches, human check, in this order. */
+/** The checks before a handler: limits, cross-site protection, sign-in and level, switches, human check, in this order. */
 async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   const { caller } = http.var;
   await limitAddress(ctx, "api", caller.address);
@@ -146,7 +146,7 @@ async function enter(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
   return actor;
 }
 
-/** Who calls, when the level or the endpoint asks for it. Throws: 401, disabled, role too low. */
+/** The actor, when the level or the endpoint asks for it. Throws: 401, disabled, role too low. */
 async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Actor | undefined> {
   if (endpoint.level === "public") {
     const visitor = endpoint.identifies ? await signedIn(ctx, http).catch(onlyUnexpected) : undefined;
@@ -159,7 +159,7 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
     sessionHandle(http).clear();
     throw faults.accountDisabled();
   }
-  // The other way round an unknown level would let everybody in.
+  // Written the other way round, an unknown level would admit every user.
   if (!(actor.role >= LEVEL_ROLE[endpoint.level])) {
     await auditDenial(ctx, http, { endpoint, actor, about: "" });
     throw faults.roleTooLow();
@@ -167,7 +167,7 @@ async function admit(ctx: Context, http: Http, endpoint: Endpoint): Promise<Acto
   return actor;
 }
 
-/** Somebody tried what is not theirs to do: once an hour per account, endpoint and what it was about (requirements P05). */
+/** Logs an act that was denied to the actor: once an hour per account, endpoint and target (requirements P05). */
 async function auditDenial(
   ctx: Context,
   http: Http,
@@ -181,13 +181,13 @@ async function auditDenial(
   await audit(ctx, ctx.db, call, act);
 }
 
-/** A guest is nobody; anything else that goes wrong goes on. */
+/** A visitor is no actor; an unexpected error is thrown on. */
 function onlyUnexpected(error: unknown): undefined {
   if (asAppError(error).status === 500) throw error;
 }
 
-/** What the human check needs to know of a call. */
-function visitOf(http: Http, endpoint: Endpoint): Visit {
+/** The part of a call that the human check needs. */
+function visitOf(http: Http, endpoint: Endpoint): ProtectedCall {
   const { address } = http.var.caller;
   const proof = http.req.query("turnstile") ?? "";
   return { path: endpoint.path, proof, address, browserId: sessionHandle(http).browserId };
@@ -233,7 +233,7 @@ async function answer(ctx: Context, http: Http, route: Route, actor: Actor | und
   return send(http, { success: true, message: "", data: z.encode(endpoint.data, data), ...siblings });
 }
 
-/** The natural key of a call that its sender may repeat: nobody else's, and no other endpoint's, is the same. */
+/** The natural key of a call that its client may repeat: unique per actor and endpoint. */
 function idempotencyKeyOf(
   ctx: Context,
   http: Http,
@@ -300,7 +300,7 @@ function send(
 
 function renderFailure(http: Http, error: AppError): Response {
   if (error.retryAfterSec !== undefined) http.header("Retry-After", String(error.retryAfterSec));
-  // The family's limits answer nothing.
+  // The family's limits answer with an empty body.
   if (error.status === 429 && error.publicMessage === "") return http.body(null, 429);
   // Every constructor in errors.ts uses one of these.
   return send(http, renderEnvelope(error), error.status as 200 | 400 | 401 | 403 | 413 | 429 | 500 | 503);

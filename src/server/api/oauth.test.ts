@@ -88,14 +88,14 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       const again = visit(app);
       expect((await loginAs(again, { ...user, login: "renamed", name: "Other" })).data.id).toBe(first.id);
       expect((await self(again)).display_name).toBe("Mona Lisa the Octoca");
-      // No password opens it.
+      // It has no password login.
       for (const password of ["", "x", first.username])
         expect(
           (await who.call("POST", "/api/user/login", { username: first.username, password })).success,
         ).toBe(false);
     });
 
-    test("tells nobody's secrets: the token request carries the verifier and goes to GitHub alone", async () => {
+    test("leaks no secrets: the token request carries the verifier and goes to GitHub alone", async () => {
       const who = visit(app);
       const begun = await who.call("GET", "/api/oauth/state");
       const url = new URL(begun["url"]);
@@ -115,7 +115,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect(stored).not.toContain(begun.data);
     });
 
-    test("a login name that passed to somebody else opens nothing", async () => {
+    test("a login name that passed to another GitHub user opens no account", async () => {
       const first = await loginAs(visit(app), octocat({ login: "sold" }));
       const second = await loginAs(visit(app), octocat({ login: "sold" }));
       expect(second.success).toBe(true);
@@ -129,7 +129,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       return user;
     }
 
-    test("an imported account that is known by name only opens for its proven address, and from then on for the id", async () => {
+    test("an imported account that is known by name only is found by its proven address, and from then on by the id", async () => {
       const old = await imported("octo-old");
       const owner = octocat({ login: "Octo-Old", email: "Octo-Old@example.com" });
       const windows = [visit(app), visit(app)];
@@ -145,7 +145,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
         const answer = await loginAs(visit(app), octocat({ login: "octo-sold", email }));
         expect(answer).toMatchObject({ success: false, message: expect.stringContaining("从旧系统导入") });
       }
-      // Its owner comes in with the password and binds; the name is free again.
+      // Its owner logs in with the password and binds; the name is free again.
       const who = visit(app);
       await who.call("POST", "/api/user/login", { username: old.username, password: seedPassword });
       const owner = octocat({ login: "octo-sold" });
@@ -154,7 +154,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect((await loginAs(visit(app), octocat({ login: "octo-sold" }))).success).toBe(true);
     });
 
-    test("the operator may let names do for ordinary users, never for administrators", async () => {
+    test("the operator may accept names for ordinary users, never for administrators", async () => {
       await set("GitHubImportedNameEnabled", "true");
       const [old, admin, root] = [
         await imported("octo-user"),
@@ -186,7 +186,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect(row?.email).toBe("");
     });
 
-    test("a state works once, in its browser, for ten minutes, and for who was signed in", async () => {
+    test("a state works once, in its browser, for ten minutes, and for the user who was signed in", async () => {
       const user = octocat();
       const who = visit(app);
       for (const query of ["", "?code=x", "?state=y", "?code=x&state=", "?code=x&state=unknown"])
@@ -233,7 +233,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect((await self(swapped)).github_id).toBe("");
     });
 
-    test("binds for who is signed in, and says so by the word bind", async () => {
+    test("binds for the signed-in user, and says so by the word bind", async () => {
       const user = octocat();
       const who = await signInNew(app, "binds");
       expect(await loginAs(who, user)).toMatchObject({ success: true, message: "bind", data: null });
@@ -247,7 +247,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       });
     });
 
-    test("one identity goes to one of 50 who bind it at once", async () => {
+    test("one identity goes to one of 50 users that bind it at once", async () => {
       const user = octocat();
       const people = await Promise.all(
         Array.from({ length: 50 }, (_, index) => signInNew(app, `gh${index}`)),
@@ -262,7 +262,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       );
     });
 
-    test("20 first logins of one person at once make one account", async () => {
+    test("20 first logins of one identity at once make one account", async () => {
       const user = octocat();
       const people = Array.from({ length: 20 }, () => visit(app));
       const backs = await Promise.all(people.map((who) => goToGithub(who, user)));
@@ -272,7 +272,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect(new Set(answers.map(({ data }) => data?.id)).size).toBe(1);
     });
 
-    test("no other page binds, whatever it makes the browser do", async () => {
+    test("no other site's page binds, whatever it makes the browser do", async () => {
       const who = await signInNew(app, "crossed");
       const back = await goToGithub(who, octocat());
       const path = `/api/oauth/github?code=${back.code}&state=${back.state}`;
@@ -288,7 +288,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
           message: "拒绝跨站请求",
         });
       expect((await self(who)).github_id).toBe("");
-      // The state was not even looked at.
+      // The state was not even checked.
       expect((await comeBack(who, back)).message).toBe("bind");
     });
 
@@ -305,7 +305,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect((await loginAs(visit(app), octocat())).message).toBe("管理员未启用该登录方式");
     });
 
-    test("a banned account stays out", async () => {
+    test("a banned account is refused", async () => {
       const user = octocat();
       const { data } = await loginAs(visit(app), user);
       await setUserStatus(app.ctx.db, data.id, 1, 2);
@@ -329,7 +329,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       await set("GitHubClientSecret", github.clientSecret);
     });
 
-    test("when GitHub is not to be had, the same page may come again, and then no more", async () => {
+    test("when GitHub cannot be reached, the same page may try again, until it succeeds", async () => {
       const who = visit(app);
       const back = await goToGithub(who, octocat());
       github.failOnce();
@@ -338,7 +338,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect(await comeBack(who, back)).toMatchObject(STATE);
     });
 
-    test("an intercepted code is worth nothing without the verifier", async () => {
+    test("an intercepted code is useless without the verifier", async () => {
       const victim = visit(app);
       const { code } = await goToGithub(victim, octocat());
       const thief = visit(app);
@@ -348,7 +348,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
   });
 
   describe("a super administrator", () => {
-    test("comes in by GitHub only after binding it in a session just begun with the password", async () => {
+    test("logs in through GitHub only after binding it in a session just begun with the password", async () => {
       const user = octocat();
       const stale = await signInNew(app, "super1", { role: 100 });
       clock.advance(601_000);
@@ -358,7 +358,7 @@ describe.each(databases)("logins through GitHub on $name", (database) => {
       expect((await loginAs(visit(app), user)).data.username).toBe("super1");
     });
 
-    test("and not by what was bound before the account became one", async () => {
+    test("and not by an identity that was bound before the account became one", async () => {
       const user = octocat();
       const who = await signInNew(app, "promoted");
       expect((await loginAs(who, user)).message).toBe("bind");

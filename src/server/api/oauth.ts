@@ -1,11 +1,11 @@
-// Handlers: coming in through GitHub or the WeChat server, and binding those or an e-mail address (requirements W4.3, W4.5, W4.6).
+// Handlers: logging in through GitHub or the WeChat server, and binding these or an e-mail address (requirements W4.3, W4.5, W4.6).
 import type { oauthApi } from "#contract/oauth.ts";
 import { type Arrival, bindPerson, enterAs } from "#server/accounts/external.ts";
 import { beginOAuth, finishGithub } from "#server/accounts/github.ts";
 import { bindEmail } from "#server/accounts/verification.ts";
 import type { Context } from "#server/context.ts";
 import type { Db } from "#server/store/db.ts";
-import { type ActCall, audit } from "./audit-trail.ts";
+import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { registering, signInBy } from "./sign-in.ts";
 
@@ -53,7 +53,7 @@ export const oauth: Handlers<{ oauth: typeof oauthApi }>["oauth"] = {
   },
 };
 
-/** What a visitor brings along, and how what becomes of accounts is written down. */
+/** The part of a visitor's call that a login needs, and how a new or adopted account is logged. */
 function arrival(
   ctx: Context,
   call: Omit<ActCall, "actor"> & { readonly query: { readonly aff_code: string } },
@@ -68,7 +68,7 @@ function arrival(
   };
 }
 
-/** Who an account belongs to has changed: that is for the trail, the identity itself is not. */
+/** The owner of an account has changed: that is for the audit log, the identity itself is not. */
 function binding(ctx: Context, call: ActCall, identity: "github" | "wechat" | "email") {
   const act = { action: "user.bind", target: call.actor.id, detail: { identity } };
   return (tx: Db) => audit(ctx, tx, call, act);

@@ -1,4 +1,4 @@
-// Guards on writing options that ask more than the options themselves: where an address leads, and who could still come in.
+// Guards on writing options that check more than the options themselves: where an address leads, and which logins remain.
 import { type OptionKey, optionTable } from "#contract/option.ts";
 import { Role, UserStatus } from "#contract/user.ts";
 import type { Context } from "#server/context.ts";
@@ -10,7 +10,7 @@ export type GuardTools = Pick<Context, "db" | "options" | "egress">;
 /** Addresses the server itself calls (requirements S06). */
 const CALLED: readonly OptionKey[] = ["WeChatServerAddress", "MessagePusherAddress"];
 
-/** Throws: a refusal for an address that the server would not be allowed to call. */
+/** Throws: AppError for an address that the server would not be allowed to call. */
 export function refuseAddress({ egress }: GuardTools, key: OptionKey, text: string): void {
   const typed = text.trim();
   if (typed === "") return;
@@ -22,15 +22,15 @@ export function refuseAddress({ egress }: GuardTools, key: OptionKey, text: stri
   if ("refusal" in judged) throw faults.refused(`${optionTable[key].label}：${judged.refusal}`);
 }
 
-/** The switches of the ways in that are not the password, and the identity each goes by. */
+/** The switches of the logins other than by password, and the identity of each. */
 const EXTERNAL = [
   { option: "GitHubOAuthEnabled", identity: "github_id" },
   { option: "WeChatAuthEnabled", identity: "wechat_id" },
 ] as const;
 
 /**
- * Turning off a way in must leave one by which a super administrator can come in: the password, or an identity that one of them
- * has bound (requirements W6.3, A22). Throws: a refusal.
+ * Turning off a login must leave one by which a super administrator can log in: the password, or an identity that one of them
+ * has bound (requirements W6.3, A22). Throws: AppError.
  */
 export async function refuseLockout(
   { db, options }: GuardTools,

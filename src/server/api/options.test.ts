@@ -43,7 +43,7 @@ describe.each(databases)("options on $name", (database) => {
     expect(app.ctx.options.get("RetryTimes")).toBe(3);
   });
 
-  test("secrets go in and never come out; blank keeps them", async () => {
+  test("secrets are written and never read back; blank keeps them", async () => {
     expect(await read("SMTPToken")).toBeUndefined();
     expect(await read("SMTPTokenConfigured")).toBe("false");
     await put("SMTPToken", "mail-secret-canary");
@@ -58,7 +58,7 @@ describe.each(databases)("options on $name", (database) => {
     expect(JSON.stringify(dump)).not.toContain("mail-secret-canary");
   });
 
-  test("a secret does not go along to another host", async () => {
+  test("a secret is not sent to another host", async () => {
     await put("MessagePusherAddress", "https://push.example/");
     await put("MessagePusherToken", "push-secret");
     await put("MessagePusherAddress", "https://push.example");
@@ -113,7 +113,7 @@ describe.each(databases)("options on $name", (database) => {
     expect(await read(key)).toBe(before);
   });
 
-  test("a switch needs all it needs, and what it needs cannot go while it is on", async () => {
+  test("a switch needs its options, and these cannot be emptied while it is on", async () => {
     await put("ServerAddress", "https://gate.example");
     expect((await put("TurnstileCheckEnabled", "true")).message).toBe("请先填写“Turnstile Site Key”");
     await put("TurnstileSiteKey", "site");
@@ -126,7 +126,7 @@ describe.each(databases)("options on $name", (database) => {
     expect((await put("TurnstileSiteKey", "")).success).toBe(true);
   });
 
-  test("codes by mail are asked for only once there is a server and a sender to send them", async () => {
+  test("codes by mail are required only once there is a mail server and a sender", async () => {
     await put("SMTPServer", "127.0.0.1");
     const NO_SENDER = "请先填写“SMTP 发送者邮箱”或“SMTP 账户”";
     expect((await put("EmailVerificationEnabled", "true")).message).toBe(NO_SENDER);
@@ -143,7 +143,7 @@ describe.each(databases)("options on $name", (database) => {
     for (const key of ["SMTPFrom", "SMTPServer"]) expect((await put(key, "")).success).toBe(true);
   });
 
-  test("a switch that came without what it needs stays on, and may be turned off", async () => {
+  test("a switch that is on without its options stays on, and may be turned off", async () => {
     await app.ctx.options.set("EmailVerificationEnabled", "true");
     expect(await read("EmailVerificationEnabled")).toBe("true");
     expect((await put("SMTPServer", "127.0.0.1")).success).toBe(true);
@@ -151,7 +151,7 @@ describe.each(databases)("options on $name", (database) => {
     await put("SMTPServer", "");
   });
 
-  test("an administrator edits options, except those through which a super session could be won", async () => {
+  test("an administrator edits options, except those that could give a super administrator's session", async () => {
     expect((await put("Notice", "hello", admin.who)).success).toBe(true);
     for (const key of [
       "ServerAddress",
@@ -194,7 +194,7 @@ describe.each(databases)("options on $name", (database) => {
     expect((await app.call(admin.who, "GET", "/api/group/")).data).toEqual(["default", "alpha", "vip"]);
   });
 
-  test("another process hears of a change within a second", async () => {
+  test("another process applies a change within a second", async () => {
     if (database.name === "SQLite") return;
     const url = app.ctx.config.databaseUrl;
     const second = await createTestApp({

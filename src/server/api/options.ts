@@ -13,7 +13,7 @@ import { faults } from "#server/errors.ts";
 import { OptionError, type Options } from "#server/options.ts";
 import type { Db } from "#server/store/db.ts";
 import { insertLog } from "#server/store/logs.ts";
-import { type ActCall, audit } from "./audit-trail.ts";
+import { type ActCall, audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { manageLog } from "./manage-log.ts";
 import { refuseAddress, refuseLockout } from "./option-guards.ts";
@@ -28,7 +28,7 @@ export const option: Handlers<{ option: typeof optionApi }>["option"] = {
     const text = String(body.value);
     const row: OptionRow = optionTable[key];
     if (row.root && actor.role < Role.root) throw faults.denied("只有超级管理员可以修改这个选项", key);
-    // A secret is only written when something was typed (requirements B5).
+    // A secret is only written when it is not empty (requirements B5).
     if (row.secret && text.trim() === "") return null;
     guard(ctx.options, key, text);
     refuseAddress(ctx, key, text);
@@ -75,7 +75,7 @@ async function write(
 
 /** What must be filled in before a switch may be turned on; of options in one list, one. */
 const NEEDS: Partial<Record<OptionKey, readonly (readonly OptionKey[])[]>> = {
-  // What the mailer must know; without letters nobody could register.
+  // What the mailer needs; without letters no visitor could register.
   EmailVerificationEnabled: [["SMTPServer"], ["SMTPFrom", "SMTPAccount"]],
   GitHubOAuthEnabled: [["GitHubClientId"], ["GitHubClientSecret"]],
   WeChatAuthEnabled: [["WeChatServerAddress"], ["WeChatServerToken"]],
@@ -83,7 +83,7 @@ const NEEDS: Partial<Record<OptionKey, readonly (readonly OptionKey[])[]>> = {
   EmailDomainRestrictionEnabled: [["EmailDomainWhitelist"]],
 };
 
-/** Throws: a refusal when the change would leave a switch without what it needs. */
+/** Throws: AppError when the change would leave a switch without what it needs. */
 function guard(options: Options, key: OptionKey, text: string): void {
   const isFilled = (needed: OptionKey) => String(options.get(needed)) !== "";
   if (text === "true") {

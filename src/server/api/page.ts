@@ -1,9 +1,9 @@
-// The query of a list in the words of the store.
+// The query of a list as the store takes it.
 import type { SortedPage } from "#server/store/page.ts";
 
 /**
  * Reads page, size and sort column of a list's query. `downwards` = the columns that sort downwards unless the client says otherwise: One
- * API's, which knows no other way.
+ * API's, which has no other direction.
  */
 export function sortedPage(
   { p, size, order, desc }: { p: number; size: number; order: string; desc?: boolean | undefined },

@@ -78,7 +78,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect((await logsOf(user.id)).at(-1)).toEqual([1, "通过兑换码充值 1234 点额度"]);
   });
 
-  test("what is wrong is said before the code is used up", async () => {
+  test("errors are reported before the code is used up", async () => {
     const user = await seedUser(app.ctx, "wrong");
     const giver = await seedUser(app.ctx, "giver");
     const [key = ""] = await codes(100);
@@ -100,7 +100,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect((await topUp(user.who, { key })).data).toBe(100);
   });
 
-  test("capitals and blanks in a code are no wrong guess; an imported code is what it says, letter by letter", async () => {
+  test("capitals and blanks in a code are no wrong guess; an imported code is compared letter by letter", async () => {
     const user = await seedUser(app.ctx, "capitals");
     const { db, secrets } = app.ctx;
     const [key = ""] = await codes(1_000);
@@ -115,7 +115,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect((await topUp(user.who, { key: "ONLY CAPITALS" })).data).toBe(5);
   });
 
-  test("wrong codes are limited: at most ten an hour by one user, and nobody else is kept from theirs", async () => {
+  test("wrong codes are limited: at most ten an hour by one user, and no other user is kept from redeeming", async () => {
     const [guesser, honest] = [await seedUser(app.ctx, "guesser"), await seedUser(app.ctx, "honest")];
     const [key] = await codes(100);
     const guess = async () => (await topUp(guesser.who, { key: "0".repeat(32) })).status;
@@ -143,7 +143,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect(await guess()).toBe(200);
   });
 
-  test("300 wrong codes of one user at once: five are looked at, and a right one behind them is not", async () => {
+  test("300 wrong codes of one user at once: five are evaluated, and a right one after them is not", async () => {
     const [burst, lucky] = [await seedUser(app.ctx, "burst"), await seedUser(app.ctx, "lucky")];
     const [key] = await codes(100);
     const tries = Array.from({ length: 300 }, (_, index) =>
@@ -153,14 +153,14 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect(answers.filter(({ message }) => message === "兑换码无效")).toHaveLength(5);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(295);
     expect((await topUp(burst.who, { key })).status).toBe(429);
-    // Whoever has many codes is kept from none.
+    // A user with many right codes can redeem them all.
     const many = await codes(100, 30);
     const taken = await Promise.all(many.map((each) => topUp(lucky.who, { key: each })));
     expect(taken.every(({ data }) => data === 100)).toBe(true);
     clock.advance(10 * HOUR_MS);
   });
 
-  test("wrong codes are limited by address too, whoever tries them", async () => {
+  test("wrong codes are limited by address too, over all users", async () => {
     clock.advance(10 * HOUR_MS);
     const crowd = await Promise.all(
       Array.from({ length: 40 }, (_, index) => seedUser(app.ctx, `crowd${index}`)),
@@ -173,7 +173,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     clock.advance(10 * HOUR_MS);
   });
 
-  test("redemptions of one code by many at once: one gets it, the others are told", async () => {
+  test("of many users who redeem one code at once one gets it, the others get an error", async () => {
     const crowd = await Promise.all(
       Array.from({ length: 20 }, (_, index) => seedUser(app.ctx, `race${index}`)),
     );
@@ -239,9 +239,9 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     };
     expect((await withdraw("99.99")).message).toBe("提现金额不能少于 100 元");
     expect((await withdraw("250.500001")).message).toBe("返现余额不足");
-    // The trail names what was asked for, and that it was not done.
-    const trail = await app.call(asRoot, "GET", "/api/audit/?action=user&size=4");
-    expect(trail.data.map((act: { action: string; detail: string }) => [act.action, act.detail])).toEqual([
+    // The audit log names what was requested, and that it was not done.
+    const auditLog = await app.call(asRoot, "GET", "/api/audit/?action=user&size=4");
+    expect(auditLog.data.map((act: { action: string; detail: string }) => [act.action, act.detail])).toEqual([
       ["user.amount_refused", '{"what":"withdrawal","outcome":"below_zero"}'],
       ["user.withdraw", '{"amount":"250.500001","remark":"支付宝"}'],
       ["user.amount_refused", '{"what":"withdrawal","outcome":"below_least"}'],
@@ -264,7 +264,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     );
   });
 
-  test("friends are those who came by the own invitation, newest first, ten a page from page 1", async () => {
+  test("friends are the users who came by the own invitation, newest first, ten a page from page 1", async () => {
     const host = await seedUser(app.ctx, "host");
     const times: number[] = [];
     for (let index = 0; index < 12; index += 1) {
@@ -290,7 +290,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect((await app.call(asRoot, "GET", "/api/user/friends")).data).toEqual([]);
   });
 
-  /** A promise made with these gifts in the options, which are nothing again afterwards. */
+  /** A promise made with these gifts in the options, which are 0 again afterwards. */
   async function promised(who: { userId: number; inviterId: number }) {
     const gifts = { QuotaForNewUser: "1000", QuotaForInvitee: "200", QuotaForInviter: "300" } as const;
     for (const key of ["QuotaForNewUser", "QuotaForInvitee", "QuotaForInviter"] as const)
@@ -311,7 +311,7 @@ describe.each(databases)("topping up and the partner plan on $name", (database) 
     expect(await quotaOf(host.id)).toBe(500_300);
   });
 
-  test("what could not be booked is promised still, and booked by whoever looks next", async () => {
+  test("a gift that could not be booked stays promised, and the next check books it", async () => {
     const [host, guest] = [await seedUser(app.ctx, "hosting"), await seedUser(app.ctx, "waiting")];
     const promise = await promised({ userId: guest.id, inviterId: host.id });
     const closed = { ...app.ctx, ledger: { grantSignup: () => Promise.reject(new Error("closed")) } };

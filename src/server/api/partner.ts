@@ -1,4 +1,4 @@
-// Handlers: topping up and the partner plan (requirements W3.8, W17). All that moves is moved by the bank.
+// Handlers: topping up and the partner plan (requirements W3.8, W17). Only the ledger changes balances.
 
 import { LogType } from "#contract/log.ts";
 import type { partnerApi } from "#contract/partner.ts";
@@ -11,7 +11,7 @@ import { redeem } from "#server/money/redeem.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import { countFriends, listFriends } from "#server/store/partners.ts";
 import { findUserById, getUser } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { subject } from "./user-admin.ts";
 import { noteRefused, refuseUnbooked, withRemark } from "./user-amounts.ts";
@@ -108,7 +108,7 @@ export const partner: Handlers<{ partner: typeof partnerApi }>["partner"] = {
   },
 };
 
-/** Why a code brought nothing; a guess is what somebody looking for codes would get (requirements L04). */
+/** Why a code was not redeemed; `isGuess` = it counts against the limit of wrong codes (requirements L04). */
 const REFUSALS: Readonly<
   Record<Exclude<Redeemed["outcome"], "done">, { readonly isGuess: boolean; fault(): AppError }>
 > = {

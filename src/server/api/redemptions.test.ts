@@ -107,7 +107,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
     expect(first).not.toContain(other.data[0]);
   });
 
-  test("search finds ids and heads of names; the list sorts by any column of the table", async () => {
+  test("search finds ids and begins of names; the list sorts by any column of the table", async () => {
     await create({ name: "sortable-b", quota: 3 });
     await create({ name: "sortable-a", quota: 7 });
     const names = async (path: string) =>
@@ -145,7 +145,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
     expect((await update({ id: 987_654_321, name: "x" })).message).toBe("找不到该兑换码");
   });
 
-  test("nothing leaves the state of use: status and quota stay, the name may change", async () => {
+  test("a used code stays used: status and quota stay, the name may change", async () => {
     await create({ name: "used", quota: 5 });
     const { id, key } = await newest();
     expect((await topUp(key)).data).toBe(5);
@@ -161,7 +161,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
     expect((await topUp(key)).message).toBe("兑换码已被使用");
   });
 
-  test("a deleted code is gone for everybody but the ledger", async () => {
+  test("a deleted code is gone everywhere but in the ledger", async () => {
     await create({ name: "gone", quota: 5, count: 2 });
     const codes = (await app.call(admin.who, "GET", "/api/redemption/?size=2")).data;
     const [unused, used] = codes;
@@ -184,7 +184,7 @@ describe.each(databases)("redemption codes on $name", (database) => {
     );
   });
 
-  test("every act of an administrator is in the trail", async () => {
+  test("every act of an administrator is in the audit log", async () => {
     const acts = await app.ctx.db
       .selectFrom("audit")
       .select("action")

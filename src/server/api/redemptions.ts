@@ -1,4 +1,4 @@
-// Handlers: redemption codes (requirements W3.8). They are made, switched off and deleted here; used up only by the bank.
+// Handlers: redemption codes (requirements W3.8). They are made, disabled and deleted here; used up only by the ledger.
 import {
   type Redemption,
   type RedemptionDraft,
@@ -24,7 +24,7 @@ import {
   setRedemptionStatus,
   updateRedemption,
 } from "#server/store/redemptions.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
 
@@ -89,7 +89,7 @@ function notFound() {
   return faults.notFound("找不到该兑换码");
 }
 
-/** A page of codes; opening them is counted and written down. */
+/** A page of codes; opening them is counted and logged. */
 async function showPage(
   ctx: Context,
   call: Call<typeof redemptionApi.list | typeof redemptionApi.search>,
@@ -142,14 +142,14 @@ function newRows(
   }));
 }
 
-/** Switches a code on or off. Throws: a refusal when it is used (requirements M08). */
+/** Enables or disables a code. Throws: AppError when it is used (requirements M08). */
 async function toggle(tx: Db, { id }: RedemptionRow, status: number | undefined) {
   if (status !== RedemptionStatus.unused && status !== RedemptionStatus.disabled) throw faults.invalid();
   if (!(await setRedemptionStatus(tx, id, status))) throw faults.refused("已使用的兑换码不能修改状态");
   return { status };
 }
 
-/** Changes name and quota. Throws: a refusal when a used code would be worth something else. */
+/** Changes name and quota. Throws: AppError when the quota of a used code would change. */
 async function edit(tx: Db, current: RedemptionRow, body: RedemptionUpdate) {
   const change = { name: body.name ?? current.name, quota: body.quota ?? current.quota };
   if (!(await updateRedemption(tx, current.id, change))) throw faults.refused("已使用的兑换码不能修改额度");

@@ -30,7 +30,7 @@ describe.each(databases)("registration on $name", (database) => {
       EmailDomainRestrictionEnabled: "false",
     });
     smtp.refusal = undefined;
-    // The budget of everybody together fills again.
+    // The server's budget of letters fills again.
     clock.advance(3 * 60 * MINUTE_MS);
   });
 
@@ -74,7 +74,7 @@ describe.each(databases)("registration on $name", (database) => {
     expect(await register(visit(app), body)).toMatchObject({ status: 200, success: false, message });
   });
 
-  test("a closed door says so before it looks at anything", async () => {
+  test("a closed registration says so before it checks anything", async () => {
     const nonsense = { username: "", password: "x" };
     await setOptions({ PasswordRegisterEnabled: "false" });
     expect((await register(visit(app), nonsense)).message).toBe("当前仅支持第三方账号注册");
@@ -83,7 +83,7 @@ describe.each(databases)("registration on $name", (database) => {
     expect((await visit(app).call("POST", "/api/user/register")).message).toBe("当前未开放注册");
   });
 
-  test("gifts come to the newcomer and to whoever invited, each with an entry of type 4", async () => {
+  test("gifts go to the new user and to the inviter, each with an entry of type 4", async () => {
     await setOptions({ QuotaForNewUser: "100", QuotaForInvitee: "20", QuotaForInviter: "3" });
     const inviter = await seedUser(app.ctx, "inviter");
     const { aff_code } = (await app.call(inviter.who, "GET", "/api/user/self")).data;
@@ -162,7 +162,7 @@ describe.each(databases)("registration on $name", (database) => {
       );
     });
 
-    test("an account that is deleted and made anew with the same mailbox brings no second gift to anybody", async () => {
+    test("an account that is deleted and made anew with the same mailbox brings no second gift", async () => {
       await setOptions({
         EmailVerificationEnabled: "true",
         QuotaForNewUser: "100",
@@ -219,7 +219,7 @@ describe.each(databases)("registration on $name", (database) => {
       expect((await register(who, draft("codes@example.com", second, "codes3"))).success).toBe(false);
     });
 
-    test("of 50 codes at once five wrong ones are looked at: the right one last is worth nothing", async () => {
+    test("of 50 codes at once five wrong ones are evaluated: the right one last is invalid", async () => {
       await setOptions({ EmailVerificationEnabled: "true" });
       const who = visit(app);
       const code = await codeFor(who, "burst@example.com");
@@ -232,7 +232,7 @@ describe.each(databases)("registration on $name", (database) => {
       expect(Math.max(...kept.map(({ tries }) => tries))).toBe(5);
     });
 
-    test("the right code after five wrong ones is worth nothing", async () => {
+    test("the right code after five wrong ones is invalid", async () => {
       await setOptions({ EmailVerificationEnabled: "true" });
       const who = visit(app);
       const code = await codeFor(who, "tries@example.com");
@@ -245,7 +245,7 @@ describe.each(databases)("registration on $name", (database) => {
       );
     });
 
-    test("four wrong ones leave it good, ten minutes do not", async () => {
+    test("after four wrong ones it is still valid, after ten minutes it is not", async () => {
       await setOptions({ EmailVerificationEnabled: "true" });
       const who = visit(app);
       const late = await codeFor(who, "late@example.com");
@@ -288,7 +288,7 @@ describe.each(databases)("registration on $name", (database) => {
       expect((await ask("?email=Owner@example.com")).message).toBe("该邮箱已被其他账户绑定");
     });
 
-    test("what the mail server refuses for good is told, what it delays is tried again", async () => {
+    test("a letter that the mail server refuses is reported, one that it delays is tried again", async () => {
       smtp.refusal = "550 no";
       expect((await visit(app).call("GET", "/api/verification?email=gone@example.com")).message).toBe(
         "邮件发送失败，请检查邮箱地址或稍后再试",
@@ -297,7 +297,7 @@ describe.each(databases)("registration on $name", (database) => {
       expect((await visit(app).call("GET", "/api/verification?email=slow@example.com")).success).toBe(true);
     });
 
-    test("without a mail server nobody is told that a letter is on its way", async () => {
+    test("without a mail server no visitor is told that a letter is on its way", async () => {
       await setOptions({ SMTPServer: "" });
       const message = "管理员尚未配置邮件服务，无法发送邮件";
       expect((await visit(app).call("GET", "/api/verification?email=x@example.com")).message).toBe(message);

@@ -1,4 +1,4 @@
-// The endpoint table with its handlers, checked before anything is served: what does not say who may call it stops the start.
+// The endpoint table with its handlers, checked before anything is served: the start fails for an endpoint without a level.
 import type { Endpoint } from "#contract/endpoint.ts";
 import { LEVEL_ROLE } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
@@ -17,7 +17,7 @@ export interface Route {
 
 /**
  * Every endpoint with its handler; fixed paths before those with parameters. Throws: when an endpoint has no handler or no
- * level that there is (requirements Z01).
+ * known level (requirements Z01).
  */
 export function routes(table: EndpointTable): Route[] {
   const found = Object.entries(table).flatMap(([resource, endpoints]) =>
@@ -32,7 +32,7 @@ function routeOf(resource: string, verb: string, endpoint: Endpoint): Route {
   const all = handlers as unknown as Record<string, Record<string, AnyHandler>>;
   const handler = all[resource]?.[verb];
   if (!handler) throw new Error(`no handler for ${resource}.${verb}`);
-  // What a type promises, a table that was built otherwise need not keep.
+  // A table that was built without types may lack a level.
   if (!Object.hasOwn(LEVEL_ROLE, endpoint.level))
     throw new Error(`${resource}.${verb} does not say who may call it: level ${endpoint.level}`);
   return { endpoint, handler };

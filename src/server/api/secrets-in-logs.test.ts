@@ -1,4 +1,4 @@
-// What identifies or admits somebody stays out of the diagnostic log, also at its most talkative (requirements P03, A14, K08).
+// What identifies a user or gives access stays out of the diagnostic log, also at its most verbose level (requirements P03, A14, K08).
 import { Writable } from "node:stream";
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Handlers: what everybody may know, the model lists and the groups (requirements W3.2).
+// Handlers: the public status, the model lists and the groups (requirements W3.2).
 import { providerModels } from "#contract/provider-models.ts";
 import type { statusApi } from "#contract/status.ts";
 import type { Handlers } from "./call.ts";

@@ -73,7 +73,7 @@ describe.each(databases)("tokens on $name", (database) => {
     expect((await create({ name: "令".repeat(30) })).success).toBe(true);
   });
 
-  test("fields of others' making are ignored", async () => {
+  test("fields that only the server sets are ignored", async () => {
     const { data } = await create({
       name: "mine",
       user_id: 1,
@@ -117,7 +117,7 @@ describe.each(databases)("tokens on $name", (database) => {
   test("an expired token is enabled only after its date is changed, and then by itself", async () => {
     const { data } = await create({ name: "expiring", expired_time: clock.seconds() + 60 });
     clock.advance(61_000);
-    // Nobody has used it since: it is shown as what it has become all the same.
+    // It was not used since: its new status shows all the same.
     expect((await app.call(alice.who, "GET", `/api/token/${data.id}`)).data.status).toBe(3);
     await app.ctx.db.updateTable("tokens").set({ status: 3 }).where("id", "=", data.id).execute();
     expect((await toggle(data.id, 1)).message).toBe("令牌已到期，请先修改有效期");
@@ -164,7 +164,7 @@ describe.each(databases)("tokens on $name", (database) => {
     expect((await app.call(alice.who, "DELETE", `/api/token/${data.id}/`)).message).toBe("找不到该令牌");
   });
 
-  test("every change is announced, so that the relay forgets what it knew", async () => {
+  test("every change is announced, so that the relay drops its cache", async () => {
     const heard: string[] = [];
     const stop = app.ctx.coord.subscribe("tokens", (payload) => heard.push(payload));
     const { data } = await create({ name: "announced" });
@@ -206,7 +206,7 @@ describe.each(databases)("tokens on $name", (database) => {
     expect((await app.call(bob.who, "GET", "/api/token/search?keyword=%25")).total).toBe(0);
   });
 
-  test("nobody sees the tokens of others, not even root", async () => {
+  test("no user sees the tokens of others, not even root", async () => {
     const rootTokens = await app.call(asRoot, "GET", "/api/token/?size=100");
     expect(rootTokens.data.every((token: { user_id: number }) => token.user_id === 1)).toBe(true);
   });

@@ -1,4 +1,4 @@
-// Handlers: the caller's own tokens (requirements W3.7).
+// Handlers: the user's own tokens (requirements W3.7).
 import {
   type Token,
   type TokenDraft,
@@ -22,7 +22,7 @@ import {
   type TokenRow,
   updateToken,
 } from "#server/store/tokens.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
 
@@ -106,7 +106,7 @@ export const token: Handlers<{ token: typeof tokenApi }>["token"] = {
 
 const DOWNWARDS = ["remain_quota", "used_quota"];
 
-/** A page of the caller's tokens; opening their keys is counted and written down. */
+/** A page of the user's tokens; opening their keys is counted and logged. */
 async function showPage(
   ctx: Context,
   call: Call<typeof tokenApi.list | typeof tokenApi.search>,
@@ -140,8 +140,8 @@ function newRow(ctx: Context, actor: Actor, draft: TokenDraft, key: string): New
 }
 
 /**
- * The row as its owner sees it, with the key opened for "copy" when it is among those that may be shown. Time alone may have ended it
- * since it was written.
+ * The row as its owner sees it, with the key opened for "copy" when it is among those that may be shown. It may have expired since it
+ * was written.
  */
 function present(ctx: Context, row: TokenRow, shown: ReadonlySet<number>): Token {
   const unlimited_quota = row.unlimited_quota === 1;
@@ -160,7 +160,7 @@ async function getOwn(ctx: Context, id: number, actor: Actor): Promise<TokenRow>
   return row;
 }
 
-/** Balances change in the ledger only: the amount asked for becomes a delta there (requirements J10). */
+/** Balances change in the ledger only: the requested amount becomes a delta there (requirements J10). */
 async function setQuota(ctx: Context, actor: Actor, tokenId: number, quota: number): Promise<void> {
   const { outcome } = await ctx.ledger.adjust({
     userId: actor.id,
@@ -215,7 +215,7 @@ function edit(ctx: Context, row: TokenRow, body: TokenUpdate): TokenChange {
   };
 }
 
-/** The balance that there shall be; undefined = as it is. Calls may have spent some since the form was opened (requirements W3.7). */
+/** The new balance; undefined = unchanged. Calls may have spent some since the form was opened (requirements W3.7). */
 function changedQuota(row: TokenRow, body: TokenUpdate): number | undefined {
   const isKept = body.remain_quota === row.remain_quota || body.remain_quota === body.original_remain_quota;
   return isKept ? undefined : body.remain_quota;

@@ -64,7 +64,7 @@ describe.each(databases)("the human check on $name", (database) => {
       response: proof,
       remoteip: who.address,
     });
-    // The proof is spent, and a second registration of the same browser has none.
+    // The proof is used up, and a second registration of the same browser has none.
     expect((await register(who, proof)).message).toBe(FAILED);
     expect((await register(who, "")).message).toBe(MISSING);
   });
@@ -93,7 +93,7 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await register(visit(app), turnstile.solve({ hostname: "evil.example" }))).message).toBe(FAILED);
     expect((await register(visit(app), turnstile.solve({ action: "login" }))).message).toBe(FAILED);
     expect((await register(visit(app), turnstile.solve({ action: "register" }))).success).toBe(true);
-    // Nor is one of nowhere good, and the name that the visitor asks for does not count.
+    // Nor is one without a host valid, and the Host that the visitor sends does not count.
     expect((await register(visit(app), turnstile.solve({ hostname: "" }))).message).toBe(FAILED);
     const path = `/api/user/register?turnstile=${turnstile.solve({ hostname: "evil.example" })}`;
     const draft = { username: `human${++count}`, password: "harbour-lamp-9" };
@@ -104,14 +104,14 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await register(visit(app), turnstile.solve({ hostname: "gate.example" }))).success).toBe(true);
   });
 
-  test("while the site has no name nobody passes, and everybody is told why", async () => {
+  test("while the site has no host name no call passes, and the error says why", async () => {
     await app.ctx.options.set("ServerAddress", "");
     const asked = turnstile.heard.length;
     expect((await register(visit(app), turnstile.solve())).message).toBe(
       "人机验证暂不可用：请管理员先填写“服务器地址”",
     );
     expect(turnstile.heard.length).toBe(asked);
-    // Whoever starts the server reads it too, and can log in: that asks for no proof.
+    // The operator reads it in the log too, and can log in: that needs no proof.
     expect(banner(app.ctx, null)).toContain("ServerAddress is empty");
     expect((await visit(app).call("POST", "/api/user/login", { username: "x", password: "y" })).message).toBe(
       "账号或密码不正确，或账户已停用",
@@ -120,7 +120,7 @@ describe.each(databases)("the human check on $name", (database) => {
     expect(banner(app.ctx, null)).not.toContain("ServerAddress");
   });
 
-  test("the registration after an e-mail code lives on the proof of the code, once, for ten minutes", async () => {
+  test("the registration after an e-mail code uses the proof of the code, once, for ten minutes", async () => {
     await app.ctx.options.set("EmailVerificationEnabled", "true");
     async function ask(who: Visitor, email: string) {
       const proof = turnstile.solve();
@@ -140,7 +140,7 @@ describe.each(databases)("the human check on $name", (database) => {
 
     const slow = visit(app);
     const second = await ask(slow, "slow@example.com");
-    // Another browser has nothing of it.
+    // Another browser cannot use it.
     expect((await register(visit(app), "", second.draft)).message).toBe(MISSING);
     clock.advance(600_000);
     expect((await register(slow, "", second.draft)).message).toBe(MISSING);
@@ -173,7 +173,7 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await register(who, "")).message).toBe(MISSING);
   });
 
-  test("a code is never sent on the proof of another", async () => {
+  test("a code is never sent by the proof of another", async () => {
     const who = visit(app);
     const proof = turnstile.solve();
     const ask = (email: string) => who.call("GET", `/api/verification?email=${email}&turnstile=${proof}`);
@@ -181,7 +181,7 @@ describe.each(databases)("the human check on $name", (database) => {
     expect((await ask("second@example.com")).message).toBe(FAILED);
   });
 
-  test("a verifier that does not answer is a no, within five seconds and a moment", {
+  test("a verifier that does not answer is a refusal, within five seconds and a moment", {
     timeout: 30_000,
   }, async () => {
     turnstile.hang = true;

@@ -1,4 +1,4 @@
-// Models of channels that no price table knows are told before anybody calls them (requirements W9.4, W10.8).
+// Models of channels that no price table has are reported before a caller uses them (requirements W9.4, W10.8).
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChannelStatus } from "#contract/channel.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
@@ -23,7 +23,7 @@ async function addChannel(fields: { name: string; models: string; model_mapping?
 }
 const told = async () => (await app.call(admin.who, "GET", "/api/channel/unpriced")).data;
 
-test("are listed with their channels; what has a price under any of its names is not", async () => {
+test("are listed with their channels; a model with a price under any of its names is not", async () => {
   await addChannel({
     name: "东",
     models: "gpt-4o,gpt-5-high,my-llm,alias,house-model",
@@ -40,7 +40,7 @@ test("are listed with their channels; what has a price under any of its names is
   ]);
 });
 
-test("are none where a ratio stands for models without a price", async () => {
+test("are none where a ratio is set for models without a price", async () => {
   await addChannel({ name: "东", models: "my-llm" });
   await app.ctx.options.set("FallbackModelRatio", "1");
   expect(await told()).toEqual([]);

@@ -1,9 +1,9 @@
-// Which models of channels the bank has no price for, so that an administrator sees it before a caller does. Changes nothing.
+// The models of channels that have no price, so that an administrator sees them before a caller does. Changes nothing.
 import { ChannelStatus, type UnpricedModel } from "#contract/channel.ts";
 import { unpricedBy } from "#contract/unpriced.ts";
 import type { Context } from "#server/context.ts";
 
-/** Models that calls are refused for, with their channels; those that are switched off by hand do not count. Order: by name. */
+/** Models that calls are refused for, with their channels; channels that are disabled by hand do not count. Order: by name. */
 export function unpricedModels({ candidates, options }: Context): UnpricedModel[] {
   const unpricedOf = unpricedBy(options.list());
   const found = new Map<string, Set<string>>();

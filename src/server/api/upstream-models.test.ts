@@ -1,4 +1,4 @@
-// What a provider says it has, asked through the management API (issue: the channel form reads the upstream's list).
+// The models that a provider lists, queried through the management API (issue: the channel form reads the upstream's list).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createFakeUpstream, type FakeUpstream, json } from "#test/emulators/fake-upstream.ts";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
@@ -28,7 +28,7 @@ describe("the models of an upstream", () => {
   const ask = (body: unknown) => app.call(admin.who, "POST", "/api/channel/upstream_models", body);
   const typed = () => ({ type: 8, key: KEY, base_url: `${upstream.url}/` });
 
-  test("are asked for with what the form holds, before the channel is stored", async () => {
+  test("are queried with what the form holds, before the channel is stored", async () => {
     upstream.script(
       json({ object: "list", data: [{ id: "b" }, { id: "a" }, { id: "b" }, { id: "x,y" }, { id: 7 }, null] }),
     );
@@ -39,7 +39,7 @@ describe("the models of an upstream", () => {
     expect((await ask(typed())).data).toEqual(["gemini-x", "llama3:8b"]);
   });
 
-  test("of a stored channel are asked for with its key, at its own address whatever else is sent", async () => {
+  test("of a stored channel are queried with its key, at its own address whatever else is sent", async () => {
     const { ctx } = app;
     const id = await seedChannel(ctx.db, {
       type: 8,

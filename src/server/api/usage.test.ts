@@ -19,7 +19,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
   let channelId: number;
   let calls = 0;
 
-  /** A call as the relay books and tells it. */
+  /** A call as the relay books and reports it. */
   async function call(user: SeededUser, change: Partial<RelayDone> & { name?: string } = {}): Promise<void> {
     calls += 1;
     const { name = "main", ...told } = change;
@@ -127,7 +127,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     expect((await app.call(alice.who, "GET", "/api/user/usage?days=8")).data.daily).toHaveLength(3);
   });
 
-  test("tell a user how the own calls went, and which token spent most", async () => {
+  test("show a user the outcomes of the own calls, and which token spent most", async () => {
     const { data } = await app.call(alice.who, "GET", "/api/user/usage?days=7");
     expect(data.outcomes).toEqual([
       { day: data.start + 6 * 86_400, calls: 4, failures: 1, first_byte_ms: 300 },
@@ -139,7 +139,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     expect(JSON.stringify(data)).not.toContain("主线路");
   });
 
-  test("tell administrators about everybody: users, channels and their failures, also of channels nothing came from", async () => {
+  test("show administrators all users, channels and their failures, also of channels without an answer", async () => {
     const { data } = await app.call(asRoot, "GET", "/api/usage?days=7");
     expect(data.users.map(({ username, quota }: Record<string, unknown>) => [username, quota])).toEqual([
       ["bob", 90],
@@ -164,7 +164,7 @@ describe.each(databases)("the reports of the dashboard on $name", (database) => 
     expect(names.at(-1)).toEqual(["", 1 + 2]);
   });
 
-  test("take any number for what it says or for the usual", async () => {
+  test("take any number as it is, or the default", async () => {
     for (const query of ["days=0", "days=91", "days=x", "offset=1440", "offset=-60", "days="])
       expect((await app.call(alice.who, "GET", `/api/user/usage?${query}`)).data.days, query).toBe(7);
     expect((await app.call(alice.who, "GET", "/api/user/usage?days=90")).data.days).toBe(90);

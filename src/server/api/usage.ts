@@ -64,13 +64,13 @@ function spanOf({ clock }: Context, userId: number | undefined, { days, offset }
 }
 
 async function reportOf(ctx: Context, span: Span, { days, offset }: Wanted): Promise<UsageReport> {
-  // What this process has counted shows at once; other processes follow within seconds.
+  // The counts of this process show at once; those of other processes follow within seconds.
   await ctx.traffic.flush();
   const offsetSec = offset * 60;
   const [daily, weekly, previous, outcomes] = await Promise.all([
     listUsageDays(ctx.db, span, offsetSec),
     listUsageWeek(ctx.db, span, offsetSec),
-    // As long as the report is, since its last day is not over.
+    // The same stretch of time, one report length earlier: up to now only, since the last day is not over.
     sumUsage(ctx.db, {
       ...span,
       start: span.start - days * DAY_SEC,

@@ -19,7 +19,7 @@ describe.each(databases)("administration of users on $name", (database) => {
     ).map(({ type, content }) => [type, content]);
 
   describe("the list", () => {
-    test("has everybody but the deleted, newest first, without secrets, sortable by any column", async () => {
+    test("has all users but the deleted, newest first, without secrets, sortable by any column", async () => {
       const [first, second] = [await person(), await person()];
       await manage((await person()).username, "delete");
       const { data, total } = await world.app.call(world.admin.who, "GET", "/api/user/?p=0&size=2");
@@ -181,7 +181,7 @@ describe.each(databases)("administration of users on $name", (database) => {
       expect((await rowOf(id)).quota).toBe(500_000);
     });
 
-    test("an amount becomes an entry with actor and reason, and a line in the user's log", async () => {
+    test("an amount becomes an entry with actor and reason, and a row in the user's log", async () => {
       const { id } = await person();
       await update({ id, quota: 1_000_000, remark: "补偿" });
       await update({ id, quota: 0 });
@@ -228,8 +228,8 @@ describe.each(databases)("administration of users on $name", (database) => {
 
     test("an amount that cannot be booked leaves all of the form undone", async () => {
       const { id, username } = await person();
-      const trail = () => world.app.call(asRoot, "GET", "/api/audit/?action=user&size=1");
-      const before = (await trail()).total;
+      const auditLog = () => world.app.call(asRoot, "GET", "/api/audit/?action=user&size=1");
+      const before = (await auditLog()).total;
       for (const form of [
         { quota: 0, original_quota: 500_001 },
         { quota: 600_000, invite_commission_balance: "0", original_invite_commission_balance: "1" },
@@ -239,10 +239,10 @@ describe.each(databases)("administration of users on $name", (database) => {
           message: "余额不足，不能减少这么多",
         });
       expect(await rowOf(id)).toMatchObject({ username, quota: 500_000, invite_commission_micro: 0 });
-      expect((await trail()).total).toBe(before);
+      expect((await auditLog()).total).toBe(before);
     });
 
-    test("one that the user was faster than is told, and the trail says so", async () => {
+    test("an amount that the user spent meanwhile is reported, and the audit log says so", async () => {
       const { id } = await person();
       const { ledger, db } = world.app.ctx;
       const adjust = ledger.adjust.bind(ledger);
@@ -273,7 +273,7 @@ describe.each(databases)("administration of users on $name", (database) => {
       ]);
     });
 
-    test("a form that is stale takes nothing back, when it says with what it was opened", async () => {
+    test("a stale form reverts nothing, when it says with what it was opened", async () => {
       const { id } = await person();
       const grant = { userId: id, actorId: 1, reason: "", kind: "grant" } as const;
       await world.app.ctx.ledger.adjust({ ...grant, quota: { delta: 250n } });
@@ -298,19 +298,19 @@ describe.each(databases)("administration of users on $name", (database) => {
       const form = { id, quota: 500_100, original_quota: 500_000, original_invite_commission_balance: "50" };
       const by = (key: string) => ({ ...world.admin.who, "idempotency-key": key });
       const send = (change: object, key: string) => update({ ...form, ...change }, by(key));
-      // Somebody paid the commission out meanwhile: the second part is refused when the first is booked.
+      // The commission was paid out meanwhile: the second part is refused when the first is booked.
       const below = { success: false, message: "余额不足，不能减少这么多" };
       for (const _ of [1, 2])
         expect(await send({ invite_commission_balance: "10" }, "form")).toMatchObject(below);
       expect((await send({ invite_commission_balance: "51" }, "form")).success).toBe(true);
       expect((await send({ invite_commission_balance: "51" }, "form")).success).toBe(true);
       expect(await rowOf(id)).toMatchObject({ quota: 500_100, invite_commission_micro: 1_000_000 });
-      // Another amount would come on top of what the form has changed.
+      // Another amount would be added to what the form has changed.
       const message = "这次修改的金额已经入账，请重新打开后再修改";
       expect(await send({ quota: 500_200 }, "form")).toMatchObject({ success: false, message });
       expect(await send({ invite_commission_balance: "52" }, "form")).toMatchObject({ message });
       expect(await rowOf(id)).toMatchObject({ quota: 500_100, invite_commission_micro: 1_000_000 });
-      // Another form is another act; what there shall be is set as often as it is said.
+      // Another form is another act; an absolute amount is set as often as it is sent.
       expect((await send({}, "another form")).success).toBe(true);
       for (const quota of [7, 8]) expect((await update({ id, quota }, by("absolute"))).success).toBe(true);
       expect((await rowOf(id)).quota).toBe(8);
@@ -382,7 +382,7 @@ describe.each(databases)("administration of users on $name", (database) => {
       );
     });
 
-    test("nobody becomes a super administrator", async () => {
+    test("no user becomes a super administrator", async () => {
       const { id } = await person();
       expect((await update({ id, role: Role.root }, asRoot)).message).toBe("不能授予该角色");
       for (const role of [0, 5, 11, -1, 1000])

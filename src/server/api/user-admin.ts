@@ -1,4 +1,4 @@
-// Handlers: administration of users (requirements W3.5). Who may act on whom is decided in accounts/rank.ts alone.
+// Handlers: administration of users (requirements W3.5). Which actor may act on which user is decided in accounts/rank.ts alone.
 import { Role, UserStatus } from "#contract/user.ts";
 import type { UserAction, userAdminApi } from "#contract/user-admin.ts";
 import type { Actor } from "#server/accounts/actors.ts";
@@ -20,7 +20,7 @@ import {
   listUsers,
   type UserRow,
 } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Handlers } from "./call.ts";
 import { sortedPage } from "./page.ts";
 import { amountChanges, describeEdit, pay } from "./user-amounts.ts";
@@ -54,7 +54,7 @@ export const userAdmin: Handlers<{ userAdmin: typeof userAdminApi }>["userAdmin"
       });
       return promised;
     });
-    // The account stands; what cannot be booked now a job makes up for.
+    // The account exists; what cannot be booked now is booked by a job later.
     await grantSignup(ctx, promise).catch((error: unknown) =>
       ctx.events.backgroundFailed({ task: `gifts of new user ${promise.user_id}`, error }),
     );
@@ -119,7 +119,7 @@ async function listPage(ctx: Context, page: SortedPage, keyword: string) {
   return { data: rows.map(presentUser), total: await countUsers(ctx.db, filter) };
 }
 
-/** The user an actor wants to act on. Throws: when there is none; denied, when it is none of lower rank. */
+/** The user an actor wants to act on. Throws: when there is none; denied, when the user's rank is not lower. */
 export function subject(actor: Actor, row: UserRow | undefined): UserRow {
   if (!row || row.status === UserStatus.deleted) throw faults.notFound("找不到该用户");
   if (!outranks(actor, row)) throw faults.denied("不能操作同级或更高级别的用户", aboutUser(row));
@@ -160,7 +160,7 @@ async function insertNamed(ctx: Context, tx: Db, draft: NewAccount): Promise<num
   }
 }
 
-/** What role and status a user has after an action. Throws: localErrors of requirements W2.7. */
+/** The role and status of a user after an action. Throws: AppError as in requirements W2.7. */
 function actionResult(
   actor: Actor,
   target: UserRow,

@@ -1,4 +1,4 @@
-// The amounts in a user form: what they mean as changes of balances, and their booking by the bank (requirements W3.5).
+// The amounts in a user form: the changes of balances they stand for, and their booking in the ledger (requirements W3.5).
 import { LogType } from "#contract/log.ts";
 import type { UserUpdate } from "#contract/user-admin.ts";
 import { microOf } from "#contract/yuan.ts";
@@ -9,7 +9,7 @@ import type { LogNote } from "#server/money/partner-operations.ts";
 import { balanceFault } from "#server/money/rules-booking.ts";
 import { quotaDisplay } from "#server/money/signup.ts";
 import type { UserChange, UserRow } from "#server/store/users.ts";
-import { type ActCall, audit } from "./audit-trail.ts";
+import { type ActCall, audit } from "./audit-log.ts";
 
 /** undefined = none. */
 type AmountChange = { readonly delta: bigint } | { readonly target: bigint } | undefined;
@@ -20,7 +20,7 @@ export interface AmountChanges {
   readonly micro: AmountChange;
 }
 
-/** What the amounts in a form mean for the balances of a user. Throws: a refusal when these cannot become that. */
+/** The changes of a user's balances that the amounts in a form stand for. Throws: AppError when a balance cannot become that. */
 export function amountChanges(body: UserUpdate, target: UserRow): AmountChanges {
   const amounts = {
     quota: amountChange(units(body.quota), units(body.original_quota), BigInt(target.quota)),
@@ -35,7 +35,7 @@ export function amountChanges(body: UserUpdate, target: UserRow): AmountChanges 
   return amounts;
 }
 
-/** What the bank will answer if nobody is faster. */
+/** What the ledger will answer if the balance does not change before. */
 function foreseen(change: AmountChange, current: bigint): string {
   if (change === undefined) return "done";
   const after = "target" in change ? change.target : current + change.delta;
@@ -50,7 +50,7 @@ function micro(text: string | undefined): bigint | undefined {
   return text === undefined ? undefined : microOf(text);
 }
 
-/** With what the form was opened with, the difference to it; else the amount that there shall be. */
+/** With the amount that the form was opened with, the difference to it; else the new amount. */
 function amountChange(
   given: bigint | undefined,
   original: bigint | undefined,
@@ -62,9 +62,9 @@ function amountChange(
 }
 
 /**
- * Books changed amounts: entries in the ledger with actor and reason, and lines in the user's log. A form that is sent again, with the
- * same Idempotency-Key, changes each balance once (requirements M20, M22). The trail has the edit by then; it is told of what the bank
- * refused after all. Throws: a refusal then, which says that the rest is done.
+ * Books changed amounts: entries in the ledger with actor and reason, and rows in the user's log. A form that is sent again, with the
+ * same Idempotency-Key, changes each balance once (requirements M20, M22). The audit log has the edit by then; what the ledger refuses
+ * after all is logged too. Throws: AppError then, which says that the rest is done.
  */
 export async function pay(
   ctx: Context,
@@ -106,7 +106,7 @@ export async function pay(
   if (refused.length > 0) throw faults.refused(`${refused.join("；")}；其余修改已保存`);
 }
 
-/** Tells the trail when the bank did not do what the row before says: its rows come first (requirements Z13). */
+/** Logs that the ledger did not do what the audit log's row before says: that row comes first (requirements Z13). */
 export async function noteRefused(
   ctx: Context,
   call: ActCall,
@@ -121,12 +121,12 @@ interface Once {
   readonly operationId?: string;
 }
 
-/** The natural key of a difference; an amount that there shall be may be set twice. */
+/** The natural key of a difference; an absolute amount may be set twice. */
 function onceIn(change: NonNullable<AmountChange>, operationId: string | undefined): Once {
   return operationId && "delta" in change ? { operationId } : {};
 }
 
-/** Throws: a refusal when the form was booked before with another difference, which this one would come on top of. */
+/** Throws: AppError when the form was booked before with another difference, which this one would be added to. */
 async function refuseOther(
   ctx: Pick<Context, "db">,
   { operationId = "" }: Once,
@@ -138,25 +138,25 @@ async function refuseOther(
     throw faults.refused("这次修改的金额已经入账，请重新打开后再修改");
 }
 
-/** A log text with the administrator's remark behind it. */
+/** A log text followed by the administrator's remark. */
 export function withRemark(content: string, remark: string): string {
   return remark === "" ? content : `${content}（${remark}）`;
 }
 
-/** What the bank answers when it changed nothing; `repeated` is no failure. */
+/** What the ledger answers when it changed nothing; `repeated` is no failure. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
   ["not_found", "找不到该用户"],
   ["below_zero", "余额不足，不能减少这么多"],
   ["too_large", "额度超出范围"],
 ]);
 
-/** Throws: a refusal when the bank changed nothing. */
+/** Throws: AppError when the ledger changed nothing. */
 export function refuseUnbooked({ outcome }: { readonly outcome: string }): void {
   const refusal = REFUSALS.get(outcome);
   if (refusal !== undefined) throw faults.refused(refusal);
 }
 
-/** What the trail says of an edit: what changed, a password only by its name. */
+/** The audit log's detail of an edit: what changed, a password only by its name. */
 export function describeEdit(
   change: UserChange,
   body: UserUpdate,

@@ -11,8 +11,8 @@ import { faults } from "#server/errors.ts";
 import type { UserChange, UserRow } from "#server/store/users.ts";
 
 /**
- * The columns that differ from the row, checked; a password still in clear. What is not in the body stays. Throws:
- * localErrors and invalid fields.
+ * The columns that differ from the row, checked; a password still in clear. A field that is not in the body stays. Throws:
+ * AppError for a change that is not allowed and for an invalid field.
  */
 export function profileChange(ctx: Context, actor: Actor, target: UserRow, body: UserUpdate): UserChange {
   return {
@@ -25,13 +25,13 @@ export function profileChange(ctx: Context, actor: Actor, target: UserRow, body:
   };
 }
 
-/** The names that differ from the row's; those from before a rule may stay. Throws: a rule's sentence. */
+/** The names that differ from the row's; names older than the rules may stay. Throws: AppError with a rule's sentence. */
 export function nameChange(
   target: Pick<UserRow, "username" | "display_name">,
   { username, display_name }: Pick<UserUpdate, "username" | "display_name">,
 ): UserChange {
   const change: UserChange = {};
-  // Trimmed as what comes in is.
+  // Trimmed as the field of the body is.
   if (username !== undefined && username !== target.username.trim())
     change.username = checked(Username, username);
   if (display_name !== undefined && display_name !== target.display_name.trim())
@@ -39,7 +39,7 @@ export function nameChange(
   return change;
 }
 
-/** Throws: the schema's sentence. */
+/** Throws: AppError with the schema's sentence. */
 function checked(schema: z.ZodType<string>, value: string): string {
   const read = schema.safeParse(value);
   if (!read.success) throw faults.invalid(read.error.issues[0]?.message);
@@ -55,7 +55,7 @@ function groupChange(ctx: Context, target: UserRow, body: UserUpdate): UserChang
   return { group };
 }
 
-/** What the trail says of somebody whom an actor may not do this to. */
+/** The audit log's target for a user whom an actor may not change so. */
 export function aboutUser({ id }: Pick<UserRow, "id">): string {
   return `user ${id}`;
 }
@@ -74,7 +74,7 @@ function statusChange(target: UserRow, { status }: UserUpdate): UserChange {
   return { status };
 }
 
-/** Bindings can be taken away but not given: who they belong to has to prove it. */
+/** Bindings can be removed but not set: the owner of an identity has to prove it. */
 function identityChange(target: UserRow, body: UserUpdate): UserChange {
   const change: UserChange = {};
   for (const identity of ["email", "github_id", "wechat_id"] as const) {
@@ -88,7 +88,7 @@ function identityChange(target: UserRow, body: UserUpdate): UserChange {
 
 function passwordChange(ctx: Context, actor: Actor, target: UserRow, body: UserUpdate): UserChange {
   if (body.password === undefined || body.password === "") return {};
-  // There the current password is asked for (requirements A09).
+  // That endpoint asks for the current password (requirements A09).
   if (actor.id === target.id) throw faults.refused("修改自己的密码请使用个人设置");
   const names = [target.username, body.username ?? "", ctx.options.get("SystemName")];
   if (isTooCommon(body.password, names)) throw faults.refused("这个密码太容易被猜到，请换一个");

@@ -1,4 +1,4 @@
-// What may be a user name, and that no two new ones are alike to the eye of whoever gives access or money to a name.
+// What may be a user name, and that no two new ones look alike to an administrator who grants access or money to a name.
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashPassword } from "#server/secrets.ts";
@@ -90,7 +90,7 @@ describe.each(databases)("user names on $name", (database) => {
     expect(await create("Wide1")).toMatchObject({ success: false, message: TAKEN });
   });
 
-  test("names that differ in case or form only are one, for whoever comes second", async () => {
+  test("names that differ in case or form only are one, for the second user", async () => {
     await seedUser(app.ctx, "Carol");
     const { id, who } = await seedUser(app.ctx, "other");
     for (const name of ["carol", "CAROL", "ｃａｒｏｌ", "ROOT", "Root"]) {
@@ -106,7 +106,7 @@ describe.each(databases)("user names on $name", (database) => {
     expect(await register("иван")).toMatchObject({ success: false, message: TAKEN });
   });
 
-  test("the own name may change its case; the former one is free then, and that of the deleted", async () => {
+  test("the own name may change its case; the former one is free then, and so is a deleted user's", async () => {
     const { id, who } = await seedUser(app.ctx, "dora");
     expect(await rename(who, "Dora")).toMatchObject({ success: true });
     expect(await rename(who, "Dorothy")).toMatchObject({ success: true });
@@ -124,7 +124,7 @@ describe.each(databases)("user names on $name", (database) => {
     expect(kept).toHaveLength(1);
   });
 
-  test("who has an odd name keeps it, comes in by it and changes all else", async () => {
+  test("a user with an odd name keeps it, logs in with it and can change all else", async () => {
     for (const name of [
       "r\u043e\u043et",
       "od\u200bd",
@@ -155,7 +155,7 @@ describe.each(databases)("user names on $name", (database) => {
     }
   });
 
-  test("old names that differ in case go on, each by itself, and a new one joins neither", async () => {
+  test("old names that differ in case stay valid, each by itself, and a new one matches neither", async () => {
     const ids = [await old("Twin"), await old("twin")];
     for (const [index, name] of ["Twin", "twin"].entries()) {
       const session = await app.login(name, password);
@@ -168,7 +168,7 @@ describe.each(databases)("user names on $name", (database) => {
     expect(await register("tWin")).toMatchObject({ success: false, message: TAKEN });
   });
 
-  test("a display name shows all it is made of", async () => {
+  test("a display name has no invisible characters", async () => {
     const { id, who } = await seedUser(app.ctx, "shown");
     for (const display_name of ["a\u202eb", "a\u200bb", "a\nb", "\u3164", "x\u200dy", "a\u0007b"]) {
       const answer = { success: false, message: "显示名称不能含有看不见的字符" };

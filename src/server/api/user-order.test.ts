@@ -1,4 +1,4 @@
-// How lists of users are ordered: amounts downwards, as One API does, which knows no direction (requirements W3.5).
+// How lists of users are ordered: amounts downwards, as in One API, which has no direction (requirements W3.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SeededUser, seedUser } from "#test/seeds/seed.ts";
 import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";

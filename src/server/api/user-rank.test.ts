@@ -11,7 +11,7 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
   const { person, update, manage, rowOf } = world;
 
   describe("the list's buttons", () => {
-    test("answer with the status and role there is now, and nothing else", async () => {
+    test("answer with the present status and role, and nothing else", async () => {
       const user = await person();
       const expected = { id: 0, username: "", quota: 0, role: 1 };
       expect((await manage(user.username, "disable")).data).toMatchObject({ ...expected, status: 2 });
@@ -30,7 +30,7 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
       expect((await manage(user.username, "enable")).message).toBe("找不到该用户");
     });
 
-    test("do nothing to super administrators, whoever presses them", async () => {
+    test("do nothing to super administrators, for any actor", async () => {
       for (const action of ["disable", "delete", "demote", "promote"]) {
         expect((await manage("root", action, asRoot)).message).toBe("不能对超级管理员执行该操作");
         expect((await manage("root", action)).message).toBe("不能操作同级或更高级别的用户");
@@ -47,7 +47,7 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
     },
   );
 
-  test("every act on a user asks for the rank: administrators reach neither each other nor root", async () => {
+  test("every act on a user checks the rank: administrators may act neither on each other nor on root", async () => {
     const peer = await person({ role: Role.admin });
     const token = await seedToken(world.app.ctx, peer.id);
     for (const { id, username } of [
@@ -122,7 +122,7 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
     );
   });
 
-  test("a key of who is banned or deleted is refused by the relay at once", async () => {
+  test("a key of a banned or deleted user is refused by the relay at once", async () => {
     const url = await world.app.listen();
     const [banned, deleted] = [await person(), await person()];
     const status = async (key: string) =>
@@ -151,7 +151,7 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
       (id: number, who: Who) => update({ id, status: 2 }, who),
       (id: number, who: Who) => update({ id, role: 10 }, who),
     ];
-    // Root steps aside, so that the two are alone.
+    // Root is removed, so that the two are alone.
     await updateUserProfile(world.app.ctx.db, 1, { status: UserStatus.disabled });
     for (let round = 0; round < 9; round += 1) {
       const act = acts[round % acts.length];
@@ -171,15 +171,15 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
     await world.app.ctx.coord.publish("users", "");
   });
 
-  test("an act that is decided on what is no longer so is refused", async () => {
+  test("an act that was decided on an outdated state is refused", async () => {
     const user = await person();
     const both = await Promise.all([
       manage(user.username, "disable"),
       manage(user.username, "promote", asRoot),
       manage(user.username, "delete"),
     ]);
-    const localErrors = both.filter(({ success }) => !success).map(({ message }) => message);
-    for (const message of localErrors)
+    const refusals = both.filter(({ success }) => !success).map(({ message }) => message);
+    for (const message of refusals)
       expect(["该用户刚被修改，请刷新后重试", "找不到该用户", "不能操作同级或更高级别的用户"]).toContain(
         message,
       );
@@ -198,7 +198,7 @@ describe.each(databases)("ranks, bans and deletions on $name", (database) => {
     expect(await rowOf(user.id)).toEqual(before);
   });
 
-  test("the trail names what changed, and a password only by its name", async () => {
+  test("the audit log names what changed, and a password only by its name", async () => {
     const { id } = await person();
     await update({ id, password: "harbour-lamp-9", quota: 5, remark: "测试" });
     const [act] = await world.app.ctx.db

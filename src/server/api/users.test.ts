@@ -67,7 +67,7 @@ describe.each(databases)("the own account on $name", (database) => {
     );
   });
 
-  test("fields of others' making are ignored", async () => {
+  test("fields that only the server sets are ignored", async () => {
     const mallory = await seedUser(app.ctx, "mallory");
     const stolen = {
       display_name: "m",
@@ -96,7 +96,7 @@ describe.each(databases)("the own account on $name", (database) => {
     });
   });
 
-  test("a new password needs the current one, a length, and some thought", async () => {
+  test("a new password needs the current one, a length, and must not be common", async () => {
     const carol = await seedUser(app.ctx, "carol");
     const change = (body: object) => app.call(carol.who, "PUT", "/api/user/self", body);
     expect((await change({ password: "harbour-lamp-9" })).message).toBe("修改密码需要填写当前密码");
@@ -111,7 +111,7 @@ describe.each(databases)("the own account on $name", (database) => {
     expect((await change({ password: "", display_name: "c" })).success).toBe(true);
   });
 
-  test("60 guesses at the current password at once: five are looked at, and a right one behind them is not", async () => {
+  test("60 guesses at the current password at once: five are evaluated, and a right one after them is not", async () => {
     const oscar = await seedUser(app.ctx, "oscar");
     const tries = Array.from({ length: 60 }, (_, index) =>
       app.call(oscar.who, "PUT", "/api/user/self", {

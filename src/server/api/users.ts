@@ -1,4 +1,4 @@
-// Handlers: the caller's own account.
+// Handlers: the user's own account.
 
 import { type SelfUpdate, type User, UserStatus, type userApi } from "#contract/user.ts";
 import { yuanText } from "#contract/yuan.ts";
@@ -16,7 +16,7 @@ import {
   type UserRow,
   updateUserProfile,
 } from "#server/store/users.ts";
-import { audit } from "./audit-trail.ts";
+import { audit } from "./audit-log.ts";
 import type { Call, Handlers } from "./call.ts";
 import { nameChange } from "./user-change.ts";
 
@@ -85,14 +85,14 @@ export const user: Handlers<{ user: typeof userApi }>["user"] = {
   },
 };
 
-/** The hash of a new password and the one it was asked for with. Throws: localErrors. */
+/** The hash of a new password and the hash that the current one matched. Throws: AppError. */
 async function newPassword(
   ctx: Context,
   { actor, body, address }: Pick<Call<typeof userApi.updateSelf>, "actor" | "body" | "address">,
   password: string,
 ): Promise<{ before: string; after: string }> {
   const stored = (await findPasswordByUserId(ctx.db, actor.id)) ?? "";
-  // Who has no password yet, having come in through GitHub, sets a first one.
+  // A user without a password, registered through GitHub, sets a first one.
   if (stored !== "") await confirmPassword(ctx, { actor, body, address }, stored);
   const names = [actor.username, body.username ?? "", ctx.options.get("SystemName")];
   if (isTooCommon(password, names)) throw faults.refused("这个密码太容易被猜到，请换一个");

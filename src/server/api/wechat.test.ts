@@ -62,7 +62,7 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
     expect((await bind(visit(app), wechat.tell("wx-three"))).status).toBe(401);
   });
 
-  test("a code works once and for three minutes, and is one parameter whatever it holds", async () => {
+  test("a code works once and for three minutes, and is one parameter whatever its characters", async () => {
     const code = wechat.tell("wx-once");
     expect((await login(visit(app), code)).success).toBe(true);
     expect(await login(visit(app), code)).toMatchObject(WRONG);
@@ -85,7 +85,7 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
     );
   });
 
-  test("the 31st wrong code of a minute is refused, each from another address, and time heals it", async () => {
+  test("the 31st wrong code of a minute is refused, each from another address, and a later one is accepted", async () => {
     const answers = [];
     for (let index = 0; index < 31; index += 1) answers.push(await login(visit(app), `9${index}`));
     expect(answers.slice(0, 30).every(({ status }) => status === 200)).toBe(true);
@@ -97,7 +97,7 @@ describe.each(databases)("logins through WeChat on $name", (database) => {
     expect((await login(visit(app), wechat.tell("wx-later"))).success).toBe(true);
   });
 
-  test("300 wrong codes at once: 30 reach the WeChat server; 60 right ones all come in", async () => {
+  test("300 wrong codes at once: 30 reach the WeChat server; 60 right ones all succeed", async () => {
     const before = wechat.heard.length;
     const guesses = Array.from({ length: 300 }, (_, index) => login(visit(app), `8${index}`));
     const answers = await Promise.all(guesses);

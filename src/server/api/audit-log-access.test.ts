@@ -1,4 +1,4 @@
-// What the trail says of coming in, of keys that were opened and of what was refused (requirements K09, P05).
+// What the audit log says of logins, of opened keys and of denied acts (requirements K09, P05).
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
@@ -14,7 +14,7 @@ interface Row {
   readonly request_id: string;
 }
 
-/** Makes the database answer like a full disk. Returns how to end it. */
+/** Makes the database answer like a full disk. Returns a function that ends it. */
 async function refuseWrites({ ctx: { db, store } }: TestApp): Promise<() => Promise<void>> {
   const run = async (...statements: string[]) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -32,7 +32,7 @@ async function refuseWrites({ ctx: { db, store } }: TestApp): Promise<() => Prom
   return () => run("DROP FUNCTION full_disk CASCADE");
 }
 
-describe.each(databases)("the trail of access on $name", (database) => {
+describe.each(databases)("the audit log of access on $name", (database) => {
   const clock = fakeClock();
   let app: TestApp;
   let drop: () => Promise<void>;
@@ -56,7 +56,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
   const login = (username: string, password: string) =>
     app.call(asGuest, "POST", "/api/user/login", { username, password });
 
-  test("a login is written down: who, how, from where", async () => {
+  test("a login is logged: the user, how, from where", async () => {
     expect((await login("alice", seedPassword)).success).toBe(true);
     expect((await rows("auth.login"))[0]).toMatchObject({
       actor_name: "alice",
@@ -70,7 +70,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect((await rows("auth.logout"))[0]).toMatchObject({ actor_name: "alice", target: String(alice.id) });
   });
 
-  test("a refused login is too, with the account that was tried and nothing of what was typed", async () => {
+  test("a refused login is logged, with the account it was for and nothing of what was typed", async () => {
     const banned = await seedUser(app.ctx, "banned", { status: 2 });
     await login("alice", "typed-canary-1");
     await login("typed-canary-2", "typed-canary-3");
@@ -99,7 +99,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect(all).not.toContain("other-stone");
   });
 
-  test("a token's life is written down by its owner, its key is not", async () => {
+  test("making, changing and deleting a token is logged, its key is not", async () => {
     const draft = { name: "mine", remain_quota: 1_000, expired_time: -1, unlimited_quota: false };
     const { data: token } = await app.call(alice.who, "POST", "/api/token/", draft);
     await app.call(alice.who, "PUT", "/api/token/", { id: token.id, name: "ours", remain_quota: 7 });
@@ -135,7 +135,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     }
   });
 
-  test("an opened key is written down once an hour, address and account", async () => {
+  test("an opened key is logged once an hour, address and account", async () => {
     const { id } = await seedToken(app.ctx, alice.id);
     for (let call = 0; call < 3; call += 1) await app.call(alice.who, "GET", `/api/token/${id}`);
     const opened = async () =>
@@ -148,7 +148,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect(await opened()).toHaveLength(2);
   });
 
-  test("so is an opened code, for each administrator", async () => {
+  test("an opened code is logged too, for each administrator", async () => {
     const admin = await seedUser(app.ctx, "keeper", { role: 10 });
     await app.call(asRoot, "POST", "/api/redemption/", { name: "codes", quota: 5, count: 2 });
     await app.call(asRoot, "GET", "/api/redemption/");
@@ -174,7 +174,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect((await app.call(bob.who, "GET", "/api/token/")).status).toBe(200);
   });
 
-  test("a key that cannot be written down is not shown", async () => {
+  test("a key whose opening cannot be logged is not shown", async () => {
     const { id, key } = await seedToken(app.ctx, alice.id);
     const head = await app.ctx.db.selectFrom("audit_head").selectAll().executeTakeFirstOrThrow();
     await app.ctx.db.deleteFrom("audit_head").execute();
@@ -185,7 +185,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect((await app.call(alice.who, "GET", `/api/token/${id}`)).data.key).toBe(key);
   });
 
-  test("while nothing can be written lists are read in old sessions, without keys that are not in the trail", async () => {
+  test("while nothing can be written, lists are read in old sessions, without keys that are not in the audit log", async () => {
     clock.advance(60_000);
     const carol = await seedUser(app.ctx, "carol");
     const known = await seedToken(app.ctx, carol.id);
@@ -214,7 +214,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     ]);
   });
 
-  test("what a role may not do is written down once an hour", async () => {
+  test("an act that the role does not allow is logged once an hour", async () => {
     for (let call = 0; call < 3; call += 1) await app.call(alice.who, "GET", "/api/channel/");
     expect(await rows("auth.denied")).toMatchObject([{ actor_name: "alice", target: "GET /api/channel/" }]);
     clock.advance(3_600_001);
@@ -222,7 +222,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect(await rows("auth.denied")).toHaveLength(2);
   });
 
-  test("so is what a rank may not do: whom or what it was about, once an hour, though nothing else stays of it", async () => {
+  test("an act that the rank does not allow is logged with its target, once an hour, though all else is rolled back", async () => {
     const admin = await seedUser(app.ctx, "climber", { role: 10 });
     const tries: readonly [string, string, object | undefined, string][] = [
       ["GET", "/api/user/1", undefined, "user 1"],
@@ -252,7 +252,7 @@ describe.each(databases)("the trail of access on $name", (database) => {
     expect((await rows("option.update")).some(({ target }) => target === "SMTPServer")).toBe(false);
   });
 
-  test("the chain holds with all of it in", async () => {
+  test("the chain of the audit log is intact after all of it", async () => {
     const { chain, total } = await app.call(asRoot, "GET", "/api/audit/?verify=true");
     expect(chain).toEqual({ checked: total, broken_id: 0 });
   });

@@ -1,4 +1,4 @@
-// Accounts that are made, bound, left or given a new password: each with its row in the trail, or not at all (requirements Z13).
+// Accounts that are made, bound, logged out or given a new password: each with its row in the audit log, or not at all (requirements Z13).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueCode } from "#server/accounts/codes.ts";
 import { codeRef } from "#server/accounts/verification.ts";
@@ -10,7 +10,7 @@ import { asRoot, createTestApp, databases, type TestApp } from "#test/worlds/app
 import { signInNew } from "#test/worlds/mail-app.ts";
 import { type Visitor, visit } from "#test/worlds/visitor.ts";
 
-describe.each(databases)("the trail of identities on $name", (database) => {
+describe.each(databases)("the audit log of identities on $name", (database) => {
   let app: TestApp;
   let github: GithubEmulator;
   let wechat: WeChatEmulator;
@@ -40,7 +40,7 @@ describe.each(databases)("the trail of identities on $name", (database) => {
     await drop();
   });
 
-  /** What there is of accounts and of their ways in. */
+  /** The accounts and their logins. */
   async function world() {
     const { db } = app.ctx;
     const columns = ["id", "password", "email", "github_id", "wechat_id", "access_token_hash"] as const;
@@ -50,7 +50,7 @@ describe.each(databases)("the trail of identities on $name", (database) => {
     };
   }
 
-  /** Tries while the trail cannot be written, when nothing may happen, and again; returns the newest row of the action. */
+  /** Tries while the audit log cannot be written, when nothing may happen, and again; returns the newest row of the action. */
   async function tryTwice(action: string, act: () => Promise<{ success: boolean; status: number }>) {
     const { db } = app.ctx;
     const before = await world();
@@ -73,7 +73,7 @@ describe.each(databases)("the trail of identities on $name", (database) => {
   const byWeChat = (who: Visitor, id: string, path = "") =>
     who.call("GET", `/api/oauth/wechat${path}?code=${encodeURIComponent(wechat.tell(id))}`);
 
-  test("a registration, by a password or from elsewhere", async () => {
+  test("a registration, by a password or an outside service", async () => {
     const draft = { username: "newcomer", password: seedPassword };
     expect(
       await tryTwice("auth.register", () => visit(app).call("POST", "/api/user/register", draft)),

@@ -1,28 +1,28 @@
-// Writing the trail of acts from a handler: who, what, on what, from where. Never a secret, and never what a stranger typed.
+// Writes the audit log from a handler: the actor, the act, its target, the address. Never a secret, and never what a visitor typed.
 import type { Actor } from "#server/accounts/actors.ts";
 import type { Context } from "#server/context.ts";
 import { appendAudit } from "#server/store/audit.ts";
 import type { Db } from "#server/store/db.ts";
 
-/** An act in words of the trail. */
+/** An act as the audit log stores it. */
 export interface Act {
   /** `resource.verb`, e.g. `channel.update`. */
   readonly action: string;
   /** Id or name of what was acted on. */
   readonly target: string | number;
-  /** What changed, for people to read; stored as JSON, cut at 2,000 characters. No secrets. */
+  /** What changed, readable; stored as JSON, cut at 2,000 characters. No secrets. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** The part of a call that the trail remembers. */
+/** The part of a call that the audit log stores. */
 export interface ActCall {
   readonly actor: Pick<Actor, "id" | "username">;
   readonly address: string;
   readonly requestId: string;
 }
 
-/** Who acts when nobody is known to. */
-export const somebody: ActCall["actor"] = { id: 0, username: "" };
+/** The actor of a call that is not signed in. */
+export const unknownActor: ActCall["actor"] = { id: 0, username: "" };
 
 const DETAIL_CHARS = 2_000;
 
