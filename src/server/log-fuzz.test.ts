@@ -3,10 +3,11 @@ import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { createDice, type Dice, pick } from "#test/seeds/random.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { hideSecret } from "./log/texts.ts";
 import { createLogger } from "./log.ts";
 
-const RUNS = Number(process.env["LOG_FUZZ"] ?? 100_000);
+const RUNS = Number(process.env["LOG_FUZZ"] ?? rounds(10_000, 1_000_000));
 const SEED = Number(process.env["LOG_FUZZ_SEED"] ?? 20_261_120);
 
 /** A piece this long, or a whole secret that is shorter, is a leak. */

@@ -207,8 +207,8 @@ function localStamp(nowMs: number): string {
 }
 
 /**
- * Request id: local time yyyyMMddHHmmss, milliseconds, a counter of this process (6 digits), 8 random digits (contract
- * 1.4). It is the natural key of a settlement: one process cannot repeat itself, two would need the same millisecond,
+ * Request id: local time yyyyMMddHHmmss, milliseconds, a counter of this process (6 digits), 8 random digits (requirements
+ * W1.4). It is the natural key of a settlement: one process cannot repeat itself, two would need the same millisecond,
  * counter and random digits.
  */
 export function newRequestId(nowMs: number): string {

@@ -1,12 +1,13 @@
-// kill -9 in the middle of streams: afterwards no reservation is open, balances equal the ledger, no user paid for more
-// than the upstream sent, and every answer whose end a client saw is in the ledger (requirements M12).
+// kill -9 in the middle of streams: afterwards no reservation is open, balances equal the ledger, nobody paid for more
+// than the upstream sent, and whoever saw the end of an answer finds it in the ledger (requirements M12).
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { manage, rootKey, type ServerProcess, startServer, temporaryDir } from "#test/worlds/process.ts";
+import { rounds } from "#test/worlds/soak.ts";
 
-const rounds = Number(process.env["CRASH_ROUNDS"] ?? 25);
+const KILLS = rounds(6, 100);
 const dir = temporaryDir();
 let server: ServerProcess;
 let upstream: Server;
@@ -42,7 +43,7 @@ function slowUpstream(): Server {
   });
 }
 
-/** One streaming call; true when the client saw `[DONE]`. Connection errors are expected: the server is killed. */
+/** One streaming call; true when the client saw `[DONE]`. Connection errors are expected: the server dies. */
 async function stream(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
@@ -70,7 +71,7 @@ interface Sums {
   entries: number;
 }
 
-/** Reads the sums from the database file, without the server. */
+/** Reads the sums from the database file as an outsider would. */
 function readSums(): Sums {
   const db = new DatabaseSync(join(dir.path, "tollgate.db"), { readOnly: true });
   const row = db
@@ -111,16 +112,16 @@ afterAll(async () => {
   dir.remove();
 });
 
-it(`keeps the ledger exact through ${rounds} kills in the middle of streams`, {
-  timeout: 60_000 + rounds * 10_000,
+it(`keeps the ledger exact through ${KILLS} kills in the middle of streams`, {
+  timeout: 60_000 + KILLS * 10_000,
 }, async () => {
   let completed = 0;
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < KILLS; round += 1) {
     const { url } = server;
     const calls = Array.from({ length: 12 }, () => stream(url));
     await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 800));
     // On a machine so slow that none has ended yet, one does.
-    if (round === rounds - 1 && completed === 0) await Promise.any(calls);
+    if (round === KILLS - 1 && completed === 0) await Promise.any(calls);
     await server.kill("SIGKILL");
     completed += (await Promise.all(calls)).filter(Boolean).length;
 

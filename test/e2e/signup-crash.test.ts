@@ -7,9 +7,10 @@ import { MASTER_KEY } from "#test/worlds/cluster.ts";
 import { testDirectory } from "#test/worlds/directory.ts";
 import { createPostgresDatabase } from "#test/worlds/postgres.ts";
 import { manage, startServer } from "#test/worlds/process.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { engines } from "#test/worlds/stores.ts";
 
-const ROUNDS = 4;
+const ROUNDS = rounds(2, 25);
 const CALLERS = 12;
 const GIFTS = { QuotaForNewUser: 1_000, QuotaForInvitee: 200, QuotaForInviter: 30 } as const;
 

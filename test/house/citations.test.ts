@@ -11,8 +11,9 @@ const LIST = new RegExp(
   String.raw`requirements(?:\s+(?:\*|//)?\s*)(${ID}(?:(?:, | and |,\s+(?:\*|//)\s+|–)${ID})*)`,
   "g",
 );
-/** Documents that are not in the repository. */
-const ELSEWHERE = /\b(?:reliability|contract|providers|design|spec)(?:\.md)? (?:§ ?)?[A-Z]?\d+\b(?! ?%)/g;
+/** Documents that no reader of the repository has. */
+const ELSEWHERE =
+  /\b(?:reliability|contract|providers|design|spec)(?:\.md)?(?: |\s+(?:\/\/|\*) )(?:§ ?)?[A-Z]?\d+\b(?! ?%)/g;
 
 const readText = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 

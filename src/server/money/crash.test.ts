@@ -7,11 +7,12 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "#server/clock.ts";
 import type { Db, Store } from "#server/store/db.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { createTestDatabase, engines, seedAccount, type TestDatabase } from "#test/worlds/stores.ts";
 import { createLedger } from "./ledger.ts";
 import { checkLedger } from "./ledger-check.ts";
 
-const CYCLES = 4;
+const CYCLES = rounds(2, 50);
 const CALLERS = 40;
 
 /** Calls without end: reserve, sometimes extend, checkpoint, then settle or release; prints each settlement that was acknowledged. */

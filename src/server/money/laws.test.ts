@@ -7,6 +7,7 @@ import type { Store } from "#server/store/db.ts";
 import { commands } from "#test/worlds/ledger-laws.ts";
 import { Model, Real } from "#test/worlds/ledger-model.ts";
 import { partnerCommands } from "#test/worlds/ledger-partner-laws.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { createTestDatabase, engines, seedChannel, type TestDatabase } from "#test/worlds/stores.ts";
 import { checkLedger } from "./ledger-check.ts";
 
@@ -47,7 +48,7 @@ describe.each(engines)("laws on %s", (engine) => {
           await real.ledger.close();
         },
       ),
-      { seed: SEED, numRuns: engine === "sqlite" ? 60 : 30, endOnFailure: false },
+      { seed: SEED, numRuns: engine === "sqlite" ? rounds(30, 300) : rounds(15, 150), endOnFailure: false },
     );
   });
 });

@@ -1,11 +1,14 @@
-// One code and many users at once: on both databases, and on three nodes over one PostgreSQL. REDEEM_ROUNDS sets the rounds.
+// One code and many users at once: on both databases, and on three nodes over one PostgreSQL.
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { yuanText } from "#contract/yuan.ts";
 import { getUser } from "#server/store/users.ts";
 import { useLedgerWorld } from "#test/worlds/ledger-world.ts";
+import { rounds } from "#test/worlds/soak.ts";
 import { engines, seedRedemption, seedUser } from "#test/worlds/stores.ts";
 import type { RedeemOrder } from "./partner-operations.ts";
+
+const ROUNDS = rounds(25, 1_000);
 
 const display = { quotaPerUnit: 500_000, inCurrency: true };
 let serial = 0;
@@ -24,12 +27,11 @@ describe.each(engines)("races for a code on %s", (engine) => {
   const code = (quota: number) => seedRedemption(world.db, { quota });
 
   test("200 redemptions of one code by 50 users at once: one success, and the sums are exact", async () => {
-    const rounds = Number(process.env["REDEEM_ROUNDS"] ?? 100);
     const users = await Promise.all(Array.from({ length: 50 }, () => seedUser(world.db)));
     const inviterId = await seedUser(world.db);
     const nodes = Array.from({ length: engine === "postgres" ? 2 : 0 }, () => world.boot().ledger);
     const ledgers = [world.ledger, ...nodes];
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const redemptionId = await code(1_000_000);
       const outcomes = await Promise.all(
         Array.from({ length: 200 }, async (_, index) => {
@@ -51,8 +53,8 @@ describe.each(engines)("races for a code on %s", (engine) => {
       .where("kind", "=", "redeem")
       .where("user_id", "in", users)
       .execute();
-    expect(paid).toEqual({ codes: rounds, quota: rounds * 1_000_000 });
-    expect(await worth(inviterId)).toEqual({ quota: 0, cash: yuanText(BigInt(rounds) * 50_000n) });
+    expect(paid).toEqual({ codes: ROUNDS, quota: ROUNDS * 1_000_000 });
+    expect(await worth(inviterId)).toEqual({ quota: 0, cash: yuanText(BigInt(ROUNDS) * 50_000n) });
     const gifts = await world.db
       .selectFrom("ledger")
       .select("amount")
@@ -61,7 +63,7 @@ describe.each(engines)("races for a code on %s", (engine) => {
       .execute();
     const balances = await world.db.selectFrom("users").select("quota").where("id", "in", users).execute();
     expect(balances.reduce((sum, { quota }) => sum + quota, 0)).toBe(
-      rounds * 1_000_000 + gifts.reduce((sum, { amount }) => sum + amount, 0),
+      ROUNDS * 1_000_000 + gifts.reduce((sum, { amount }) => sum + amount, 0),
     );
     expect(gifts.every(({ amount }) => amount === 50_000)).toBe(true);
     await Promise.all(nodes.map((ledger) => ledger.close()));

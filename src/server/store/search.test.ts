@@ -1,4 +1,4 @@
-// Searches by the head of a name: what they find, that wildcards mean themselves, and that they stay quick among many rows (reliability
+// Searches by the head of a name: what they find, that wildcards mean themselves, and that they stay quick among many rows (requirements
 // D05). SEARCH_ROWS=2000000 is the whole of it.
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

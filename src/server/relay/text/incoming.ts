@@ -1,4 +1,4 @@
-// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (requirements W8.5, reliability
+// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (requirements W8.5,
 // M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
 
 import { isUtf8 } from "node:buffer";
