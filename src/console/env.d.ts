@@ -4,7 +4,7 @@ interface ImportMetaEnv {
   readonly VITE_SERVER?: string;
 }
 
-/** Version of package.json at build time, e.g. "0.1.0". */
+/** Version of package.json at build time, e.g. "1.0.0". */
 declare const __APP_VERSION__: string;
 
 /** The newest entry of CHANGELOG.md at build time: what this version brought. */
