@@ -22,15 +22,9 @@ const TOUCH_SEC = 60;
 
 export interface Sessions {
   /**
-<<<<<<< HEAD
    * Opens a session and returns its id, the cookie's value; undefined when the account is not enabled or has changed since the
    * login proved its owner: a change ends the existing sessions, and none may follow (requirements A06). `beside` is written
    * in the same transaction.
-=======
-   * Opens a session and returns its id, the cookie's value; undefined when the account is not enabled or no longer as it was
-   * when somebody proved to be its owner: who changes it ends the sessions there are, and none may come after (requirements
-   * A06). `beside` is written in the same transaction.
->>>>>>> 0fc6510 (test: long rounds of kills, races and fuzz behind npm run soak)
    */
   start(userId: number, proven: SeenColumns, beside?: (tx: Db) => Promise<void>): Promise<string | undefined>;
   /** The user of a valid session. */
