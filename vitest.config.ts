@@ -1,4 +1,4 @@
-// How the tests run: two projects (quick ones beside the source; journeys, and what is stopped and killed), one PostgreSQL for the run.
+// How the tests run: two projects (quick ones beside the source; journeys, and what is stopped and killed), one PostgreSQL and one browser for the run.
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./scripts/test-order.ts";
@@ -9,7 +9,7 @@ const MONEY = ["src/server/money/price.ts", "src/server/money/{ledger,rules,plan
 export default defineConfig({
   plugins: [react()],
   test: {
-    globalSetup: ["test/worlds/postgres-setup.ts"],
+    globalSetup: ["test/worlds/shared-setup.ts"],
     pool: "forks",
     // Twice the processors: most tests wait for a deadline, a disk or a browser. Nothing in them means that the machine is idle.
     maxWorkers: 4,

@@ -8,56 +8,14 @@ import {
   chromium,
   type Page,
 } from "playwright-core";
-import { findChromium } from "./chromium.ts";
+import { inject } from "vitest";
+import { fetchShared } from "./broker.ts";
 
 const SCREENSHOTS = join(import.meta.dirname, "../../test-results");
 
-/**
- * What Playwright switches off, but for the partitions of storage (the last list counts): without them a framed page of another site has
- * no storage at all, which is not what visitors' browsers do.
- */
-const SWITCHED_OFF = [
-  "AvoidUnnecessaryBeforeUnloadCheckSync",
-  "DestroyProfileOnBrowserClose",
-  "HttpsUpgrades",
-  "HttpsFirstBalancedModeAutoEnable",
-  "MediaRouter",
-  "PaintHolding",
-  "AvoidCorsURLLoaderRestartOnRedirect",
-  "OptimizationHints",
-  "NetworkTimeServiceQuerying",
-  "AimEnabled",
-  "PreconnectToSearch",
-];
-
-/** No sandbox, since tests may run as root in a container; nothing that connects to other servers than ours. */
-const ARGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--disable-dev-shm-usage",
-  "--font-render-hinting=none",
-  "--hide-scrollbars",
-  `--disable-features=${SWITCHED_OFF.join()}`,
-];
-
-/** Starts a headless browser with a fresh profile; the test closes it. Throws: when none is found or starts. */
-export function launchBrowser(): Promise<Browser> {
-  const { path, env } = findChromium();
-  return chromium.launch({
-    executablePath: path,
-    headless: true,
-    args: ARGS,
-    // Playwright wants every value to be text.
-    // Without a UTF-8 locale Chromium gives Chinese file names up.
-    env: Object.fromEntries(
-      Object.entries({ ...process.env, LC_ALL: "C.UTF-8", ...env }).filter((entry) => entry[1] !== undefined),
-    ),
-  });
+/** The browser of the run; closing it closes the windows that this file opened. Throws: when none is found or starts. */
+export async function launchBrowser(): Promise<Browser> {
+  return chromium.connect(await fetchShared(inject("browserBroker")));
 }
 
 /** Opens a window of its own onto the console at `url`, in Chinese, at 1440 × 900 unless told; the test closes it. */

@@ -1,5 +1,6 @@
 // The console in a real browser: the real server with users that can log in, and windows signed in as one of them.
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Browser, BrowserContext, Download, Page } from "playwright-core";
 import { launchBrowser, openContext } from "./browser.ts";
 import { buildConsole } from "./build.ts";
@@ -92,5 +93,11 @@ async function signIn(context: BrowserContext, page: Page, username: Person): Pr
 
 /** The text of a downloaded file. */
 export async function contentOf(download: Download): Promise<string> {
-  return readFile(await download.path(), "utf8");
+  const dir = temporaryDir();
+  const path = join(dir.path, "download");
+  // The browser is another process: it hands the file over.
+  await download.saveAs(path);
+  const text = await readFile(path, "utf8");
+  dir.remove();
+  return text;
 }

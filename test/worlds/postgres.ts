@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
+import { fetchShared } from "./broker.ts";
 
 export interface PostgresDatabase {
   /** `postgres://…` of a database that is empty and belongs to the calling test. */
@@ -12,9 +13,7 @@ export interface PostgresDatabase {
 
 /** Creates a database for one test file. Throws: with PostgreSQL's words when the server does not start. */
 export async function createPostgresDatabase(): Promise<PostgresDatabase> {
-  const response = await fetch(inject("postgresBroker"));
-  const serverUrl = await response.text();
-  if (!response.ok) throw new Error(serverUrl);
+  const serverUrl = await fetchShared(inject("postgresBroker"));
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   await execute(serverUrl, `CREATE DATABASE ${name}`);
   const url = new URL(serverUrl);
