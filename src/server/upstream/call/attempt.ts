@@ -1,5 +1,5 @@
-// One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay use the very same code. It knows no user,
-// no money and no database, and it never throws: what goes wrong is a RelayFault.
+// One call to one channel: plan, prepare, sign, send, judge. The channel test and the relay both use this code. It knows no user, no
+// money and no database. It never throws: every failure is a RelayFault.
 import type { EndpointName } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { EgressRequest } from "#server/egress/send.ts";
@@ -31,16 +31,16 @@ export const DEFAULT_LIMITS = { firstByteMs: 120_000, idleMs: 90_000, streamMs: 
 
 export interface AttemptTools {
   readonly egress: Pick<Egress, "send">;
-  /** Credentials that live for a while. */
+  /** Credentials that are exchanged for a key and expire. */
   readonly credentials: TokenCache;
   readonly now: () => number;
   readonly optionText: OptionText;
   readonly limits: AttemptLimits;
-  /** Between two questions after a task that the upstream is still at. Absent = 2 s. Unit: ms. */
+  /** Between two polls of an unfinished upstream task. Absent = 2 s. Unit: ms. */
   readonly askAgainMs?: number;
 }
 
-/** Calls a channel. Resolves when a whole reply has come, or a stream's first event, or when it is clear that neither will. */
+/** Calls a channel. Resolves with a whole reply, with a stream after its first event, or with a fault. */
 export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   const { target, model, cancellation } = asked;
   const other = beyond(asked);
@@ -53,7 +53,7 @@ export function attempt(tools: AttemptTools, asked: Call): Promise<Result> {
   return beside === undefined ? result : result.then((first) => elseItsOwn(tools, asked, beside, first));
 }
 
-/** A channel that does not have a format beside its wire's own is asked in that one, now and from now on. */
+/** A channel that turns out to lack an additional format is called in its wire's own format, now and in later calls. */
 async function elseItsOwn(
   tools: AttemptTools,
   asked: Call,
@@ -70,7 +70,7 @@ async function elseItsOwn(
 }
 
 function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result> {
-  // What is made of the key for this call joins the secrets that its course was given before (requirements R18).
+  // A credential made for this call is added to the secrets, and the response handler holds the same array (requirements R18).
   const plan = shared.signer === undefined ? shared : { ...shared, secrets: [...shared.secrets] };
   const prepared = prepare(tools, call, plan);
   if (prepared instanceof Promise) {
@@ -81,14 +81,14 @@ function perform(tools: AttemptTools, call: Call, shared: Plan): Promise<Result>
   return prepared.kind === "fault" ? Promise.resolve(prepared) : deliver(tools, call, plan, prepared);
 }
 
-/** Why a call comes to nothing that was cancelled: its client left, or its time is over. */
+/** The fault of a cancelled call: its client left, or its time limit passed. */
 function ended({ isExpired }: Cancellation): RelayFault {
   return networkFault(
     isExpired ? { code: "timeout", detail: "total time limit" } : { code: "aborted", detail: "" },
   );
 }
 
-/** What is made ready for a call, which cannot be stopped, is waited for no longer than the call lasts. */
+/** Waits for a preparation, which cannot be stopped, until the call is cancelled. */
 function unlessEnded<Ready>(ready: Promise<Ready>, { cancellation }: Call): Promise<Ready | RelayFault> {
   return new Promise((resolve, reject) => {
     cancellation.watch(() => resolve(ended(cancellation)));
@@ -107,7 +107,7 @@ function deliver(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared
 const ASK_AGAIN_MS = 2_000;
 const MOST_QUESTIONS = 60;
 
-/** A picture may be a task of the upstream's: it is asked after until it is done. */
+/** An image may be an asynchronous task at the upstream: it is polled until it is done. */
 async function drawAndWait(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
   let result = await ask(tools, call, plan, prepared);
   for (let round = 0; round < MOST_QUESTIONS; round += 1) {
@@ -136,7 +136,7 @@ function ask(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): P
   return signAndSend(tools, call, plan, prepared);
 }
 
-/** Sends with a credential made for this call; once more when an exchanged one turns out to be stale (requirements T2.3). */
+/** Sends with a credential made for this call; repeats once when an exchanged credential turns out to be stale (requirements T2.3). */
 async function signAndSend(tools: AttemptTools, call: Call, plan: Plan, prepared: Prepared): Promise<Result> {
   const { signer } = plan;
   if (signer === undefined) throw new Error("planned without a signer");
@@ -167,7 +167,7 @@ interface Parcel {
   readonly plan: Plan;
   readonly prepared: Prepared;
   readonly signed: Signed;
-  /** What was asked for before is asked for again here. */
+  /** The URL to poll for a task that an earlier call started. */
   readonly next?: URL;
 }
 
@@ -198,7 +198,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
     const flow = tools.egress.send(requestOf(tools.limits, isStream, parcel), receiver);
     receiver.attach(flow);
     cancellation.watch(() => {
-      // A client that leaves while the next channel is made ready leaves nothing that was sent: this call was in vain (requirements M13).
+      // This call has its result. A client that leaves while the next channel is prepared has no call on the wire (requirements M13).
       if (isOver) return;
       trace.isSent = flow.isSent;
       receiver.abort();
@@ -209,7 +209,6 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
 
 const NO_SECRETS: readonly string[] = [];
 
-/** What is asked, and where. */
 function requestOf(
   { firstByteMs, idleMs, totalMs }: AttemptLimits,
   isStream: boolean,

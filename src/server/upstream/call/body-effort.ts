@@ -1,4 +1,4 @@
-// How much to think, told in the vendor's way. Pure.
+// The reasoning effort of a request in the vendor's own fields. Pure.
 import type { BodyEdits } from "#contract/providers.ts";
 import { findMember, type JsonObject, readMember } from "#server/upstream/json/scan.ts";
 
@@ -7,13 +7,13 @@ interface Body {
   readonly object: JsonObject;
 }
 
-/** Whether the vendor is told the client's effort by `thinking` alone. */
+/** Whether the vendor takes the client's effort through `thinking` alone. */
 export function isThinkingSwitch({ bytes, object }: Body, { effortAsThinking }: BodyEdits): boolean {
   if (effortAsThinking === undefined) return false;
   return effortAsThinking === true || readMember(bytes, object, "reasoning_effort") === effortAsThinking;
 }
 
-/** The fields that say the effort asked for, where they must differ from the client's. `named`: the one in the model's name, if any. */
+/** The fields that carry the requested effort, where they must differ from the client's. `named`: the effort in the model's name. */
 export function effortValues(
   body: Body,
   edits: BodyEdits,
@@ -33,7 +33,7 @@ export function effortValues(
 /** Weakest first. Source: vendors/openai-reasoning. */
 const EFFORTS: readonly unknown[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/** The nearest effort at least as strong as the one asked for that the model knows; undefined = it may stay. */
+/** The weakest effort the model knows that is at least as strong as the requested one; undefined = no change needed. */
 function knownEffort(asked: unknown, known: readonly string[]): string | undefined {
   const at = EFFORTS.indexOf(asked);
   return at === -1 ? undefined : known.find((word) => EFFORTS.indexOf(word) >= at);

@@ -1,4 +1,4 @@
-// Edits the history of a body where it must differ for an upstream; what may stay is left as it was. Pure.
+// Edits the messages of a body where they must differ for an upstream, and leaves the rest unchanged. Pure.
 import type { BodyEdits } from "#contract/providers.ts";
 import { findMember, type JsonObject, readMember } from "#server/upstream/json/scan.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -14,7 +14,7 @@ interface MessageEdits {
   readonly toolIdLength: number | undefined;
 }
 
-/** The history as JSON, written anew when something in it must have another form; undefined = it may stay. */
+/** The messages as JSON when one of them must change; undefined = no change needed. */
 export function editedMessages(
   { bytes, object }: Body,
   wanted: BodyEdits,
@@ -68,7 +68,7 @@ function editedMessage(
   return toolIdLength === undefined ? next : withShortIds(next, toolIdLength);
 }
 
-/** Ids of calls in a form that every id of this length has. */
+/** The message with its tool call ids brought to this length. */
 function withShortIds(message: JsonRecord, toolIdLength: number): JsonRecord {
   let next = message;
   const id = next["tool_call_id"];
@@ -95,7 +95,7 @@ function isPlainId(id: unknown, length: number): boolean {
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** A name of this length that is always the same for the same id (FNV-1a, 64 bits). It need not be secret. */
+/** A stable id of this length for a given id (FNV-1a, 64 bits). It need not be secret. */
 function shortId(id: string, length: number): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of Buffer.from(id)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);

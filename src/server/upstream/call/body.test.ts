@@ -58,14 +58,14 @@ describe("encodeBody", () => {
     expect(encoded(text, { asksUsage: true })).toBe(expected);
   });
 
-  it("drops stream_options for those who reject it", () => {
+  it("drops stream_options for upstreams that reject it", () => {
     expect(
       encoded('{"stream_options":{"include_usage":true},"model":"m"}', { dropsStreamOptions: true }),
     ).toBe('{"model":"m"}');
     expect(encoded('{"model":"a","stream_options":{}}', { dropsStreamOptions: true })).toBe('{"model":"m"}');
   });
 
-  it("switches on what an upstream wants with tools, unless the client says otherwise", () => {
+  it("switches on the field an upstream needs for tools, unless the client sets it", () => {
     const edits = { trueWithTools: ["tool_calls_switch"] };
     expect(encoded('{"model":"m","tools":[]}', { edits })).toBe(
       '{"model":"m","tools":[],"tool_calls_switch":true}',
@@ -74,7 +74,7 @@ describe("encodeBody", () => {
       expect(encoded(text, { edits })).toBe(text);
   });
 
-  it("tells a vendor that has other words for efforts the nearest stronger one", () => {
+  it("sends a vendor with other effort names the nearest stronger one", () => {
     const edits = { efforts: ["low", "high", "max"] } as const;
     const sent = (effort: unknown) =>
       JSON.parse(encoded(JSON.stringify({ model: "m", reasoning_effort: effort }), { edits }))
@@ -121,7 +121,7 @@ describe("encodeBody", () => {
     });
   });
 
-  it("leaves sampling to models that think, and tells what it left out", () => {
+  it("omits sampling fields for reasoning models, and reports them as dropped", () => {
     const edits = {
       dropFields: ["user"],
       dropWhenThinking: ["temperature", "top_p"],
@@ -162,7 +162,7 @@ describe("encodeBody", () => {
     expect(encoded(plain, { toolIdLength: 9 })).toBe(plain);
   });
 
-  it("says in a vendor's way what the client said in OpenAI's", () => {
+  it("sets a vendor's own field from OpenAI's field", () => {
     const edits = {
       oneStop: true,
       userAs: { name: "user_id", min: 6, max: 8 },
@@ -192,7 +192,7 @@ describe("encodeBody", () => {
     expect(encoded(plain, { edits })).toBe(plain);
   });
 
-  it("makes JSON of any edits at once", () => {
+  it("makes valid JSON of any combination of edits", () => {
     const names = ["model", "stream_options", "user", "seed", "temperature", "x", "frequency_penalty", "y"];
     const value = fc.oneof(fc.constant(0), fc.constant(3), fc.jsonValue());
     fc.assert(

@@ -1,5 +1,5 @@
-// Edits an OpenAI-shaped request body where it must differ for an upstream, and leaves every other byte as the client sent it:
-// the model's name, the wish for usage, and the quirks of a row. Pure.
+// Edits an OpenAI-shaped request body where it must differ for an upstream: the model's name, the request for usage, and the quirks of
+// a provider row. Every other byte stays as the client sent it. Pure.
 import type { BodyEdits } from "#contract/providers.ts";
 import { editObject } from "#server/upstream/json/edit.ts";
 import { findMember, type JsonObject, readMember, wholeObject } from "#server/upstream/json/scan.ts";
@@ -7,11 +7,11 @@ import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { effortValues, isThinkingSwitch } from "./body-effort.ts";
 import { editedMessages } from "./body-messages.ts";
 
-/** A client's body: its bytes and where its members stand. Values are parsed when they matter. */
+/** A client's body: its bytes and the positions of its members. Values are parsed only when needed. */
 export interface ClientBody {
   readonly bytes: Buffer;
   readonly object: JsonObject;
-  /** The model it names; undefined = none, or no text. */
+  /** The model it names; undefined = absent, or no string. */
   readonly model: unknown;
 }
 
@@ -19,7 +19,7 @@ const NOTHING: readonly string[] = [];
 
 const values = new WeakMap<ClientBody, JsonRecord>();
 
-/** All of a body, parsed once however often it is asked for. */
+/** The whole body, parsed once and cached. */
 export function valuesOf(body: ClientBody): JsonRecord {
   const known = values.get(body);
   if (known !== undefined) return known;
@@ -31,17 +31,17 @@ export function valuesOf(body: ClientBody): JsonRecord {
 export interface BodyOrder {
   /** Upstream name of the model. */
   readonly model: string;
-  /** Usage must be asked for: a stream of chat or completions whose upstream takes `stream_options`. */
+  /** Usage must be requested: a stream of chat or completions whose upstream takes `stream_options`. */
   readonly asksUsage: boolean;
-  /** `stream_options` would be refused. */
+  /** The upstream would refuse `stream_options`. */
   readonly dropsStreamOptions: boolean;
   readonly edits: BodyEdits | undefined;
   readonly toolIdLength: number | undefined;
-  /** `reasoning_effort` says this, whatever the client said. */
+  /** Overrides the client's `reasoning_effort`. */
   readonly effort?: string | undefined;
 }
 
-/** Mostly there is little to change: a kind of edit is there from its first on. */
+/** Most bodies need few edits: each collection is created at its first edit. */
 interface Edits {
   set?: Map<string, string>;
   drop?: Set<string>;
@@ -79,7 +79,7 @@ function has({ object }: ClientBody, name: string): boolean {
   return findMember(object, name) !== undefined;
 }
 
-/** The client's `stream_options` with the wish for usage. */
+/** The client's `stream_options` with `include_usage` set. */
 function usageWish({ bytes, object }: ClientBody): string {
   const member = findMember(object, "stream_options");
   const value = member && bytes.subarray(member.valueStart, member.valueEnd);
@@ -120,7 +120,7 @@ function drop(edits: Edits, name: string): void {
   edits.drop.add(name);
 }
 
-/** Fields and what they are to say. */
+/** Fields to set, and their values. */
 type Values = readonly (readonly [name: string, value: unknown])[];
 
 const NO_VALUES: Values = [];
@@ -130,7 +130,7 @@ function addValues(made: Edits, values: Values): void {
     if (made.drop?.has(name) !== true) put(made, name, JSON.stringify(value));
 }
 
-/** What the client asked for and the upstream is not told, because it would refuse it; by the client's names. */
+/** Fields of the client that are not sent because the upstream would refuse them; by the client's names. */
 export function lostFields(body: ClientBody, edits: BodyEdits, effort?: string): readonly string[] {
   const lost = refusedBy(body, edits, effort);
   const stop = edits.oneStop === true ? readMember(body.bytes, body.object, "stop") : undefined;
@@ -145,7 +145,7 @@ function refusedBy(body: ClientBody, edits: BodyEdits, effort: string | undefine
   return [...refused, ...present(body, dropWhenThinking)];
 }
 
-/** Those of the names that the client said. */
+/** The names that are in the client's body. */
 function present(body: ClientBody, names: readonly string[]): readonly string[] {
   return names.length === 0 ? NOTHING : names.filter((name) => has(body, name));
 }
@@ -171,7 +171,7 @@ function droppedBy(body: ClientBody, edits: BodyEdits, effort: string | undefine
   ];
 }
 
-/** Sampling numbers outside of what the upstream takes, moved into it. */
+/** Sampling numbers outside the upstream's range, clamped to it. */
 function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
   if (edits.clampTemperature === undefined && edits.zeroAs === undefined) return NO_VALUES;
   return ["temperature", "top_p"].flatMap((name) => {
@@ -181,7 +181,7 @@ function fittedNumbers(body: ClientBody, edits: BodyEdits): Values {
   });
 }
 
-/** Fields that say in the vendor's way what the client said in OpenAI's. */
+/** The vendor's own fields, set from OpenAI's fields. */
 function valuesFor(body: ClientBody, edits: BodyEdits, effort: string | undefined): Values {
   const { oneStop, userAs, effortAsThinking, efforts } = edits;
   const values = effortAsThinking || efforts ? effortValues(body, edits, effort) : [];
@@ -204,7 +204,7 @@ function switchedOn(body: ClientBody, { trueWithTools = NOTHING }: BodyEdits): r
     : NOTHING;
 }
 
-/** A sampling number moved into what the upstream takes; anything else stays. */
+/** A sampling number clamped to the upstream's range; any other value stays. */
 function fitted(name: string, value: unknown, edits: BodyEdits): unknown {
   if (typeof value !== "number") return value;
   const [low, high] = name === "temperature" ? (edits.clampTemperature ?? []) : [];

@@ -1,4 +1,4 @@
-// One request as it goes to one channel, how it goes there, and what can come of it. Types.
+// One request to one channel, the plan of the call, and its possible results. Types.
 import type { BodyEdits, EndpointName, Provider, Quirks, Wire } from "#contract/provider.ts";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
@@ -13,7 +13,7 @@ import type { CallSigner } from "#server/upstream/signers/signer.ts";
 import type { ClientBody } from "./body.ts";
 import type { FormBody } from "./form.ts";
 
-/** What of a channel concerns the wire. */
+/** The part of a channel that concerns the wire. */
 export interface UpstreamTarget {
   readonly provider: Provider;
   readonly key: string;
@@ -38,9 +38,9 @@ export interface Call {
   readonly passHeaders: readonly string[];
   /** The client sent a form; `body` is empty then. */
   readonly form?: FormBody | undefined;
-  /** What the client said beyond its endpoint's words, by its own names; a wire takes what it knows, the rest is reported as dropped. */
+  /** Fields the client sent beyond its endpoint's schema, by their names; a wire takes those it knows, the rest is reported as dropped. */
   readonly hints?: JsonRecord | undefined;
-  /** Letters and digits of this request alone. */
+  /** Letters and digits unique to this request. */
   readonly seed: string;
   readonly cancellation: Cancellation;
   readonly trace: Trace;
@@ -50,7 +50,7 @@ export interface Call {
 export interface Plan {
   readonly kind: "plan";
   readonly way: Way;
-  /** A format beside the wire's own: resellers and old versions may not have it, and then the wire's own serves. undefined = it is that. */
+  /** An additional format of the wire that resellers and old versions may lack; then the wire's own is used. undefined = the wire's own. */
   readonly beside: EndpointName | undefined;
   readonly dialect: Dialect;
   readonly wire: Wire;
@@ -64,17 +64,17 @@ export interface Plan {
   readonly signer: CallSigner | undefined;
   readonly quirks: Quirks | undefined;
   readonly edits: BodyEdits | undefined;
-  /** The effort that the model's name asked for. */
+  /** The effort given in the model's name. */
   readonly effort: Effort | undefined;
   readonly takesStreamOptions: boolean;
   readonly loopbackPort: number | undefined;
-  /** Strings that no caller may read in an error or header: the credential, its parts, the host; of a call that is signed also those made. */
+  /** Strings that no caller may read in an error or header: the credential, its parts, the host, and what a signer made of the key. */
   readonly secrets: string[];
   /** The credential and its parts to be masked in replies. */
   readonly credentials: readonly Canary[];
 }
 
-/** Where the address of a call is made from. */
+/** The inputs of a call's address. */
 export type Addressed = Pick<Plan, "wire" | "dialect" | "target"> & { readonly endpoint: EndpointName };
 
 /**
@@ -84,20 +84,20 @@ export type Addressed = Pick<Plan, "wire" | "dialect" | "target"> & { readonly e
  */
 export interface Way {
   readonly name: "pass" | "media" | "native" | "translate" | "embeddings" | "images" | "rerank" | "speech";
-  /** The endpoint that the upstream is asked for, where it is not the client's. */
+  /** The endpoint called at the upstream, where it is not the client's. */
   readonly asks?: "chat";
   /** Absent = as the dialect has it. */
   address?(at: Addressed): string;
   /** Makes the bytes, and chooses the handler of the answer. Throws: Unmappable, RangeError. */
   prepare(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome>;
-  /** The answer may be a task of the upstream's that is asked after until it is done. */
+  /** The answer may be an asynchronous task that is polled until it is done. */
   readonly mayBeTask?: true;
 }
 
 export interface PrepareTools {
   /** Unit: ms since 1970. */
   readonly now: () => number;
-  /** Fetches media that stand at an address. */
+  /** Fetches media that are given by URL. */
   readonly egress: Pick<Egress, "send">;
 }
 
@@ -105,54 +105,54 @@ export type Outcome = Prepared | RelayFault;
 
 export const NOTHING: readonly string[] = [];
 
-/** What goes out, and what becomes of what comes back. */
+/** The request to send, and the handler of its response. */
 export interface Prepared {
   readonly kind: "prepared";
   readonly bytes: Uint8Array;
   /** Beyond the plan's, names and values in turn. */
   readonly headers: readonly string[];
-  /** Stands instead of the plan's; undefined = JSON. */
+  /** Replaces the plan's content type; undefined = JSON. */
   readonly contentType?: string;
   readonly handler: ResponseHandler;
   readonly dropped: readonly string[];
 }
 
-/** A whole answer that was found to be a reply. */
+/** A non-streamed response that is a valid reply. */
 export interface WholeReply {
   readonly kind: "whole";
   readonly headers: ReplyHeaders;
   readonly body: Buffer;
-  /** As the upstream told it; undefined = it did not. */
+  /** As the upstream reported it; undefined = it reported none. */
   readonly usage: JsonRecord | undefined;
-  /** Of the row that spoke; usage is read by them. */
+  /** Of the provider row that answered; usage is read by them. */
   readonly quirks: Quirks | undefined;
-  /** Strings that must not stand in a header that is passed on. */
+  /** Strings that must not appear in a header that is passed on. */
   readonly secrets: readonly string[];
-  /** Hints of the request that this upstream could not be given. */
+  /** Hints of the request that this upstream does not take. */
   readonly dropped: readonly string[];
-  /** The answer is not ready yet: where it is asked for again. */
+  /** The result is not ready yet: the URL to poll. */
   readonly next?: string;
-  /** The generated text, for a count of our own. */
+  /** The generated text, for counting tokens locally. */
   text(): string;
 }
 
-/** What the reader of a stream hears. After `onEnd` nothing more comes. */
+/** Receives a stream. No call comes after `onEnd`. */
 export interface StreamListener {
   /** Bytes for the client: complete events. */
   onBytes(bytes: Uint8Array): void;
-  /** The terminator came, or the stream ended after its finish reason (undefined), or it broke. */
+  /** undefined = the terminator came, or the stream ended after its finish reason; otherwise the stream broke. */
   onEnd(fault: RelayFault | undefined): void;
 }
 
-/** A stream whose first event has come and is no error. */
+/** A stream whose first event has arrived and is no error. */
 export interface StreamReply {
   readonly kind: "stream";
   readonly headers: ReplyHeaders;
-  /** Text seen so far. */
+  /** The output so far. */
   readonly output: ReplyOutput;
-  /** The answer came to its end, though perhaps not the stream: what is told of its usage is all. */
+  /** The answer is complete, though perhaps not the stream: its reported usage is final. */
   readonly isFinished: boolean;
-  /** The last usage the upstream told so far; undefined = none. */
+  /** The last usage the upstream has reported so far; undefined = none. */
   readonly usage: JsonRecord | undefined;
   readonly quirks: Quirks | undefined;
   readonly secrets: readonly string[];
@@ -160,18 +160,18 @@ export interface StreamReply {
   text(): string;
   /** The bytes that end the stream, once it is complete. */
   tail(): Uint8Array;
-  /** Starts delivery; what was read already comes at once. */
+  /** Starts delivery; bytes that were read already are delivered at once. */
   listen(listener: StreamListener): void;
   pause(): void;
   resume(): void;
   abort(): void;
 }
 
-/** What a request learns of its calls while they run. */
+/** State of a request's calls while they run. */
 export interface Trace {
-  /** When the first byte of any body came; 0 = none has. Unit: ms since 1970. */
+  /** When the first byte of any body arrived; 0 = none has. Unit: ms since 1970. */
   firstByteMs: number;
-  /** A call was on the wire when the client left: the upstream may have worked for us. */
+  /** A call was on the wire when the client left: the upstream may charge for it. */
   isSent: boolean;
 }
 

@@ -1,14 +1,14 @@
-// Multipart bodies: read whole by the platform's own parser, sent on as they came, or anew when the model has another name upstream.
+// Multipart bodies: read whole by the platform's parser; sent on unchanged, or encoded again when the model has another name upstream.
 
-/** A client's form: its bytes as they came, and what is in them. */
+/** A client's form: its bytes and its parsed fields. */
 export interface FormBody {
   readonly bytes: Buffer;
-  /** With the boundary. */
+  /** Content type with the boundary. */
   readonly contentType: string;
   readonly fields: FormData;
 }
 
-/** Reads a form. undefined = the bytes are none. */
+/** Parses a form. undefined = the bytes are no form. */
 export async function readForm(bytes: Buffer, contentType: string): Promise<FormBody | undefined> {
   try {
     // The response only borrows the bytes; they are not copied before they are parsed.
@@ -20,14 +20,14 @@ export async function readForm(bytes: Buffer, contentType: string): Promise<Form
   }
 }
 
-/** The text of a field that is there once; undefined = absent, a file, or there several times. */
+/** The text of a field that occurs once; undefined = absent, a file, or repeated. */
 export function fieldText({ fields }: FormBody, name: string): string | undefined {
   const all = fields.getAll(name);
   const [only] = all;
   return all.length === 1 && typeof only === "string" ? only : undefined;
 }
 
-/** The form with this model and without these fields; its own bytes when it is so already. */
+/** The form with this model and without these fields; its own bytes when nothing changes. */
 export async function encodeForm(
   form: FormBody,
   model: string,

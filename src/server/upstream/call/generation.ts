@@ -8,7 +8,7 @@ const GENERATIONS: ReadonlySet<string> = new Set<GenerationEndpoint>([
   "responses",
 ]);
 
-/** Whether an endpoint is one of the formats that reach every wire. */
+/** Whether an endpoint is one of the text formats that can be translated for every wire. */
 export function isGeneration(endpoint: EndpointName): endpoint is GenerationEndpoint {
   return GENERATIONS.has(endpoint);
 }

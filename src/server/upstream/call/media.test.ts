@@ -20,7 +20,7 @@ interface Answer {
   readonly pieces?: readonly Buffer[];
 }
 
-/** An internet of one answer, and the calls that came. */
+/** A fake internet that always gives the same response, and the calls it received. */
 function internet({ status = 200, type = "image/png", pieces = [Buffer.from("A")] }: Answer = {}) {
   const asked: EgressRequest[] = [];
   const send = (order: EgressRequest, sink: Sink) => {
@@ -39,8 +39,8 @@ function internet({ status = 200, type = "image/png", pieces = [Buffer.from("A")
   return { asked, send };
 }
 
-describe("media at an address", () => {
-  it("come inline, each fetched once and from public hosts only", async () => {
+describe("media given by URL", () => {
+  it("are inlined, each fetched once and from public hosts only", async () => {
     const net = internet();
     const url = "https://example.com/a.png?x=1";
     const { messages } = await inlineMedia(net, requestOf(url, url));
@@ -91,7 +91,7 @@ describe("media at an address", () => {
     expect(net.asked).toEqual([]);
   });
 
-  it("are never fetched from inside, even where channels may live", async () => {
+  it("are never fetched from internal hosts, even hosts that channels may use", async () => {
     let calls = 0;
     const server = createServer((_, res) => {
       calls += 1;

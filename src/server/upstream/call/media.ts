@@ -1,5 +1,5 @@
-// Brings media that stand at an address into a request, for wires that take them inline only. The address came from a caller: it is
-// fetched from public hosts alone, bounded in number, size, kind and time, without redirects (requirements S05).
+// Inlines media that a request gives by URL, for wires that take inline media only. The URL comes from a caller: it is fetched from
+// public hosts only, without redirects, bounded in number, size, kind and time (requirements S05).
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { Flow, ReplyHeaders } from "#server/egress/send.ts";
 import { mediaTypeOf } from "#server/upstream/handlers/classify.ts";
@@ -11,20 +11,20 @@ const ALL_LIMIT_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 /** Source: vendors/gemini-request. */
 const MEDIA_LIMIT = 16;
-/** What a medium may be; a page that says why there is none is not among it. */
+/** Allowed media types; an HTML error page is none of them. */
 const MEDIA_TYPES = /^(image|audio|video)\/|^application\/pdf$/;
 const WHAT = "messages[].content[]";
 
 type Fetcher = Pick<Egress, "send">;
 
-/** Unit: bytes that all media of a request may still have. */
+/** The bytes left for the media of this request. */
 interface Budget {
   bytes: number;
 }
 
 /**
- * The request with its media inline, but for addresses that `opens` says the upstream opens itself. Throws: Unmappable, naming no
- * address and nothing of what was there.
+ * The request with its media inlined, except URLs that the upstream opens itself (`opens`). Throws: Unmappable; it names no URL and
+ * tells nothing of the response.
  */
 export async function inlineMedia(
   egress: Fetcher,
@@ -59,7 +59,7 @@ function fetchMedium(egress: Fetcher, address: string, budget: Budget): Promise<
     let bytes = 0;
     let mime = "";
     let isOver = false;
-    // A refused address is told before there is anything to abort.
+    // A refused address is reported before there is a call to abort.
     let flow: Flow | undefined;
     const fail = () => {
       isOver = true;

@@ -1,6 +1,6 @@
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 
-/** Joins events that go to the client as they came and stand side by side in one chunk of the upstream: they leave as one piece. */
+/** Joins passed events that are adjacent in one upstream chunk, so that they are written to the client as one piece. */
 export class PassedEvents {
   readonly #emit: (bytes: Uint8Array) => void;
   #first: SseEvent | undefined;
@@ -17,7 +17,7 @@ export class PassedEvents {
     this.#end = event.end;
   }
 
-  /** Hands on what is joined so far. */
+  /** Emits the events joined so far. */
   flush(): void {
     const first = this.#first;
     if (first === undefined) return;

@@ -275,7 +275,7 @@ describe("a plan", () => {
     return new Map(pairs);
   };
 
-  it("signs as the row says, without what people paste around keys", () => {
+  it("signs as the row says, without what administrators paste around keys", () => {
     expect(headersOf({ slug: "openai", key: "  Bearer sk-a \n" }).get("authorization")).toBe("Bearer sk-a");
     const translated = headersOf({ slug: "openai", endpoint: "messages" });
     expect([translated.has("x-api-key"), translated.has("authorization")]).toEqual([false, true]);
@@ -290,7 +290,7 @@ describe("a plan", () => {
     expect(headersOf({ slug: "openrouter" }).has("HTTP-Referer")).toBe(false);
   });
 
-  it("knows who takes stream_options", () => {
+  it("knows which upstreams take stream_options", () => {
     const takes = (shape: Shape) => {
       const plan = planOf(shape);
       return plan.kind === "plan" && plan.takesStreamOptions;
@@ -303,7 +303,7 @@ describe("a plan", () => {
     expect(takes({ ...azure, other: "v1" })).toBe(true);
   });
 
-  it("opens a loopback port only to a provider that lives there", () => {
+  it("opens a loopback port only for a provider whose default address is there", () => {
     const port = (shape: Shape) => {
       const plan = planOf(shape);
       return plan.kind === "plan" ? plan.loopbackPort : undefined;

@@ -1,5 +1,5 @@
-// Turns a channel, an endpoint and a model into everything that is the same for each of their calls: which wire, whether bytes pass or
-// are translated, address, headers, edits. Remembered per channel object, so that the hot path builds none of it.
+// Turns a channel, an endpoint and a model into everything that is the same for each of their calls: wire, pass-through or translation,
+// address, headers, edits. Cached per channel object, so that the hot path builds none of it.
 import {
   type EndpointName,
   editsFor,
@@ -47,24 +47,24 @@ export interface PlanKey {
 export type OptionText = (name: "ServerAddress" | "SystemName") => string;
 
 const plans = new WeakMap<UpstreamTarget, Map<string, Plan | RelayFault>>();
-/** Model names come from callers and mappings; the memory of one channel stays small. */
+/** Model names come from callers and mappings: the plan cache of one channel is bounded. */
 const PLANS_PER_CHANNEL = 1_000;
 
-/** Formats beside its wire's own that a channel was found not to serve, although its row names a path for them. */
+/** Additional formats that a channel was found to lack, although its row names a path for them. */
 const absences = new WeakMap<UpstreamTarget, Set<EndpointName>>();
 
-/** From now on, until the channel changes, its calls of this format are translated. */
+/** Until the channel changes, its calls of this format are translated. */
 export function noteAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
   const known = absences.get(target) ?? new Set();
   absences.set(target, known.add(endpoint));
 }
 
-/** The wire's own format was not there either: nothing is known after all. */
+/** The wire's own format failed too, so the absence proves nothing. */
 export function forgetAbsence(target: UpstreamTarget, endpoint: EndpointName): void {
   absences.get(target)?.delete(endpoint);
 }
 
-/** Finds or makes the plan of a call; a channel that cannot serve it is a fault that another channel may mend. */
+/** Finds or makes the plan of a call; a channel that cannot serve it is a fault that allows failover to another channel. */
 export function planCall(target: UpstreamTarget, key: PlanKey, optionText: OptionText): Plan | RelayFault {
   let known = plans.get(target);
   if (known === undefined || known.size >= PLANS_PER_CHANNEL) {
@@ -108,7 +108,7 @@ function makePlan(
   const target = targetOf(channel, planKey, { wire, model, signer });
   const at = { endpoint, wire, dialect, target };
   const address = way.address?.(at) ?? dialect.address(endpoint, wire, target);
-  // Braces that nothing filled: the key or `other` does not tell region, project or account.
+  // Unfilled placeholders: the key or `other` does not give region, project or account.
   if (!URL.canParse(address) || !/^(https?|wss?):/.test(address) || address.includes("{")) {
     return channelFault(
       "invalid_channel_address",
@@ -167,7 +167,7 @@ function targetOf(
   };
 }
 
-/** The wire's own name of a model that the catalogue lists under another one. */
+/** The wire's own name of a model that the catalogue lists under another name. */
 function modelOn({ quirks }: Wire, model: string): string {
   const names = quirks?.modelNames;
   return names !== undefined && Object.hasOwn(names, model) ? (names[model] ?? model) : model;
@@ -179,7 +179,7 @@ function acceptOf(endpoint: EndpointName, isStream: boolean, { frames }: Dialect
   return frames === "aws" ? "application/vnd.amazon.eventstream" : "text/event-stream";
 }
 
-/** undefined = this upstream cannot do it. */
+/** undefined = this upstream cannot serve the endpoint. */
 function wayOf(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
   const isOpenAi = dialect.native === "chat";
   if (!isGeneration(endpoint)) return taskWay(endpoint, wire, dialect);
@@ -191,10 +191,10 @@ function wayOf(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | unde
   return isOpenAi ? passWay : translateWay;
 }
 
-/** The way of an endpoint that is no generation: bodies are OpenAI's but for token counts, which belong to their format. */
+/** The way of an endpoint that generates no text: bodies are OpenAI's, except token counts, which belong to their format. */
 function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | undefined {
   if (wire.paths[endpoint] === undefined) return undefined;
-  // A list of models is read as it comes, whatever the wire.
+  // A list of models passes unchanged on every wire.
   if (endpoint === "models") return passWay;
   if (endpoint === "count-tokens") return nativeWay;
   const own = OWN_WAYS[endpoint];
@@ -205,7 +205,7 @@ function taskWay(endpoint: EndpointName, wire: Wire, dialect: Dialect): Way | un
 
 type OwnWire = "embeddings" | "images" | "rerank" | "speech";
 
-/** Endpoints that a dialect may have a wire of its own for. */
+/** Endpoints for which a dialect may have an encoding of its own. */
 const OWN_WAYS: Readonly<Partial<Record<EndpointName, { readonly name: OwnWire; readonly way: Way }>>> = {
   embeddings: { name: "embeddings", way: embeddingsWay },
   images: { name: "images", way: imagesWay },
@@ -213,7 +213,7 @@ const OWN_WAYS: Readonly<Partial<Record<EndpointName, { readonly name: OwnWire; 
   speech: { name: "speech", way: speechWay },
 };
 
-/** The header allow-list (requirements T1.3, R16): these, and nothing that the client sent. */
+/** The header allow-list (requirements T1.3, R16): these, and no header of the client. */
 function headersOf(signed: readonly string[], quirks: Quirks | undefined, optionText: OptionText): string[] {
   const headers = ["content-type", "application/json", "user-agent", "Tollgate", ...signed];
   for (const [name, option] of Object.entries(quirks?.headers ?? {})) {

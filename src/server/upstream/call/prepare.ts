@@ -1,4 +1,4 @@
-// Makes the bytes of one call and chooses the handler of its answer, as the way of its plan says, without what would change its price.
+// Makes the bytes of one call and chooses its response handler, as the way of its plan says, without fields that would change its price.
 import { type RelayFault, unmappableFault } from "#server/upstream/errors/fault.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import type { Call, Outcome, Plan, PrepareTools } from "./call.ts";
@@ -26,7 +26,7 @@ function telling(outcome: Outcome, names: readonly string[]): Outcome {
 
 function faultOf(error: unknown): RelayFault {
   if (error instanceof Unmappable) return unmappableFault(error.what, error.reason);
-  // Texts in a body may hold JSON of any depth, which cannot be written again: it is the client's, not a fault of ours (requirements R05).
+  // Strings in a body may hold JSON too deep to serialize: that is an error of the client's request, not ours (requirements R05).
   if (error instanceof RangeError) return unmappableFault("messages", "内容嵌套过深");
   throw error;
 }

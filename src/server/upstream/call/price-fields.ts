@@ -1,4 +1,4 @@
-// Fields by which a caller would choose another price than the one that is billed: they do not go upstream (requirements M02, M18). Pure.
+// Fields by which a caller would choose another price than the billed one: they are not sent upstream (requirements M02, M18). Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { editObject } from "#server/upstream/json/edit.ts";
@@ -8,7 +8,7 @@ import type { ClientBody } from "./body.ts";
 import type { FormBody } from "./form.ts";
 
 /**
- * Tiers at the list price or below it, in the words of all formats. Source: vendors/openai-chat, vendors/claude-messages,
+ * Service tiers at the list price or below it, by their names in all formats. Source: vendors/openai-chat, vendors/claude-messages,
  * vendors/gemini-clients.
  */
 const LISTED_TIER = /^(service_tier_)?(unspecified|auto|default|flex|standard|standard_only)$/i;
@@ -21,7 +21,7 @@ const isListedTier: IsListed = (value) =>
 const isListedSpeed: IsListed = (value) => value === null || value === "standard";
 const isListedPlace: IsListed = (value) => value === null || value === "global";
 
-/** What is no object, or names the time in other letters, may be understood by some upstream. */
+/** An upstream may accept a value that is no object, or that spells the duration differently: both count as a change. */
 const isListedCache: IsListed = (value) => {
   const options = value === null ? {} : asObject(value);
   return (
@@ -33,12 +33,12 @@ const isListedCache: IsListed = (value) => {
 
 const TIERS = { service_tier: isListedTier, serviceTier: isListedTier };
 const EVERYWHERE: ReadonlyMap<string, IsListed> = new Map(Object.entries(TIERS));
-/** What OpenAI keeps for longer than half an hour it sells dearer; the usage of Responses says how long that was, that of Chat does not. */
+/** OpenAI charges more for caching longer than half an hour; the usage of Responses tells the duration, that of Chat does not. */
 const IN_CHAT: ReadonlyMap<string, IsListed> = new Map([
   ...EVERYWHERE,
   ["prompt_cache_options", isListedCache],
 ]);
-/** Elsewhere `speed` is how fast a voice talks. */
+/** On other endpoints `speed` is the speed of a voice. */
 const IN_MESSAGES: ReadonlyMap<string, IsListed> = new Map([
   ...EVERYWHERE,
   ["speed", isListedSpeed],
@@ -53,8 +53,8 @@ const BY_FORMAT: Readonly<Partial<Record<EndpointName, ReadonlyMap<string, IsLis
 const NOTHING: readonly string[] = [];
 
 /**
- * The fields of a body that would change its price; `rowFields` = those of the provider, which do whatever they say. Throws:
- * Unmappable for the place of inference: who asks for one would not want the answer of another.
+ * The fields of a body that would change its price; `rowFields` = those of the provider, whatever their value. Throws: Unmappable for
+ * the region of inference: a client that asks for a region must not get an answer from another one.
  */
 export function priceFields(
   { bytes, object }: Pick<ClientBody, "bytes" | "object">,
@@ -75,7 +75,7 @@ export function priceFields(
   return found ?? NOTHING;
 }
 
-/** Those of a form. */
+/** The price fields of a form. */
 export function priceFieldsOfForm(
   { fields }: FormBody,
   rowFields: readonly string[] = NOTHING,
@@ -89,6 +89,6 @@ export function priceFieldsOfForm(
 /** The body without these fields; every other value stays byte for byte. */
 export function withoutFields({ bytes, object, model }: ClientBody, names: readonly string[]): ClientBody {
   const left = editObject(bytes, object, { drop: new Set(names) });
-  // What is left of an object is one.
+  // An object without some members is still an object.
   return { bytes: left, object: wholeObject(left) as JsonObject, model };
 }

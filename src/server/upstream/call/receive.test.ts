@@ -1,4 +1,4 @@
-// A mistake of ours while an answer is read ends the call at once, and says so to nobody but the operator.
+// A programming error while a response is read ends the call at once, and only the operator is told of it.
 import { describe, expect, it } from "vitest";
 import type { ResponseHandler, StreamObserver } from "#server/upstream/handlers/handler.ts";
 import { PassThroughHandler } from "#server/upstream/handlers/pass-through.ts";
@@ -52,7 +52,7 @@ function receive(handler: Partial<ResponseHandler>): {
 
 const FAULT = { kind: "fault", status: 500, code: "internal_error", retry: false, blame: "none" };
 
-describe("mistakes of ours", () => {
+describe("programming errors", () => {
   it("end a call whose events cannot be read", () => {
     const observer: StreamObserver = {
       output: new UsageObserver(),
@@ -86,11 +86,11 @@ describe("mistakes of ours", () => {
   });
 });
 
-describe("what comes before the first event of a stream", () => {
+describe("the bytes before the first event of a stream", () => {
   const COMMENT = Buffer.from(`: ${"x".repeat(1_000)}\n\n`);
   const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
 
-  it("is kept as far as it is short", () => {
+  it("are kept up to a limit", () => {
     const handler = new PassThroughHandler({
       endpoint: "chat",
       quirks: undefined,

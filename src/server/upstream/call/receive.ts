@@ -1,5 +1,5 @@
-// Receives one upstream answer: a whole one is collected and judged, a streamed one is judged at its first event and then handed
-// on event by event. Knows no client.
+// Receives one upstream response: a whole one is collected and judged; a streamed one is judged at its first event and then passed on
+// event by event. Knows no client.
 import type { Quirks } from "#contract/providers.ts";
 import type { EgressFault, Flow, ReplyHeaders, Sink } from "#server/egress/send.ts";
 import {
@@ -33,7 +33,7 @@ export interface ReceiverOptions {
   /** Strings that no caller may read in a header. */
   readonly secrets: readonly string[];
   readonly dropped: readonly string[];
-  /** The channel's credential: not to reach the client in a reply. */
+  /** The channel's credential, to be masked in the reply. */
   readonly credentials: readonly Canary[];
   /** Time limit of an answer that is no stream; 0 = none. Unit: ms. */
   readonly totalMs: number;
@@ -46,13 +46,13 @@ export interface ReceiverOptions {
   settle(result: WholeReply | StreamReply | RelayFault): void;
 }
 
-/** A whole reply of this size ends as unreadable. */
+/** A whole reply above this size is an unreadable fault. */
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
-/** An error's words are in its first bytes. */
+/** An error message is read from the first bytes of the body. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
-/** Of what comes before the first event of a stream no more than this is kept. */
+/** No more than this is kept of the bytes before the first event of a stream. */
 const EARLY_LIMIT_BYTES = 64 * 1024;
-/** What may still come after the terminator before the connection is given up. */
+/** How much may still arrive after the terminator before the connection is closed. */
 const TAIL_LIMIT_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array(0);
 const NO_HEADERS: ReplyHeaders = {};
@@ -68,14 +68,14 @@ export class Receiver implements Sink, StreamReply {
   #flow: Flow | undefined;
   #mode: Mode = "waiting";
   #status = 0;
-  /** Mostly there is one; undefined = none yet. */
+  /** Usually one; undefined = none yet. */
   #chunks: Buffer[] | undefined;
   #bytes = 0;
   #observer: StreamObserver | undefined;
   #reader: EventReader | undefined;
   readonly #passed = new PassedEvents((bytes) => this.#emit(bytes));
   #isSettled = false;
-  /** Output that came before somebody listened; undefined = none. */
+  /** Output from before `listen` was called; undefined = none. */
   #early: Uint8Array[] | undefined;
   #earlyEnd: { fault: RelayFault | undefined } | undefined;
   #listener: StreamListener | undefined;
@@ -85,7 +85,7 @@ export class Receiver implements Sink, StreamReply {
     this.#startedMs = options.now();
   }
 
-  /** Gives the receiver the reins of its call. */
+  /** Gives the receiver control of its call: pause, resume, abort. */
   attach(flow: Flow): void {
     this.#flow = flow;
   }
@@ -218,7 +218,7 @@ export class Receiver implements Sink, StreamReply {
     this.#flow?.resume();
   }
 
-  /** Ends the call; nothing more is heard. */
+  /** Ends the call; the listener gets no more events. */
   abort(): void {
     this.#mode = "closed";
     this.#flow?.abort();
@@ -236,7 +236,7 @@ export class Receiver implements Sink, StreamReply {
     }
   }
 
-  /** Whatever comes renews the patience of the connection; nothing renews these limits (requirements R08). */
+  /** Every byte restarts the idle timeout of the connection; nothing restarts these limits (requirements R08). */
   #checkStreamTime(): void {
     const { firstEventMs, streamMs } = this.#options;
     if (this.#mode !== "stream") return;
@@ -266,7 +266,7 @@ export class Receiver implements Sink, StreamReply {
       else this.#settleWhole(whole);
       return;
     }
-    // A stream was asked for and a whole reply came: it goes on as a stream of few events, or as it is.
+    // A stream was requested and a whole reply came: it is sent as a stream of few events, or unchanged.
     const stream = handler.wholeAsStream(body);
     if ("kind" in stream) {
       if (stream.kind === "fault") this.#fail(stream);
@@ -319,7 +319,7 @@ export class Receiver implements Sink, StreamReply {
     if (this.#reader?.isOverflown === true) this.#fail(unreadableFault("event too large", this.#status));
   }
 
-  /** Does what is not just passing on. Returns whether the stream goes on. */
+  /** Performs every action but "pass". Returns whether the stream goes on. */
   #act(action: Exclude<EventAction, "pass">): boolean {
     if (action === "drop") return true;
     if (action === "done") {
@@ -350,7 +350,7 @@ export class Receiver implements Sink, StreamReply {
       this.#listener.onBytes(masked);
       return;
     }
-    // Comments keep the line alive; only an event decides whether this is a reply.
+    // Comments are keep-alives; only an event decides whether this is a reply.
     const hasBegun = this.#isSettled || this.#observer?.events !== 0;
     if (!hasBegun && this.#bytes > EARLY_LIMIT_BYTES) return;
     this.#early ??= [];
@@ -358,7 +358,7 @@ export class Receiver implements Sink, StreamReply {
     if (hasBegun) this.#settle(this);
   }
 
-  /** The reply is complete. A connection that is still open is read to its end, so that it can serve again. */
+  /** The reply is complete. A connection that is still open is read to its end, so that it can be reused. */
   #finish(fault: RelayFault | undefined): void {
     if (!this.#options.isStream && fault === undefined) {
       const whole = this.#observer?.whole?.();
@@ -381,7 +381,7 @@ export class Receiver implements Sink, StreamReply {
     this.#flow?.finish?.();
   }
 
-  /** Before anybody saw a byte a fault is the result; afterwards it is the end of the stream. */
+  /** Before the result is settled a fault is the result; afterwards it ends the stream. */
   #fail(fault: RelayFault): void {
     if (this.#mode === "closed" || this.#mode === "tail") return;
     const wasSettled = this.#isSettled;

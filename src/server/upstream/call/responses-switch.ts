@@ -1,5 +1,5 @@
-// OpenAI's newer models refuse in Chat what they take in Responses: tools while they think, and the effort `max`. Other vendors refuse in
-// their Responses tools that their chat takes as functions. Tells which requests go the other way, and by which wire. Pure.
+// OpenAI's newer models refuse in Chat what they take in Responses: tools together with reasoning, and the effort `max`. Other vendors'
+// Responses refuse tools that their chat takes as functions. Decides which requests use the other format, and on which wire. Pure.
 import { modelEdits, type Wire } from "#contract/provider.ts";
 import { clients } from "#server/upstream/clients/index.ts";
 import { toolBook } from "#server/upstream/clients/responses-tools.ts";
@@ -19,13 +19,13 @@ type Asked = Pick<Call, "target" | "endpoint" | "body" | "model" | "isStream">;
 const BEYOND_CHAT = { isBeyondChat: true } as const;
 const BEYOND_RESPONSES = { isBeyondResponses: true } as const;
 
-/** Tells when a request would be refused in the format that its plan begins with, and taken in the other one. */
+/** Whether a request would be refused in the format its plan begins with, and accepted in the other one. */
 export function beyond(asked: Asked): typeof BEYOND_CHAT | typeof BEYOND_RESPONSES | undefined {
   if (asked.endpoint === "responses") return isBeyondResponses(asked) ? BEYOND_RESPONSES : undefined;
   return isBeyondChat(asked) ? BEYOND_CHAT : undefined;
 }
 
-/** Whether it has tools in forms that this vendor's own Responses do not know. */
+/** Whether the request has tool types that this vendor's own Responses do not know. */
 function isBeyondResponses({ target, body, model }: Asked): boolean {
   const rule = target.provider.quirks?.functionToolsOnly;
   if (rule === undefined || rule.but.some((prefix) => model.startsWith(prefix))) return false;
@@ -48,7 +48,7 @@ function isBeyondChat(asked: Asked): boolean {
   return wish.hasTools && rules?.chatToolsAt?.includes(effort ?? "") === false;
 }
 
-/** undefined = it is no request that Chat could be asked. */
+/** undefined = the endpoint is never sent as Chat, or the request cannot be parsed. */
 function wishOf({ endpoint, body, model, isStream }: Asked): Wish | undefined {
   if (endpoint === "chat") {
     const said = (name: string) => readMember(body.bytes, body.object, name);
@@ -61,12 +61,12 @@ function wishOf({ endpoint, body, model, isStream }: Asked): Wish | undefined {
     const { tools = [], reasoning } = clients[endpoint].parse(valuesOf(body), { model, isStream });
     return { hasTools: tools.length > 0, effort: reasoning?.effort ?? (reasoning && effortWord(reasoning)) };
   } catch {
-    // What cannot be read is refused when the request is written.
+    // A request that cannot be parsed is refused when it is encoded.
     return undefined;
   }
 }
 
-/** The wire's path for Responses as a wire of its own; undefined = there is none. */
+/** The Responses path as a wire of its own; undefined = there is none. */
 export function responsesWire({ paths, quirks, ...wire }: Wire): Wire | undefined {
   if (paths.responses === undefined) return undefined;
   const { effortInName } = quirks ?? {};

@@ -28,13 +28,13 @@ describe("ChatStreamObserver", () => {
     const usage = { prompt_tokens: 1 };
     const { observer, actions } = follow(undefined, delta("a"), { choices: [], usage }, "[DONE]");
     expect(actions).toEqual(["pass", "drop", "done"]);
-    // What was told of a stream that says that it has ended is all there is, though it names no reason.
+    // The usage of a stream with a terminator is final, although the stream names no finish reason.
     expect(observer.isFinished).toBe(true);
     expect(observer.usage).toEqual(usage);
     expect(observer.output.text()).toBe("a");
   });
 
-  it("keeps empty chunks but for rows whose clients they crash", () => {
+  it("keeps empty chunks, except for rows whose empty chunks crash clients", () => {
     const filter = { choices: [], prompt_filter_results: [] };
     expect(follow(undefined, filter).actions).toEqual(["pass"]);
     expect(follow({ dropsEmptyChunks: true }, filter, delta("a")).actions).toEqual(["drop", "pass"]);
@@ -75,11 +75,11 @@ describe("ChatStreamObserver", () => {
     });
     expect(JSON.stringify(actions[1])).not.toContain('ab"');
     expect(observer.isFinished).toBe(true);
-    // Where no usage is told, what was heard is charged.
+    // Without reported usage the observed text is charged.
     expect(observer.output.text()).toBe("ab");
   });
 
-  it("tells refusals in status 200 by the row's kind", () => {
+  it("recognizes errors with status 200 by the row's kind", () => {
     const minimax: Quirks = { errorIn200: "base-resp", faultStatus: { "1008": 402, "1002": 429 } };
     const refusal = (code: number) =>
       follow(minimax, { base_resp: { status_code: code, status_msg: "no sk-secret" } }).actions[0];
@@ -97,7 +97,7 @@ describe("ChatStreamObserver", () => {
 });
 
 describe("wholeAsEvents", () => {
-  it("keeps everything a client of a stream needs", () => {
+  it("keeps everything a streaming client needs", () => {
     const reply = {
       id: "1",
       object: "chat.completion",

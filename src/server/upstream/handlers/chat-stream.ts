@@ -1,5 +1,5 @@
-// Follows one streamed reply on OpenAI's wire event by event: says what goes on to the client, keeps the last usage, listens for
-// text, finish and errors. It changes an event only where a quirk of the row asks for it.
+// Observes one streamed reply on OpenAI's wire event by event: decides what is passed to the client, keeps the last usage, notices text,
+// finish and errors. It changes an event only where a quirk of the row asks for it.
 
 import { statusFault, unreadableFault } from "#server/upstream/errors/fault.ts";
 import {
@@ -18,7 +18,7 @@ import { tidied } from "./normalize.ts";
 import { Seen, UsageObserver } from "./usage-observer.ts";
 
 export interface ChatStreamOptions extends ReplyContext {
-  /** We asked for usage and the client did not: the chunk that brings nothing else is ours to keep. */
+  /** The gateway requested usage and the client did not: a chunk with nothing but usage is withheld. */
   readonly hidesUsage: boolean;
 }
 
@@ -28,7 +28,7 @@ export class ChatStreamObserver implements StreamObserver {
   isFinished = false;
   events = 0;
   readonly #options: ChatStreamOptions;
-  /** Rows whose events have to be looked into one by one. */
+  /** Whether the row needs every event parsed. */
   readonly #isCurious: boolean;
 
   constructor(options: ChatStreamOptions) {
@@ -48,13 +48,13 @@ export class ChatStreamObserver implements StreamObserver {
     if (named !== undefined) return named;
     // `[DONE]` is the only payload that begins with a bracket.
     if (data[dataStart] !== 0x7b && isDone(event)) {
-      // Some upstreams never name a reason; whoever says that this was all has told all of its usage too.
+      // Some upstreams never send a finish reason; with the terminator their reported usage is final too.
       this.isFinished = true;
       return "done";
     }
     this.events = countEvent(this.events, event);
     const known = this.#isCurious ? parseObject(data.subarray(dataStart, dataEnd)) : undefined;
-    // What repeats the answer is not heard again: where no usage is told, the text that was heard is charged.
+    // A repeated answer is not counted twice: without reported usage the observed text is charged.
     const output = this.#repeats(known) ? new UsageObserver() : this.output;
     const seen = output.scan(data, dataStart, dataEnd);
     if ((seen & Seen.finish) !== 0) this.isFinished = true;
@@ -69,7 +69,7 @@ export class ChatStreamObserver implements StreamObserver {
     return DONE_EVENT;
   }
 
-  /** What becomes of an event whose name says that it is no piece of the answer; undefined = it is one. */
+  /** The action for an event whose name says that it is no part of the answer; undefined = it is a part. */
   #takeNamed(event: SseEvent): EventAction | undefined {
     const { quirks, secrets } = this.#options;
     if (quirks?.answerEvents === undefined) return undefined;
@@ -84,7 +84,7 @@ export class ChatStreamObserver implements StreamObserver {
   #judge(chunk: JsonRecord): EventAction {
     const { quirks } = this.#options;
     const usage = findUsage(chunk, quirks);
-    // An answer that fails amid has its price.
+    // An answer that fails partway still has its price.
     if (usage !== undefined) this.usage = usage;
     const refusal = errorIn200(chunk, this.#options);
     if (refusal !== undefined) return refusal;
@@ -97,12 +97,12 @@ export class ChatStreamObserver implements StreamObserver {
     return plain === undefined ? "pass" : renderEvent(JSON.stringify(plain));
   }
 
-  /** Whether this is the whole reply that stands at the end of some vendors' streams. */
+  /** Whether this is the whole reply that some vendors send at the end of a stream. */
   #repeats(chunk: JsonRecord | undefined): boolean {
     return this.#options.quirks?.endsWithWholeReply === true && chunk?.["object"] === "chat.completion";
   }
 
-  /** A whole reply at the end of a stream repeats its text: only its finish reason and usage go on. */
+  /** A whole reply at the end of a stream repeats its text: only its finish reason and usage are passed on. */
   #wholeAsChunk(reply: JsonRecord, choices: unknown): Uint8Array {
     const list = Array.isArray(choices) ? choices : [];
     const chunk = {
@@ -117,7 +117,7 @@ export class ChatStreamObserver implements StreamObserver {
   }
 }
 
-/** A whole chat or completions reply as the events of a stream, for a client that asked for one and got none (requirements T1.4). */
+/** A whole chat or completions reply as stream events, for a client that requested a stream (requirements T1.4). */
 export function wholeAsEvents(reply: JsonRecord, wantsUsage: boolean): Uint8Array {
   const { usage, choices, ...head } = reply;
   const list = Array.isArray(choices) ? choices : [];

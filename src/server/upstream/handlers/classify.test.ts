@@ -1,4 +1,4 @@
-// Promises about errors that come with status 200 (requirements T21.2).
+// Errors that come with status 200 (requirements T21.2).
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { errorIn200 } from "./classify.ts";

@@ -1,4 +1,4 @@
-// Is what an upstream sent a reply, an error in a reply's clothes, or neither (requirements R11, R12, T21.2)? Pure.
+// Decides whether a body with status 200 is a reply, an error, or neither (requirements R11, R12, T21.2). Pure.
 import type { EndpointName, Quirks } from "#contract/providers.ts";
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import {
@@ -14,14 +14,14 @@ import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import { wholeObject } from "#server/upstream/json/scan.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that matter. */
+/** Bodies up to this size are parsed whole, which is fast; of larger ones (embeddings) only the members that are read. */
 const PARSE_LIMIT_BYTES = 64 * 1024;
 const LOOKED_AT = new Set(["error", "usage", "object", "x_groq", "base_resp", "code", "statusText"]);
 const OPEN_BRACKET = 0x5b;
 
 /**
- * The JSON object of a body. Of a large one only the members that are ever looked at are there, and lists (`choices`, `data`)
- * are shown empty. undefined = no JSON object.
+ * The JSON object of a body. For a large body it has only the members that are ever read, and lists (`choices`, `data`) are empty.
+ * undefined = no JSON object.
  */
 export function readReply(body: Uint8Array): JsonRecord | undefined {
   if (body.length <= PARSE_LIMIT_BYTES) return parseObject(body);
@@ -59,13 +59,13 @@ export function mediaTypeOf(headers: ReplyHeaders): string {
   return (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
 }
 
-/** A coded body would have to be decoded; we ask for none, so one is refused (requirements R20). */
+/** An encoded body would have to be decoded; the gateway never asks for one, so it is refused (requirements R20). */
 export function isCoded(headers: ReplyHeaders): boolean {
   const coding = headers["content-encoding"];
   return coding !== undefined && coding !== "" && coding !== "identity";
 }
 
-/** Where each endpoint keeps its substance: an object without it is no reply. */
+/** The member that holds each endpoint's result: an object without it is no reply. */
 const SUBSTANCE: Readonly<Partial<Record<EndpointName, string>>> = {
   chat: "choices",
   completions: "choices",
@@ -90,11 +90,11 @@ export function judgeReply(reply: JsonRecord | undefined, context: ReplyContext)
   return undefined;
 }
 
-/** The longest sign of life is shorter. */
+/** Every known keep-alive event is shorter. */
 const PING_BYTES = 200;
 const PINGS: ReadonlySet<unknown> = new Set(["ping", "keepalive"]);
 
-/** Counts the events of an answer. Signs of life before the first are none: another channel may still be tried (requirements R08). */
+/** Counts the events of an answer. Keep-alives before the first do not count: failover is still possible (requirements R08). */
 export function countEvent(before: number, event: SseEvent): number {
   return before === 0 && isPing(event) ? 0 : before + 1;
 }
@@ -147,10 +147,10 @@ const REFUSALS: Readonly<
   },
 };
 
-/** Begin of an error's text that is kept where it is no JSON. */
+/** How much of an error's text is kept when it is no JSON. */
 const TEXT_LENGTH = 4_096;
 
-/** What the body of an error says. Google's OpenAI surface hands its error over as the one item of a list. */
+/** Reads the body of an error. Google's OpenAI surface wraps its error in a list of one. */
 export function errorIn(body: Buffer): Pick<UpstreamError, "body" | "text"> {
   const json = parse(body);
   return { body: Array.isArray(json) ? json[0] : json, text: body.toString().slice(0, TEXT_LENGTH) };

@@ -1,5 +1,5 @@
-// Custom tools take plain text; most wires know functions only, so there they are functions with one text `input` (requirements T18.5). This
-// turns calls of them back. Pure.
+// Custom tools take plain text; most wires know functions only, so there they are functions with one text `input` (requirements T18.5).
+// This converts calls of them back. Pure.
 
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
 import type { HubRequest } from "#server/upstream/hub/request.ts";
@@ -9,7 +9,7 @@ type ToolChunk = HubChunk & { readonly kind: "tool" };
 
 export class CustomTools {
   readonly #names: ReadonlySet<string>;
-  /** Calls of custom tools that are still coming: their text can be read only when it is whole. */
+  /** Unfinished calls of custom tools: their text can be read only when it is complete. */
   readonly #calls = new Map<string, ToolChunk>();
 
   constructor(names: ReadonlySet<string>) {
@@ -36,7 +36,7 @@ export class CustomTools {
     );
   }
 
-  /** A call's beginning goes on at once, so that calls keep their order. */
+  /** The first chunk of a call is passed on at once, so that calls keep their order. */
   #keep(chunk: ToolChunk): ToolChunk[] {
     const key = `${chunk.index} ${chunk.at}`;
     const known = this.#calls.get(key);

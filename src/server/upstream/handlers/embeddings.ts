@@ -3,7 +3,7 @@ import type { Embedded, EmbeddingRequest } from "#server/upstream/dialects/diale
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Reads an OpenAI embeddings body. Throws: Unmappable, for token arrays among others: only their own vendor knows those. */
+/** Reads an OpenAI embeddings body. Throws: Unmappable, e.g. for token arrays, which only their own vendor can read. */
 export function embeddingRequest(body: JsonRecord, model: string): EmbeddingRequest {
   const { input, dimensions, user } = body;
   const inputs = typeof input === "string" ? [input] : input;

@@ -1,4 +1,4 @@
-// What courses share whose answers stream as server-sent events with JSON in them.
+// Base of the handlers whose answers stream as server-sent events with JSON payloads.
 import type { Quirks } from "#contract/providers.ts";
 import { dataText, type SseEvent, SseReader } from "#server/upstream/hub/sse.ts";
 import type { EventReader } from "./handler.ts";
@@ -24,7 +24,7 @@ export class EventStreamHandler<Options extends { readonly quirks: Quirks | unde
   }
 }
 
-/** Events with JSON in them: one that was cut off in the middle is none. */
+/** Events with JSON payloads: a truncated one at the end is discarded. */
 class JsonEvents extends SseReader {
   override end(): SseEvent | undefined {
     const last = super.end();

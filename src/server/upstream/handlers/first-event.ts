@@ -1,5 +1,5 @@
-// The first event of a stream decides whether there is an answer. Where it is no piece of one it is what the upstream says in its place,
-// and is read and told as the same words with an error's status would be: redacted, and another channel may be tried. Pure.
+// The first event of a stream decides whether there is an answer. If it is no part of one it is an error: it is read like the body of an
+// error status, redacted, and failover to another channel is possible. Pure.
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import type { StreamFormat } from "#server/upstream/clients/client.ts";
 import type { UpstreamError } from "#server/upstream/errors/fault.ts";
@@ -10,7 +10,7 @@ import { errorIn } from "./classify.ts";
 
 type Recognise = (event: JsonRecord) => boolean;
 
-/** Chunks bring choices, usage, or at least say what they are: content filters and usage may come without the rest. */
+/** A chunk has choices, usage, or at least its object type: content filter results and usage may come without the rest. */
 const isChunk: Recognise = ({ choices, usage, object }) =>
   Array.isArray(choices) ||
   asObject(usage) !== undefined ||
@@ -26,17 +26,17 @@ const PIECES: Readonly<Record<GenerationEndpoint, Recognise>> = {
     ["candidates", "promptFeedback", "usageMetadata", "responseId"].some((name) => name in event),
 };
 
-/** Events of pictures and sound: OpenAI's have two names in one, others bring what they are about. */
+/** Events of images and audio: OpenAI's types contain a dot, other vendors' events have a payload member. */
 const isTaskEvent: Recognise = (event) => {
   const { type } = event;
   const isNamed = typeof type === "string" && type.includes(".") && !type.endsWith(".failed");
   return isNamed || ["data", "text", "delta", "choices", "usage", "audio"].some((name) => name in event);
 };
 
-/** Answers and errors in chunks come without a name, or under these; others tell of the work behind an answer (FastGPT). */
+/** Event names of chunks and errors; other names report the workflow behind an answer (FastGPT). */
 const NAMES_OF_CHUNKS: ReadonlySet<string> = new Set(["", "message", "error"]);
 
-/** What the first event of a stream in this format says in place of an answer; undefined = it is a piece of one. */
+/** The error in the first event of a stream in this format; undefined = it is part of an answer. */
 export function errorAtFirst(
   event: SseEvent,
   format: StreamFormat,
@@ -50,7 +50,7 @@ export function errorAtFirst(
   return { status: statusIn(body ?? {}), ...told, retryAfterMs: 0 };
 }
 
-/** The status that the words would have had: such errors often repeat it as their code. */
+/** The status that the error would have had: such errors often repeat it as their code. */
 function statusIn(body: JsonRecord): number {
   const { code, type, status } = body;
   const told = toldStatus(code, type);

@@ -1,4 +1,4 @@
-// Promises of Amazon's event stream: the vector of vendors/bedrock, any cuts, and no belief in damaged frames.
+// Amazon's event stream: the test vector of vendors/bedrock, any chunk boundaries, damaged frames are refused.
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -52,7 +52,7 @@ describe("Amazon's event stream", () => {
     expect(read(VECTOR)).toEqual({ seen: [["chunk", "", data]], isOverflown: false });
   });
 
-  it("is read alike wherever it is cut", () => {
+  it("is read alike at any chunk boundaries", () => {
     const exception = { ":message-type": "exception", ":exception-type": "throttlingException" };
     const bytes = Buffer.concat([
       VECTOR,

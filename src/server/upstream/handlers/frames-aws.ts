@@ -17,7 +17,7 @@ export class AwsReader implements EventReader {
   isOverflown = false;
   #pieces: Uint8Array[] = [];
   #bytes = 0;
-  /** What has to be there before anything can be done. */
+  /** The bytes needed before the next step. */
   #wanted = PRELUDE_BYTES;
 
   push(chunk: Uint8Array): SseEvent[] {
@@ -43,7 +43,7 @@ export class AwsReader implements EventReader {
     return events;
   }
 
-  /** A frame that was cut off is no event. */
+  /** A truncated frame is no event. */
   end(): undefined {
     return undefined;
   }
@@ -93,7 +93,7 @@ function headersOf(bytes: Buffer): ReadonlyMap<string, string> | undefined {
   return headers;
 }
 
-/** Where a value lies whose type stands at `at`; undefined = no such type, or it is cut off. */
+/** The bounds of the value whose type byte is at `at`; undefined = unknown type, or truncated. */
 function valueAt(bytes: Buffer, at: number): { isText: boolean; start: number; end: number } | undefined {
   const type = bytes[at];
   const size = VALUE_BYTES[type ?? -1];
@@ -103,7 +103,7 @@ function valueAt(bytes: Buffer, at: number): { isText: boolean; start: number; e
   return { isText: type === TEXT, start: at + 3, end: at + 3 + bytes.readUInt16BE(at + 1) };
 }
 
-/** As lines of the form that fields of events have everywhere. */
+/** Headers as `name: value` lines, like the fields of server-sent events. */
 function fieldsOf(headers: ReadonlyMap<string, string>): string {
   const value = (name: string) => (headers.get(name) ?? "").replace(/[\r\n]/g, " ");
   return value(":message-type") === "event"

@@ -1,4 +1,4 @@
-// Promises about streams of lines: the same events wherever the bytes are cut, whatever ends a line, however long one is.
+// Streams of lines: the same events at any chunk boundaries, with any line ending, at any length.
 import { describe, expect, it } from "vitest";
 import { dataText, EVENT_LIMIT_BYTES } from "#server/upstream/hub/sse.ts";
 import { LineReader } from "./frames.ts";
@@ -23,12 +23,12 @@ describe("lines", () => {
     expect(read(chunks)).toEqual(['{"a":"é你😀"}', '{"b":1}', '{"c":[]}']);
   });
 
-  it("are the same wherever they are cut", () => {
+  it("are the same at any chunk boundary", () => {
     for (let cut = 1; cut < text.length; cut += 1)
       expect(read([text.subarray(0, cut), text.subarray(cut)])).toEqual(read([text]));
   });
 
-  it("are no event when the last one was cut off", () => {
+  it("are no event when the last one is truncated", () => {
     expect(read([Buffer.from('{"a":1}\n{"b":')])).toEqual(['{"a":1}']);
   });
 

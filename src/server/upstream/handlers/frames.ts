@@ -53,7 +53,7 @@ export class LineReader implements EventReader {
   }
 }
 
-/** A line that was cut off in the middle is no event. */
+/** A truncated line is no event. */
 function isJson({ data, dataEnd }: SseEvent): boolean {
   try {
     JSON.parse(Buffer.from(data.subarray(0, dataEnd)).toString());

@@ -1,46 +1,46 @@
-// How the answer of one call becomes the client's reply: bytes that pass (passing.ts, native.ts, tasks.ts), answers that are translated
-// (translate.ts), and those that come whole and are told in OpenAI's words (whole.ts, speak.ts). Types only.
+// How the response of one call becomes the client's reply: it passes through (pass-through.ts, native.ts, media.ts), is translated
+// (translate.ts), or is never streamed and rendered in OpenAI's format (whole.ts, speech.ts). Types only.
 import type { Quirks } from "#contract/providers.ts";
 import type { RelayFault, UpstreamError } from "#server/upstream/errors/fault.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 
-/** What was generated of a reply, as far as it has come. */
+/** The generated output of a reply so far. */
 export interface ReplyOutput {
-  /** Bytes of text seen. */
+  /** Bytes of text. */
   readonly textBytes: number;
-  /** Characters of it. */
+  /** Characters of text. */
   readonly textChars: number;
   /** Events or replies that brought text, pictures or sound. Most upstreams send one token in each. */
   readonly textPieces: number;
   text(): string;
 }
 
-/** What to do with an event: hand its bytes on, withhold it, send other bytes instead, or stop at the end or at an error. */
+/** What to do with an event: pass its bytes, drop it, send other bytes instead, or stop at the end or at an error. */
 export type EventAction = "pass" | "drop" | "done" | Uint8Array | RelayFault;
 
-/** Follows one streamed answer. */
+/** Observes one streamed answer event by event and decides what is passed on. */
 export interface StreamObserver {
   readonly output: ReplyOutput;
-  /** The last usage the upstream told, in OpenAI's shape; undefined = none. */
+  /** The last usage the upstream reported, in OpenAI's shape; undefined = none. */
   readonly usage: JsonRecord | undefined;
-  /** A finish reason came: the connection may end. */
+  /** A finish reason came: the connection may close. */
   readonly isFinished: boolean;
   /** Events with a payload so far. */
   readonly events: number;
   take(event: SseEvent): EventAction;
-  /** The last bytes of a complete stream: they wait for the settlement (requirements M11). */
+  /** The last bytes of a complete stream: they are sent after the settlement (requirements M11). */
   tail(): Uint8Array;
-  /** The whole reply that the stream made, for a client that wants no stream. */
+  /** The reply assembled from the stream, for a client that wants it whole. */
   whole?(): Whole;
 }
 
-/** A whole body that was found to be a reply, in the client's format. */
+/** A whole body that is a valid reply, in the client's format. */
 export interface Whole {
   readonly kind: "body";
   readonly body: Buffer;
   readonly usage: JsonRecord | undefined;
-  /** The answer is not ready yet: where it is asked for again. */
+  /** The result is not ready yet: the URL to poll. */
   readonly next?: string;
   text(): string;
 }
@@ -48,21 +48,21 @@ export interface Whole {
 /** Cuts the bytes of a streamed answer into events. */
 export interface EventReader {
   push(chunk: Uint8Array): SseEvent[];
-  /** What is left at the end, if it can be an event. */
+  /** The remaining bytes at the end of the stream, if they can be an event. */
   end(): SseEvent | undefined;
-  /** An event was too large: nothing more comes out. */
+  /** An event was too large: no more events come out. */
   readonly isOverflown: boolean;
 }
 
 export interface StreamOfWhole {
   readonly observer: StreamObserver;
   readonly bytes: Uint8Array;
-  /** Stands instead of the upstream's. */
+  /** Replaces the upstream's content type. */
   readonly contentType?: string;
 }
 
 export interface ResponseHandler {
-  /** Usage is read by them. */
+  /** Of the provider row; usage is read by them. */
   readonly quirks: Quirks | undefined;
   /** The answer comes as a stream even if the client wants it whole. */
   readonly onlyStreams: boolean;
@@ -72,11 +72,11 @@ export interface ResponseHandler {
   isWholeType?(mediaType: string): boolean;
   reader(): EventReader;
   observer(): StreamObserver;
-  /** What the first event of a stream says in place of an answer; undefined = it is a piece of one. Absent = the meter knows. */
+  /** The error in the first event of a stream; undefined = it is part of an answer. Absent = the observer finds such errors. */
   first?(event: SseEvent): RelayFault | undefined;
   /** A whole 200 body for a client that wants it whole. */
   whole(body: Buffer): Whole | RelayFault;
-  /** A whole 200 body for a client that wants a stream: all events but the tail, and the meter that tells the rest; or the body itself. */
+  /** A whole 200 body for a client that wants a stream: all events but the tail, and the observer with the rest; or the body itself. */
   wholeAsStream(body: Buffer): StreamOfWhole | Whole | RelayFault;
   /** An answer with an error status. */
   fault(error: UpstreamError): RelayFault;

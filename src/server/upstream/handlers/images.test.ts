@@ -1,4 +1,4 @@
-// Promises about pictures that are tasks of the upstream's: they are asked after until they are done, and no longer than the client waits.
+// Images that are asynchronous tasks at the upstream: they are polled until they are done, and no longer than the client waits.
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import type { EgressRequest, Sink } from "#server/egress/send.ts";
@@ -14,7 +14,7 @@ const done = {
   output: { task_id: "a/1", task_status: "SUCCEEDED", results: [{ url: "https://x.example/1" }] },
 };
 
-/** Asks for a picture; the upstream answers with these in turn, the last one again and again. */
+/** Requests an image; the upstream gives these replies in turn, the last one repeatedly. */
 function draw(answers: readonly object[], cancellation = new Cancellation(), askAgainMs = 1) {
   const sent: EgressRequest[] = [];
   const send = (order: EgressRequest, sink: Sink) => {
@@ -55,8 +55,8 @@ function draw(answers: readonly object[], cancellation = new Cancellation(), ask
   return { sent, result };
 }
 
-describe("a picture that is a task", () => {
-  it("is asked after with the same key until it is done", async () => {
+describe("an image that is an asynchronous task", () => {
+  it("is polled with the same key until it is done", async () => {
     const { sent, result } = draw([pending, running, done]);
     const reply = await result;
     if (reply.kind !== "whole") throw new Error("no picture");
@@ -70,7 +70,7 @@ describe("a picture that is a task", () => {
     for (const { headers } of sent) expect(headers).toContain("Bearer sk-key");
   });
 
-  it("that fails is the fault it says, and one that is never done ends as a timeout", async () => {
+  it("that fails gives the upstream's fault, and one that is never done a timeout", async () => {
     const failed = { output: { task_id: "a", task_status: "FAILED", code: "InternalError", message: "x" } };
     await expect(draw([pending, failed]).result).resolves.toMatchObject({ kind: "fault", status: 500 });
     const { sent, result } = draw([pending]);
@@ -78,7 +78,7 @@ describe("a picture that is a task", () => {
     expect(sent.length).toBeLessThanOrEqual(61);
   });
 
-  it("is left when the client has gone", async () => {
+  it("is abandoned when the client has left", async () => {
     const cancellation = new Cancellation();
     const { sent, result } = draw([pending], cancellation, 60_000);
     await expect.poll(() => sent.length).toBe(1);

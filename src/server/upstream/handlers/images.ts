@@ -1,18 +1,18 @@
-// Pictures on wires that are not OpenAI's: a text in, pictures out. The client always speaks OpenAI (vendors/openai-images).
+// Image generation on wires that are not OpenAI's: a text in, images out. The client always speaks OpenAI (vendors/openai-images).
 import type { Drawn, ImageRequest, PictureFormat } from "#server/upstream/dialects/dialect.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Members that a wire reads, or that are settled here. */
+/** Members that a wire takes, or that are handled here. */
 const READ: ReadonlySet<string> = new Set(["model", "prompt", "n", "size", "response_format", "stream"]);
 
 export interface ImageAsked {
   readonly request: ImageRequest;
-  /** Hints that no wire but OpenAI's has a word for. */
+  /** Hints that only OpenAI's wire takes. */
   readonly dropped: readonly string[];
 }
 
-/** Reads an OpenAI images body for a wire that gives these formats. Throws: Unmappable: pictures come whole. */
+/** Reads an OpenAI images body for a wire that offers these formats. Throws: Unmappable for other formats and for streams. */
 export function imageRequest(
   body: JsonRecord,
   model: string,
@@ -36,7 +36,7 @@ export function imageRequest(
   };
 }
 
-/** Pictures as OpenAI lists them. `created` in seconds since 1970. */
+/** Images as OpenAI lists them. `created` in seconds since 1970. */
 export function imageList({ images, usage }: Drawn, created: number): JsonRecord {
   return {
     created,
@@ -45,7 +45,7 @@ export function imageList({ images, usage }: Drawn, created: number): JsonRecord
   };
 }
 
-/** Pictures tell their usage by other names than chats (vendors/openai-images). */
+/** The usage of images has other field names than that of chat (vendors/openai-images). */
 function tokensOf(usage: JsonRecord): JsonRecord {
   const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage;
   return {

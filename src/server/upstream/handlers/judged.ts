@@ -1,9 +1,9 @@
-// What becomes of an event of a stream: its meter says it, but for the first one, which may be an error in other words than meters know.
+// The action for a stream event: its observer decides, except that the first event may be an error in a form the observer does not know.
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { SseEvent } from "#server/upstream/hub/sse.ts";
 import type { EventAction, ResponseHandler, StreamObserver } from "./handler.ts";
 
-/** Takes an event in. */
+/** Judges one event. */
 export function judgedEvent(
   handler: ResponseHandler,
   observer: StreamObserver,

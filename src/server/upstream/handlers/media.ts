@@ -1,5 +1,5 @@
-// The course of pictures and sound on OpenAI's wire: JSON, plain text, sound as bytes, or events; all of it passes (vendors/openai-images,
-// vendors/openai-audio).
+// The handler of images and audio on OpenAI's wire: JSON, plain text, audio bytes, or events; all of it passes through
+// (vendors/openai-images, vendors/openai-audio).
 import type { EndpointName } from "#contract/provider.ts";
 import type { NativeFormat, NativeNews } from "#server/upstream/clients/client.ts";
 import {
@@ -23,7 +23,7 @@ import type {
 } from "./handler.ts";
 import { NativeHandler, type NativeOptions } from "./native.ts";
 
-/** Endpoints of this course. */
+/** Endpoints of this handler. */
 export type TaskEndpoint = Extract<
   EndpointName,
   "images" | "image-edits" | "image-variations" | "speech" | "transcription" | "translation"
@@ -38,15 +38,15 @@ const TASKS: ReadonlySet<string> = new Set<TaskEndpoint>([
   "translation",
 ]);
 
-/** Whether an endpoint deals with pictures or sound. */
+/** Whether an endpoint handles images or audio. */
 export function isTask(endpoint: EndpointName): endpoint is TaskEndpoint {
   return TASKS.has(endpoint);
 }
 
-/** Ends of the streams of pictures, speech and transcription. */
+/** Type of the last event in streams of images, speech and transcription. */
 const LAST = /(\.completed|\.done)$/;
 
-/** Their events as far as they matter: usage comes with the last one. */
+/** The event fields that are read: usage comes with the last event. */
 const taskEvents: NativeFormat = {
   name: "task",
   keys: { text: ["delta"], finish: [], usage: ["usage"], error: ["error"] },
@@ -122,7 +122,7 @@ export class MediaHandler implements ResponseHandler {
     return { kind: "body", body, usage: asObject(reply["usage"]), text };
   }
 
-  /** OpenAI's whisper-1 and many others' models take no notice of `stream`, and their answer is no less one. Speech is sound. */
+  /** OpenAI's whisper-1 and many other models ignore `stream`; their whole answer is valid. Speech must be audio. */
   wholeAsStream(body: Buffer): Whole | RelayFault {
     if (this.#options.endpoint === "speech") return unreadableFault("a whole answer to a stream", 200);
     return this.whole(body);
@@ -157,7 +157,7 @@ function isSound(mediaType: string): boolean {
   );
 }
 
-/** What was heard: the text of the JSON form, or all of a plain one. */
+/** The transcript: the text of the JSON form, or the whole plain body. */
 function spokenText(body: Buffer, reply: JsonRecord | undefined): string {
   const text = reply?.["text"];
   if (typeof text === "string") return text;
@@ -180,7 +180,7 @@ class ByteReader implements EventReader {
 
 const NO_OUTPUT: ReplyOutput = { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" };
 
-/** Sound is complete when its connection ends in good order. */
+/** An audio stream is complete when its connection ends without error. */
 class ByteObserver implements StreamObserver {
   readonly output = NO_OUTPUT;
   readonly usage = undefined;

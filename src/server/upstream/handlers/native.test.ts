@@ -1,4 +1,4 @@
-// Streams that pass in their own format: what is read of them on the way, however they end.
+// Streams that pass in their own format: the text, usage and end that are read from them.
 import { describe, expect, it } from "vitest";
 import type { NativeFormat } from "#server/upstream/clients/client.ts";
 import { generateNative } from "#server/upstream/clients/generate-native.ts";
@@ -23,7 +23,7 @@ function observerAfter(format: NativeFormat, events: readonly object[]) {
 }
 
 describe("Responses", () => {
-  it("hears a text once, though the events that close it repeat it", () => {
+  it("counts a text once, though the closing events repeat it", () => {
     const part = { type: "output_text", text: "Hello" };
     const item = { type: "message", content: [part] };
     const { observer } = observerAfter(responsesNative, [
@@ -51,7 +51,7 @@ describe("Responses", () => {
     },
   );
 
-  it("hears the text of a whole reply", () => {
+  it("reads the text of a whole reply", () => {
     const { handler } = observerAfter(responsesNative, []);
     const item = { type: "message", content: [{ type: "output_text", text: "Hello" }] };
     const whole = handler.whole(Buffer.from(JSON.stringify({ object: "response", output: [item] })));
@@ -102,7 +102,7 @@ it.each<[string, NativeFormat, object, string]>([
 );
 
 describe("Anthropic", () => {
-  it("lets no zeros take back what was told, be they in an object or not", () => {
+  it("does not let zeros overwrite reported usage, in an object or not", () => {
     const usage = {
       input_tokens: 5,
       cache_creation_input_tokens: 9,
@@ -127,7 +127,7 @@ describe("Gemini", () => {
     usageMetadata,
   });
 
-  it("tells the usage of the last event that came, with what only the first one said", () => {
+  it("reports the usage of the last event, with fields that only the first one had", () => {
     const { observer } = observerAfter(generateNative, [
       event("a", { promptTokenCount: 9, cachedContentTokenCount: 4, candidatesTokenCount: 1 }),
       event("b", { promptTokenCount: 9, candidatesTokenCount: 2 }),
@@ -142,7 +142,7 @@ describe("Gemini", () => {
     expect(observer.usage).toMatchObject(usage);
   });
 
-  it("lets the event with the finish reason have the last word", () => {
+  it("takes the final usage from the event with the finish reason", () => {
     const last = event("c", { promptTokenCount: 9, candidatesTokenCount: 7 });
     const { observer } = observerAfter(generateNative, [
       event("a", { promptTokenCount: 9, candidatesTokenCount: 1 }),

@@ -1,5 +1,5 @@
-// The course of a foreign format that client and upstream share: Anthropic Messages, Gemini, Responses. Bytes pass as they came; usage,
-// errors and the end are read on the way.
+// The handler of a foreign format that client and upstream share: Anthropic Messages, Gemini, Responses. Bytes pass unchanged; usage,
+// errors and the end are observed.
 import type { Quirks } from "#contract/providers.ts";
 import type { NativeFormat, ReplyKeys } from "#server/upstream/clients/client.ts";
 import type { Dialect } from "#server/upstream/dialects/dialect.ts";
@@ -24,7 +24,7 @@ export interface NativeOptions {
   readonly secrets: readonly string[];
   /** The stream goes out as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
-  /** What the wire's errors really stand for. */
+  /** Reads the true status and code of the wire's errors. */
   readonly readError?: Dialect["readError"] | undefined;
   /** Makes a stream of a whole reply, for upstreams that do not stream when asked. */
   readonly translated: () => ResponseHandler;
@@ -65,7 +65,7 @@ export class NativeHandler extends EventStreamHandler<NativeOptions> implements 
     return error && this.fault({ ...error, secrets });
   }
 
-  /** The dialect knows what a status really stands for; where it stands for itself the words stay as they are. */
+  /** The dialect may read another status from the body; when it does not, the upstream's error body is kept. */
   fault(error: UpstreamError): RelayFault {
     const { secrets, readError } = this.options;
     const body = asObject(error.body);
@@ -96,7 +96,7 @@ class NativeObserver implements StreamObserver {
   #raw: JsonRecord | undefined;
   /** Payload of the last event whose usage has not been read yet. */
   #unread: Uint8Array | undefined;
-  /** Events that wait for the settlement. */
+  /** Bytes that are held back until the settlement. */
   #held: Uint8Array = EMPTY;
   #isFirst = true;
   #hasEnd = false;
@@ -130,7 +130,7 @@ class NativeObserver implements StreamObserver {
     const told = parseObject(payload);
     if (told === undefined) return unreadableFault("a stream event is no JSON object", 200);
     const { usage, isFinish, isEnd, error } = format.news(told);
-    // A part that failed may have its price.
+    // An answer that fails partway still has its price.
     this.#note(usage);
     if (error !== undefined) return wireFault(error, this.#options.secrets);
     if (isFinish === true) this.isFinished = true;
@@ -146,7 +146,7 @@ class NativeObserver implements StreamObserver {
   tail(): Uint8Array {
     const { isArray, format } = this.#options;
     if (!isArray && !this.#hasEnd && format.lastEvent !== undefined) return Buffer.from(format.lastEvent);
-    // The blank line's LF may still have been on its way when its CR ended the event.
+    // The CR of the blank line ended the event; its LF may not have arrived.
     if (!isArray) return this.#held.at(-1) === CR ? withLf(this.#held) : this.#held;
     return Buffer.concat([this.#held, Buffer.from(this.#isFirst ? "[]" : "]")]);
   }
@@ -157,14 +157,14 @@ class NativeObserver implements StreamObserver {
     this.#raw = { ...this.#raw, ...withoutNulls(usage) };
   }
 
-  /** Withholds an event; one that was held before goes on. */
+  /** Withholds an event, and releases the one held before. */
   #hold(event: SseEvent): EventAction {
     const before = this.#held;
     this.#held = Uint8Array.from(this.#framed(event));
     return before.length === 0 ? "drop" : before;
   }
 
-  /** What brings nothing goes on at once; the LF that came late is part of the event before it, which may be held. */
+  /** An event without payload passes at once; a late LF belongs to the event before it, which may be held. */
   #aside({ bytes, start, end }: SseEvent): EventAction {
     const isLate = end - start === 1 && bytes[start] === LF && this.#held.at(-1) === CR;
     if (!isLate) return "pass";

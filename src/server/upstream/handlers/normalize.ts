@@ -1,10 +1,10 @@
-// Replies of OpenAI's wire whose vendor says some things in its own way, brought into OpenAI's: content as a list of parts, words for the
-// end of an answer. Everything else stays as it came. Pure.
+// Normalizes replies on OpenAI's wire from vendors that deviate from it: content as a list of parts, other finish reasons. Everything
+// else stays unchanged. Pure.
 import type { Quirks } from "#contract/providers.ts";
 import { FINISHES, splitContent } from "#server/upstream/hub/chat-reply.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** A reply or chunk in OpenAI's words; undefined = it is already, and its bytes may pass. */
+/** The normalized reply or chunk; undefined = no change needed, its bytes may pass. */
 export function tidied(reply: JsonRecord, quirks: Quirks | undefined): JsonRecord | undefined {
   if (quirks?.ownWords !== true) return undefined;
   const choices = asList(reply["choices"]);

@@ -1,4 +1,4 @@
-// The course of OpenAI's own wire: bodies and events pass as they came, after a look.
+// The handler of OpenAI's own wire: bodies and events pass through and are only observed.
 import type { Quirks } from "#contract/providers.ts";
 import {
   type RelayFault,
@@ -24,7 +24,7 @@ export class PassThroughHandler extends EventStreamHandler<ChatStreamOptions> im
 
   whole(body: Buffer): Whole | RelayFault {
     const { quirks } = this.options;
-    // Something among the choices matters: only then is all of it parsed.
+    // The body is parsed completely only if a quirk concerns the choices.
     const isAll =
       quirks?.usageIn === "choices[0].usage" ||
       quirks?.ownWords === true ||
@@ -64,7 +64,7 @@ export class PassThroughHandler extends EventStreamHandler<ChatStreamOptions> im
   }
 }
 
-/** The part of a whole reply that was generated. */
+/** The generated part of a whole reply. */
 function answerOf(body: Buffer, { choices }: JsonRecord, quirks: Quirks | undefined): Buffer {
   return quirks?.answerEvents === undefined ? body : Buffer.from(JSON.stringify({ choices }));
 }

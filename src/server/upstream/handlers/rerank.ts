@@ -1,11 +1,11 @@
-// Rerank on wires of their own: a question and texts in, their order out. The client speaks the family's form, Jina's (vendors/rerank).
+// Rerank on a dialect's own wire: a query and texts in, their order out. The client speaks Jina's format (vendors/rerank).
 import type { Ranked, RerankRequest } from "#server/upstream/dialects/dialect.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 
 const READ: ReadonlySet<string> = new Set(["model", "query", "documents", "top_n", "return_documents"]);
 
-/** Reads a rerank body. Throws: Unmappable: documents are texts. */
+/** Reads a rerank body. Throws: Unmappable for documents that are no texts. */
 export function rerankRequest(
   body: JsonRecord,
   model: string,
@@ -25,7 +25,7 @@ export function rerankRequest(
   return { request, dropped: Object.keys(body).filter((name) => !READ.has(name)) };
 }
 
-/** The order as the family lists it. */
+/** The results in Jina's format. */
 export function rerankList(
   { results, usage }: Ranked,
   { documents, returnsDocuments }: RerankRequest,

@@ -1,4 +1,4 @@
-// Speech on wires that put it into JSON: a text in, sound out (vendors/speech). The client speaks OpenAI.
+// Speech on wires that return it inside JSON: a text in, audio out (vendors/speech). The client speaks OpenAI.
 
 import type { SpeechRequest, Spoken, WireError } from "#server/upstream/dialects/dialect.ts";
 import { type RelayFault, unreadableFault, wireFault } from "#server/upstream/errors/fault.ts";
@@ -16,7 +16,7 @@ const READ: ReadonlySet<string> = new Set([
   "speed",
   "stream_format",
 ]);
-/** What sound of a format is called. */
+/** Media types of the audio formats. */
 const TYPES: Readonly<Record<string, string>> = {
   mp3: "audio/mpeg",
   wav: "audio/wav",
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
   pcm: "audio/pcm",
 };
 
-/** Reads an OpenAI speech body. Throws: Unmappable: sound comes as it is, not as events. */
+/** Reads an OpenAI speech body. Throws: Unmappable for speech as events. */
 export function speechRequest(
   body: JsonRecord,
   model: string,
@@ -47,7 +47,7 @@ interface SpeechOptions extends Omit<WholeOptions, "read"> {
   read(reply: JsonRecord): Spoken | WireError;
 }
 
-/** The relay takes speech as a stream, since most upstreams send it so. */
+/** The relay treats every speech reply as a stream, since most upstreams stream it. */
 export class SpeechHandler extends WholeHandler implements ResponseHandler {
   readonly #options: SpeechOptions;
 
@@ -71,7 +71,7 @@ export class SpeechHandler extends WholeHandler implements ResponseHandler {
   }
 }
 
-/** Follows sound that has come whole. */
+/** The observer of audio that is already complete. */
 function soundObserver(): StreamObserver {
   return {
     output: { textBytes: 0, textChars: 0, textPieces: 0, text: () => "" },

@@ -1,5 +1,5 @@
-// The course of an answer in another format than the client's: a dialect decodes it into the hub, the client's dialect renders it. One
-// event at a time, nothing is collected that need not be.
+// The handler of an answer in another format than the client's: a dialect decodes it into hub chunks, the client format renders them.
+// It works event by event and collects no more than it needs.
 import type { Quirks } from "#contract/providers.ts";
 import type { ClientDialect, RenderContext, StreamRenderer } from "#server/upstream/clients/client.ts";
 import type {
@@ -87,9 +87,9 @@ export class TranslatingHandler implements ResponseHandler {
   whole(body: Buffer): Whole | RelayFault {
     const chunks = this.#decode(body);
     if ("kind" in chunks) return chunks;
-    const heard = new TranslatedOutput();
-    heard.hear(chunks);
-    return wholeOf(this.#translation, foldReply(chunks), heard);
+    const output = new TranslatedOutput();
+    output.add(chunks);
+    return wholeOf(this.#translation, foldReply(chunks), output);
   }
 
   wholeAsStream(body: Buffer): { observer: StreamObserver; bytes: Uint8Array } | RelayFault {
@@ -100,7 +100,7 @@ export class TranslatingHandler implements ResponseHandler {
     return { observer, bytes: Buffer.from(observer.pass(chunks)) };
   }
 
-  /** Other wires than those of the client formats have errors of their own, which their decoders know. */
+  /** Only the wires of the client formats are checked here; the decoders of other wires read their own errors. */
   first(event: SseEvent): RelayFault | undefined {
     const { dialect, secrets } = this.#translation;
     const error = dialect.native && errorAtFirst(event, dialect.native);
@@ -126,7 +126,7 @@ export class TranslatingHandler implements ResponseHandler {
   }
 }
 
-/** What a dialect found, or an error reply as it stands; an overflow goes by OpenAI's code, which every client's format can tell. */
+/** The fault of a decoded or unread error; a context overflow gets OpenAI's code, which every client format can render. */
 function translatedFault(
   found: WireError | UpstreamError,
   secrets: readonly string[],
@@ -139,12 +139,12 @@ function isError(found: readonly HubChunk[] | WireError): found is WireError {
   return "kind" in found;
 }
 
-function wholeOf({ client, render }: Translation, reply: HubReply, heard: TranslatedOutput): Whole {
+function wholeOf({ client, render }: Translation, reply: HubReply, output: TranslatedOutput): Whole {
   const body = Buffer.from(JSON.stringify(client.render(reply, render)));
-  return { kind: "body", body, usage: reply.usage, text: () => heard.text() };
+  return { kind: "body", body, usage: reply.usage, text: () => output.text() };
 }
 
-/** Gives tools the names back that the client knows. */
+/** Restores the client's tool names. */
 function renamed(
   chunks: readonly HubChunk[],
   names: ReadonlyMap<string, string> | undefined,
@@ -157,14 +157,14 @@ function renamed(
   );
 }
 
-/** Counts and keeps generated text. */
+/** Counts and keeps the generated text of a translated answer. */
 class TranslatedOutput implements ReplyOutput {
   textBytes = 0;
   textChars = 0;
   textPieces = 0;
   #pieces: string[] = [];
 
-  hear(chunks: readonly HubChunk[]): void {
+  add(chunks: readonly HubChunk[]): void {
     let hasOutput = false;
     for (const chunk of chunks) {
       const text = spoken(chunk);
@@ -213,7 +213,7 @@ class TranslatingObserver implements StreamObserver {
   readonly #renderer: StreamRenderer | undefined;
   readonly #fold: ReplyFold | undefined;
   readonly #custom: CustomTools | undefined;
-  /** What came together with the end. */
+  /** Rendered text of the last event, sent with the tail. */
   #last = "";
 
   constructor(translation: Translation, renderer: StreamRenderer | undefined) {
@@ -226,7 +226,7 @@ class TranslatingObserver implements StreamObserver {
 
   take(event: SseEvent): EventAction {
     const hasData = event.dataStart >= 0;
-    // A name is enough: Zhipu's end may come with its usage in another field, and nothing else (vendors/zhipu-v3).
+    // An event name is enough: Zhipu's final event may have its usage in another field, and no data (vendors/zhipu-v3).
     if (!hasData && fieldOf(event, "event") === "") return "drop";
     if (hasData) this.events = countEvent(this.events, event);
     const found = this.#decoder.take(wireEvent(event));
@@ -241,9 +241,9 @@ class TranslatingObserver implements StreamObserver {
     return text === "" ? "drop" : Buffer.from(text);
   }
 
-  /** Takes pieces in; returns what they are to the client. */
+  /** Takes hub chunks; returns them rendered for the client. */
   pass(chunks: readonly HubChunk[]): string {
-    this.output.hear(chunks);
+    this.output.add(chunks);
     for (const chunk of chunks) {
       if (chunk.kind === "usage") this.usage = chunk.usage;
       else if (chunk.kind === "finish") this.isFinished = true;
@@ -260,7 +260,7 @@ class TranslatingObserver implements StreamObserver {
     return wholeOf(this.#translation, (this.#fold ?? new ReplyFold()).reply(), this.output);
   }
 
-  /** Neither an end of an answer, nor usage, nor text: this was no reply. */
+  /** Neither finish reason, nor usage, nor text: this was no reply. */
   #saysNothing(): boolean {
     return !this.isFinished && this.usage === undefined && this.output.textPieces === 0;
   }

@@ -33,7 +33,7 @@ describe("UsageObserver", () => {
     expect(listen('{"content":"\\ud83c"}', '{"content":"\\udfb9"}').observer.text()).toBe("🎹");
   });
 
-  it("hears text, tool arguments, refusals and thinking", () => {
+  it("collects text, tool arguments, refusals and thinking", () => {
     const { observer } = listen(
       '{"choices":[{"delta":{"reasoning_content":"a","content":null}}]}',
       '{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{\\"x\\":"}}]}}]}',
@@ -44,7 +44,7 @@ describe("UsageObserver", () => {
     expect(observer.text()).toBe('a{"x":bcd');
   });
 
-  it("is not fooled by keys that stand inside text", () => {
+  it("ignores keys inside text", () => {
     const inner = JSON.stringify({
       usage: { prompt_tokens: 9 },
       error: { message: "no" },

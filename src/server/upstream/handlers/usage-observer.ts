@@ -1,9 +1,9 @@
-// Listens to reply bytes on their way: collects the generated text and notices usage, errors and finish reasons, without
-// parsing or changing anything. It looks at JSON keys and strings only, so it costs a fraction of a JSON.parse.
+// Observes the bytes of a reply: collects the generated text and notices usage, errors and finish reasons, without parsing or changing
+// anything. It looks at JSON keys and strings only, so it costs a fraction of a JSON.parse.
 
 import { escapeExcess } from "#server/upstream/json/scan.ts";
 
-/** What one look noticed; flags of `UsageObserver.scan`. */
+/** What one scan noticed; flags of `UsageObserver.scan`. */
 export const Seen = {
   /** A `usage` object. */
   usage: 1,
@@ -11,7 +11,7 @@ export const Seen = {
   error: 2,
   /** A non-empty `finish_reason`. */
   finish: 4,
-  /** Generated text, or something else that was generated. */
+  /** Generated text, image or audio. */
   text: 8,
 } as const;
 
@@ -21,23 +21,23 @@ const USAGE = 3;
 const ERROR = 4;
 const MEDIA = 5;
 
-/** Keys that matter, by length, so that most keys are passed over by one look-up. */
+/** The observed keys by length, so that most keys are skipped after one look-up. */
 export type KeyTable = readonly (
   | readonly { readonly name: Uint8Array; readonly kind: number }[]
   | undefined
 )[];
 
-/** Which keys of a format mean what. */
+/** The observed keys of a format, by meaning. */
 export interface ObservedKeys {
   readonly text: readonly string[];
-  /** Pictures and sound: they are no text, but something has come. */
+  /** Images and audio: no text, but generated output. */
   readonly media?: readonly string[];
   readonly finish: readonly string[];
   readonly usage: readonly string[];
   readonly error: readonly string[];
 }
 
-/** Prepares keys for the search; once per format, not per reply. */
+/** Builds the table of keys; once per format, not per reply. */
 export function keyTable(keys: ObservedKeys): KeyTable {
   const table: { name: Uint8Array; kind: number }[][] = [];
   const add = (kind: number, names: readonly string[]) => {
@@ -54,10 +54,10 @@ export function keyTable(keys: ObservedKeys): KeyTable {
   return table;
 }
 
-/** Chat deltas and messages, completions, tool arguments, words of a voice, and the names thinking goes by (vendors/openai-chat). */
+/** Chat deltas and messages, completions, tool arguments, transcripts of audio, and the names of reasoning text (vendors/openai-chat). */
 const OPENAI_KEYS = keyTable({
   text: ["content", "text", "arguments", "input", "refusal", "transcript", "reasoning", "reasoning_content"],
-  // A picture's address or itself, and sound.
+  // The URL or data of an image, and audio.
   media: ["url", "data"],
   finish: ["finish_reason"],
   usage: ["usage"],
@@ -69,12 +69,12 @@ const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 const OPEN_BRACE = 0x7b;
 
-/** Text beyond this is counted by its bytes only; an estimate of it would not be worth the memory. */
+/** Text beyond this is counted but not kept; a better estimate would not be worth the memory. */
 const TEXT_LIMIT_BYTES = 1024 * 1024;
 
-/** One tap per reply. */
+/** One observer per reply. */
 export class UsageObserver {
-  /** Bytes of generated text seen so far, escapes counted as about what they stand for. */
+  /** Bytes of generated text seen so far; an escape counts about as much as the character it encodes. */
   textBytes = 0;
   textChars = 0;
   /** Events or replies that brought text, pictures or sound. Most upstreams send one token in each. */
@@ -87,7 +87,7 @@ export class UsageObserver {
     this.#keys = keys;
   }
 
-  /** Looks at one JSON payload. Returns the `Seen` flags of what is in it. */
+  /** Scans one JSON payload. Returns the `Seen` flags of its content. */
   scan(bytes: Uint8Array, start: number, end: number): number {
     let seen = 0;
     let at = start;
@@ -111,7 +111,7 @@ export class UsageObserver {
     return seen;
   }
 
-  /** Takes the value of a key that matters. */
+  /** Takes the value of an observed key. */
   #note(kind: number, bytes: Uint8Array, value: number, end: number): number {
     const first = bytes[value];
     if (kind === USAGE) return first === OPEN_BRACE ? Seen.usage : 0;
@@ -126,7 +126,7 @@ export class UsageObserver {
 
   /** All text seen, escapes decoded. Up to 1 MiB; the rest is in `textBytes` only. */
   text(): string {
-    // Bodies of JSON strings put one behind another are the body of one JSON string.
+    // The concatenated bodies of JSON strings are the body of one JSON string.
     const raw = this.#text.subarray(0, this.#kept).toString();
     try {
       return String(JSON.parse(`"${raw}"`));
@@ -178,7 +178,7 @@ function stringEnd(bytes: Uint8Array, from: number, end: number): number {
   return end;
 }
 
-/** What a string means if it is a key; 0 = nothing to us. */
+/** The kind of a key; 0 = not observed. */
 function kindOf(keys: KeyTable, bytes: Uint8Array, start: number, end: number): number {
   const candidates = keys[end - start];
   if (candidates === undefined) return 0;

@@ -1,5 +1,5 @@
-// The course of answers that come whole and are told in OpenAI's words: vectors, pictures. Their dialect reads them, and what it found
-// is written here.
+// The handler of answers that are never streamed and are rendered in OpenAI's format: embeddings, images, rerank. Their dialect decodes
+// them.
 import type { Quirks } from "#contract/providers.ts";
 import type { Dialect, WireError } from "#server/upstream/dialects/dialect.ts";
 import {
@@ -14,14 +14,14 @@ import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { parseObject } from "./classify.ts";
 import type { EventReader, ResponseHandler, StreamObserver, StreamOfWhole, Whole } from "./handler.ts";
 
-/** What an answer comes to. */
+/** A decoded answer. */
 export interface Told {
   readonly kind: "told";
-  /** In OpenAI's words. */
+  /** In OpenAI's format. */
   readonly body: JsonRecord;
-  /** The answer is not ready yet: where it is asked for again. */
+  /** The result is not ready yet: the URL to poll. */
   readonly next?: string;
-  /** In OpenAI's shape; undefined = the upstream told none. */
+  /** In OpenAI's shape; undefined = the upstream reported none. */
   readonly usage: JsonRecord | undefined;
 }
 

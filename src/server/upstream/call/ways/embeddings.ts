@@ -1,4 +1,4 @@
-// Texts for vectors, on a wire of the dialect's own.
+// Embeddings on a wire of the dialect's own.
 
 import { valuesOf } from "#server/upstream/call/body.ts";
 import type { Call, Plan, Prepared, Way } from "#server/upstream/call/call.ts";
@@ -11,7 +11,7 @@ export const embeddingsWay: Way = {
   prepare: (_tools, call, plan) => embedded(call, plan),
 };
 
-/** What of OpenAI's body every wire understands (vendors/openai-embeddings). */
+/** The fields of OpenAI's body that every wire understands (vendors/openai-embeddings). */
 const READ: ReadonlySet<string> = new Set(["model", "input", "dimensions", "user", "encoding_format"]);
 
 function embedded(call: Call, plan: Plan): Prepared {

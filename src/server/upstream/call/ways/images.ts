@@ -1,4 +1,4 @@
-// A text for pictures, on a wire of the dialect's own.
+// Image generation on a wire of the dialect's own.
 
 import { valuesOf } from "#server/upstream/call/body.ts";
 import type { Call, Plan, Prepared, Way } from "#server/upstream/call/call.ts";

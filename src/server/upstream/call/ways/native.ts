@@ -1,4 +1,4 @@
-// A foreign format that client and upstream share: the bytes pass, but for the model's name and what the upstream would refuse.
+// A foreign format that client and upstream share: the bytes pass, except the model's name and fields that the upstream would refuse.
 
 import { valuesOf } from "#server/upstream/call/body.ts";
 import { inputWithoutThoughts } from "#server/upstream/call/body-messages.ts";
@@ -29,13 +29,13 @@ export const nativeWay: Way = { name: "native", address: addressOf, prepare: nat
 
 function addressOf({ endpoint, wire, dialect, target }: Addressed): string {
   if (endpoint === dialect.native) return dialect.address("chat", wire, target);
-  // Gemini counts at an address with the model in it.
+  // Gemini counts tokens at a path with the model in it.
   const isCount = endpoint === "count-tokens" && dialect.native === "generate";
   const foreign = isCount ? undefined : wire.paths[endpoint];
   return foreign === undefined ? dialect.address(endpoint, wire, target) : foreignAddress(foreign, target);
 }
 
-/** Another format's address beside the wire's own: under the same host, whatever version the base ends in (vendors/claude-elsewhere). */
+/** The address of an additional format: on the same host, whatever version the base URL ends in (vendors/claude-elsewhere). */
 function foreignAddress(path: string, { baseUrl, model, isStream, apiVersion, other }: Target): string {
   const action = isStream ? "streamGenerateContent?alt=sse" : "generateContent";
   const filled = path
@@ -79,10 +79,10 @@ function nativelyPassed(tools: PrepareTools, call: Call, plan: Plan): Prepared |
 function nativeEdits(call: Call, { dialect, effort }: Plan, format: NativeFormat): ObjectEdits | undefined {
   const { endpoint, body, model } = call;
   const set = new Map<string, string>();
-  // Gemini names its model in the path.
+  // Gemini has the model in the path.
   if (endpoint !== "generate" && format !== generateCount && body.model !== model)
     set.set("model", JSON.stringify(model));
-  // What an upstream keeps for a client cannot be found again over several channels (vendors/responses-stored).
+  // A response stored at one upstream cannot be found through another channel (vendors/responses-stored).
   if (endpoint === "responses") {
     set.set("store", "false");
     const input = inputWithoutThoughts(body, isUnreadable);

@@ -1,4 +1,4 @@
-// The wire is OpenAI's own: the bytes pass, edited, and those of the answer too.
+// The wire is OpenAI's own: the bytes of the request pass with edits, and so do those of the response.
 
 import { encodeBody, lostFields, valuesOf, wantsUsage } from "#server/upstream/call/body.ts";
 import { type Call, NOTHING, type Plan, type Prepared, type Way } from "#server/upstream/call/call.ts";
@@ -12,7 +12,7 @@ export const passWay: Way = {
     mustFetch(call, plan) ? translateWay.prepare(tools, call, plan) : passed(call, plan),
 };
 
-/** Endpoints whose streams tell usage only when asked (vendors/openai-stream). */
+/** Endpoints whose streams report usage only on request (vendors/openai-stream). */
 const ASKS_USAGE: ReadonlySet<string> = new Set(["chat", "completions"]);
 
 function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): Prepared {
@@ -36,7 +36,7 @@ function passed({ endpoint, body, model, isStream, hints }: Call, plan: Plan): P
 
 const PICTURE = Buffer.from('"image_url"');
 
-/** Bytes that could pass, but for pictures at addresses that this upstream does not open. */
+/** Whether the body has image URLs that this upstream does not open; otherwise the bytes could pass. */
 function mustFetch({ endpoint, body, model, isStream }: Call, { quirks }: Plan): boolean {
   if (quirks?.inlinesMedia !== true || endpoint !== "chat" || !body.bytes.includes(PICTURE)) return false;
   return hasAddresses(clients.chat.parse(valuesOf(body), { model, isStream }), isNoWebAddress);

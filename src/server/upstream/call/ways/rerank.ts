@@ -1,4 +1,4 @@
-// Texts to be put in order, on a wire of the dialect's own.
+// Rerank on a wire of the dialect's own.
 
 import { valuesOf } from "#server/upstream/call/body.ts";
 import type { Call, Plan, Prepared, Way } from "#server/upstream/call/call.ts";

@@ -1,10 +1,10 @@
-// What the ways share whose answers come whole and are told in OpenAI's words. Pure.
+// Shared by the ways whose answers are not streamed and are rendered in OpenAI's format. Pure.
 
 import { NOTHING, type Plan, type Prepared } from "#server/upstream/call/call.ts";
 import type { Encoded } from "#server/upstream/dialects/dialect.ts";
 import { WholeHandler, type WholeOptions } from "#server/upstream/handlers/whole.ts";
 
-/** `read` = what becomes of the upstream's words. */
+/** `read` = decodes the upstream's reply. */
 export function prepared(
   { dialect, quirks, secrets }: Plan,
   encoded: Encoded,
@@ -14,7 +14,7 @@ export function prepared(
   return { ...written(encoded, dropped), handler: new WholeHandler({ dialect, quirks, secrets, read }) };
 }
 
-/** All of a call but the handler of its answer. */
+/** A prepared call without its response handler. */
 export function written(encoded: Encoded, dropped: readonly string[]): Omit<Prepared, "handler"> {
   return {
     kind: "prepared",
@@ -24,7 +24,7 @@ export function written(encoded: Encoded, dropped: readonly string[]): Omit<Prep
   };
 }
 
-/** A wire of the dialect's own that the plan found there. */
+/** The dialect's own encoding, which the plan found to exist. */
 export function known<T>(wire: T | undefined): T {
   if (wire === undefined) throw new Error("planned without a wire for it");
   return wire;

@@ -1,4 +1,4 @@
-// A format that the wire does not have goes by way of the hub: read in the client's words, written in the upstream's.
+// A format that the wire does not have is translated through the hub: parsed in the client's format, encoded in the upstream's.
 
 import { encodeBody, lostFields, valuesOf, wantsUsage } from "#server/upstream/call/body.ts";
 import {
@@ -40,7 +40,7 @@ function translated(tools: PrepareTools, call: Call, plan: Plan): Prepared | Pro
   return inlineMedia(tools.egress, request, opens).then((inlined) => encoded(tools, call, plan, inlined));
 }
 
-/** A request that thinks as much as the model's name says. */
+/** The request with the effort that the model's name gives. */
 function withEffort(request: HubRequest, effort: Effort | undefined): HubRequest {
   if (effort === undefined) return request;
   return {
@@ -50,8 +50,8 @@ function withEffort(request: HubRequest, effort: Effort | undefined): HubRequest
 }
 
 /**
- * What goes over Responses in Chat's place: a model that thinks refuses to tell log probabilities, and a summary of its thoughts, which
- * Chat does not show either, is refused to organizations that are not verified. Source: decision 032.
+ * A request that is sent as Responses instead of Chat: a reasoning model refuses log probabilities, and a reasoning summary, which Chat
+ * does not show either, is refused to unverified organizations. Source: decision 032.
  */
 function inPlaceOfChat(request: HubRequest, { beside }: Plan): HubRequest {
   if (beside !== "responses") return request;
@@ -63,7 +63,7 @@ function inPlaceOfChat(request: HubRequest, { beside }: Plan): HubRequest {
   };
 }
 
-/** Upstreams know addresses of their own, e.g. of files that were uploaded before. */
+/** Upstreams have addresses of their own, e.g. of uploaded files. */
 export function isNoWebAddress(url: string): boolean {
   return !/^https?:/i.test(url);
 }
@@ -95,10 +95,10 @@ function encoded(tools: PrepareTools, call: Call, plan: Plan, request: HubReques
   };
 }
 
-/** The formats of OpenAI's, whose names the edits of a row are in. */
+/** OpenAI's formats: the edits of a row use their field names. */
 const OPENAI_FORMATS: ReadonlySet<string | undefined> = new Set(["chat", "responses"]);
 
-/** A body in OpenAI's names that was written here gets the row's edits like any other. */
+/** A body encoded here in OpenAI's format gets the row's edits like a client's body. */
 function edited(
   bytes: Buffer,
   { dialect, edits, quirks, takesStreamOptions, target }: Plan,
