@@ -6,11 +6,11 @@
  */
 export class Cancellation {
   isCancelled = false;
-  /** It was cancelled because its time is over: what did not come by then failed. */
+  /** It was cancelled because its time limit passed: unfinished calls count as failed. */
   isExpired = false;
   #listener: (() => void) | undefined;
 
-  /** Calls the listener of the moment, once. Idempotent. */
+  /** Calls the current listener. Idempotent. */
   cancel(): void {
     if (this.isCancelled) return;
     this.isCancelled = true;
@@ -18,14 +18,14 @@ export class Cancellation {
     this.#listener = undefined;
   }
 
-  /** Cancels because the time of the request is over. Idempotent. */
+  /** Cancels because the time limit of the request passed. Idempotent. */
   expire(): void {
     if (this.isCancelled) return;
     this.isExpired = true;
     this.cancel();
   }
 
-  /** Sets what `cancel` ends; undefined = nothing. Whoever sets one later replaces it. */
+  /** Sets the listener of `cancel`; undefined = none. A later listener replaces an earlier one. */
   watch(listener: (() => void) | undefined): void {
     if (this.isCancelled) listener?.();
     else this.#listener = listener;

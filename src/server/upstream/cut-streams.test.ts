@@ -1,5 +1,5 @@
-// Every recorded stream, cut off at any byte or broken off by an error of its vendor's after any event, for the client it was recorded for:
-// what has come are whole events, and without an end of its own format the answer counts as broken (requirements R10, T1.5).
+// Every recorded stream, truncated at any byte or ended by its vendor's error after any event, for the client format it was recorded for:
+// the client gets whole events only, and without its format's end the answer counts as broken (requirements R10, T1.5).
 import { expect, it } from "vitest";
 import type { EndpointName } from "#contract/provider.ts";
 import { type Fixture, loadFixtures, playFixture, type Run } from "#test/worlds/wire-cases.ts";
@@ -8,7 +8,7 @@ import { AwsReader } from "./handlers/frames-aws.ts";
 import { dataText, SseReader } from "./hub/sse.ts";
 
 const fixtures = loadFixtures();
-/** How each format says that its answer is complete. */
+/** How each format marks a complete answer. */
 const ENDS: Readonly<Partial<Record<EndpointName, RegExp>>> = {
   chat: /^\[DONE\]$/,
   completions: /^\[DONE\]$/,
@@ -20,10 +20,10 @@ const streams = fixtures.filter(
   ({ about }) =>
     about.stream && about.status === 200 && about.expect.fault === undefined && ENDS[about.endpoint],
 );
-/** Long recordings are cut at some bytes only. */
+/** Long recordings are truncated at some bytes only. */
 const MOST_CUTS = 150;
 
-/** Checks what a client got of a stream that may be broken. */
+/** Checks the output of a stream that may be broken. */
 function check({ about }: Fixture, whole: Run, run: Run, what: string): void {
   const { result, bytes, text, broken } = run;
   if (result.kind === "fault") return;
@@ -37,7 +37,7 @@ function check({ about }: Fixture, whole: Run, run: Run, what: string): void {
   expect(broken === undefined, `${what}: ${payloads.at(-1)}`).toBe(isComplete);
 }
 
-/** The bytes where events end. */
+/** The offsets at which events end. */
 function borders({ about, reply }: Fixture): number[] {
   const isAws = about.contentType.includes("amazon");
   const isLines = /ndjson|jsonl/.test(about.contentType);
@@ -62,14 +62,14 @@ it.each(streams.map((fixture) => [fixture.name, fixture] as const))(
   },
 );
 
-/** The streams whose vendor has an error to break them with. */
+/** The streams whose vendor has an error event. */
 const breakable = streams.flatMap((fixture) => {
   const fault = fixtures.find(({ name }) => name === `${fixture.name.split("/")[0]}/fault-stream`);
   const isEvent = fault?.about.status === 200 && fault.about.contentType === fixture.about.contentType;
   return isEvent ? [[fixture.name, fixture, fault.reply] as const] : [];
 });
 
-it.each(breakable)("%s is broken by an error, after whatever event that comes", async (_, fixture, error) => {
+it.each(breakable)("%s is broken by an error after any event", async (_, fixture, error) => {
   const whole = await playFixture(fixture);
   for (const end of borders(fixture)) {
     const reply = Buffer.concat([fixture.reply.subarray(0, end), error]);
@@ -78,7 +78,7 @@ it.each(breakable)("%s is broken by an error, after whatever event that comes", 
   }
 });
 
-/** Streams that pass as they are: by chat's own meter, and by one that holds what ends the answer. */
+/** Streams that pass through: one of chat's observer, and one of an observer that holds the end of the answer. */
 const PASSING = [
   "openai/stream-tools",
   "openai/completions-stream",
@@ -86,7 +86,7 @@ const PASSING = [
   "gemini/generate-stream",
 ];
 
-it.each(PASSING)("%s with CRLF is the same bytes, wherever it is cut", async (name) => {
+it.each(PASSING)("%s with CRLF is the same bytes at any chunk boundary", async (name) => {
   const found = fixtures.find((fixture) => fixture.name === name);
   if (found === undefined) throw new Error(`no ${name}`);
   const reply = Buffer.from(found.reply.toString().replaceAll("\n", "\r\n"));

@@ -1,5 +1,5 @@
-// One answer in the four stream formats, and the twelve ways between them (requirements T27.6): what a client of one format reads from the
-// upstream of another is what the upstream said.
+// One answer in the four stream formats, and the twelve translations between them (requirements T27.6): a client of one format reads the
+// upstream's answer in another unchanged.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GenerationEndpoint } from "#contract/provider.ts";
@@ -34,13 +34,13 @@ const rendering = {
     model: "m",
     isStream: true,
     messages: [],
-    // Gemini's clients get to see thoughts when they ask for them.
+    // Gemini's clients get thoughts only on request.
     reasoning: { effort: undefined, budgetTokens: undefined, isShown: true },
   },
   body: {},
 };
 
-/** What an upstream of this format would send for these pieces. */
+/** The bytes an upstream of this format would send for these chunks. */
 function written(way: Way, chunks: readonly HubChunk[]): string {
   const renderer = clients[way].renderer(rendering);
   return chunks.map((chunk) => renderer.take([chunk])).join("") + renderer.end();
@@ -58,7 +58,7 @@ function read(way: Way, text: string): HubChunk[] {
   });
 }
 
-/** What every format can say of an answer. */
+/** The parts of an answer that every format can express. */
 function gist(chunks: readonly HubChunk[]) {
   const { answers, usage } = foldReply(chunks);
   const [answer] = answers;

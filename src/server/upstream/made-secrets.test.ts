@@ -1,5 +1,5 @@
-// What a signer makes of a channel's key (a token, a signature, a signed address) is no more to be read in a reply or an error than the
-// key itself, whatever status it comes with and however it is written (requirements R18).
+// The credentials a signer makes of a channel's key (a token, a signature, a signed address) never reach a reply or an error, whatever the
+// status and spelling, just as the key itself never does (requirements R18).
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import { clientBody, play } from "#test/worlds/wire-cases.ts";
@@ -17,7 +17,7 @@ const CHANNELS: Readonly<Record<string, { type: number; key: string; model: stri
 };
 const request = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}');
 
-/** A refusal in the words of all of them. */
+/** An error in the formats of all these vendors. */
 function refusal(words: string): Buffer {
   const told = { message: words, code: 10013 };
   return Buffer.from(
@@ -38,7 +38,7 @@ function ask(name: string, status: number, reply: Buffer) {
 }
 
 describe.each(Object.keys(CHANNELS))("%s", (name) => {
-  it.each([200, 400, 500])("tells nothing that was made of its key, with status %d", async (status) => {
+  it.each([200, 400, 500])("tells no credential made of its key, with status %d", async (status) => {
     const { sent } = await ask(name, 200, Buffer.from("{}"));
     const { path = "", headers = [] } = sent ?? {};
     const query = [...new URLSearchParams(path.split("?")[1])];

@@ -1,5 +1,5 @@
-// Every client format before every wire of every channel type: plain, streamed, with tools, with a picture, with an error. A cell that
-// is not served is refused by name. docs/providers.md is printed from what this test saw.
+// Every client format against every wire of every channel type: plain, streamed, with tools, with an image, with an error. A cell that
+// is not served is refused by name. docs/providers.md is printed from the results of this test.
 import { generateKeyPairSync } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -34,7 +34,7 @@ function keyOf({ provider, when }: Spoken, format: GenerationEndpoint, kind: Kin
   return `${provider.type} ${when} ${format} ${kind}`;
 }
 
-/** Plays one cell; what it came to. */
+/** Runs one cell; returns its result. */
 async function cellOf(way: Spoken, format: GenerationEndpoint, kind: Kind): Promise<Cell> {
   const { channel, model } = way;
   const isStream = kind === "stream" || kind === "stream-tools";
@@ -44,7 +44,7 @@ async function cellOf(way: Spoken, format: GenerationEndpoint, kind: Kind): Prom
   if (plan.kind === "fault") throw new Error(`no plan: ${String(plan.code)} ${plan.detail}`);
   const answer = answerOf(fixtures, way, { format, way: plan.way.name, kind });
   if (answer === undefined) {
-    // A wire without tools says so.
+    // A wire without tools refuses them by name.
     const fallback = fixtures.get(`${way.wire.dialect}/plain`);
     if (fallback === undefined) throw new Error("no recorded answer");
     const { result } = await playCell(way, { format, isStream, request, answer: fallback });
@@ -53,7 +53,7 @@ async function cellOf(way: Spoken, format: GenerationEndpoint, kind: Kind): Prom
   }
   const { result, bytes } = await playCell(way, { format, isStream, request, answer });
   if (kind === "fault") {
-    // Each format has its own words for it; what became of it is the same.
+    // Each format spells it differently; the result is the same.
     const { status, retry } = answer.about.expect.fault ?? {};
     expect(result).toMatchObject({
       kind: "fault",
@@ -98,7 +98,7 @@ describe.each(spoken.map((way) => [`${way.provider.slug} ${way.when}`.trim(), wa
   },
 );
 
-it("docs/providers.md says what was seen (vitest -u prints it anew)", async () => {
+it("docs/providers.md matches the results (vitest -u prints it again)", async () => {
   const file = join(import.meta.dirname, "..", "..", "..", "docs", "providers.md");
   const isServed = ({ channel, model }: Spoken, endpoint: TaskName) =>
     planCall(channel, { endpoint, model, isStream: false, apiVersion: "" }, () => "").kind === "plan";

@@ -1,4 +1,4 @@
-// Requests whose texts and names are those of an object's own members: no table of ours may take them for entries (requirements R06).
+// Requests with texts and names like `constructor`: no look-up table may take them for its entries (requirements R06).
 import { describe, expect, it } from "vitest";
 import { providers, type Wire } from "#contract/providers.ts";
 import { FORMATS } from "#test/worlds/matrix.ts";
@@ -93,7 +93,7 @@ const BODIES: Readonly<Record<(typeof FORMATS)[number], JsonRecord>> = {
 
 const ODD = ["constructor", "__proto__", "toString", "hasOwnProperty"] as const;
 
-/** All ways to put an odd name in place of one text or one name. */
+/** All replacements of one text or one name by an odd name. */
 function changed(value: unknown): readonly unknown[] {
   if (typeof value === "string") return ODD;
   if (Array.isArray(value))
@@ -110,7 +110,7 @@ const MODELS = ["gemini-2.5-flash-image", "claude-sonnet-4-6"] as const;
 /** One row of each dialect. */
 const WIRES = [...new Map(providers.map((row) => [row.dialect, row])).values()];
 
-/** What goes wrong, other than by a refusal. */
+/** The error of a request, other than a refusal. */
 function failureOf(format: (typeof FORMATS)[number], body: JsonRecord, wire: Wire, model: string): string {
   const target = { baseUrl: "https://a.example", other: "", model, apiVersion: "", isStream: false };
   try {
@@ -123,7 +123,7 @@ function failureOf(format: (typeof FORMATS)[number], body: JsonRecord, wire: Wir
 }
 
 describe.each(FORMATS)("a request of %s with odd names", (format) => {
-  it("is told on every wire, or refused", () => {
+  it("is encoded on every wire, or refused", () => {
     const failures = new Set<string>();
     for (const body of changed(BODIES[format]))
       for (const wire of WIRES)

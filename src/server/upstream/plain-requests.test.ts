@@ -1,6 +1,6 @@
-// Whatever conversation a client sends to a vendor with a wire of its own, every turn says something, calls have JSON for arguments and
-// are answered right behind, and where sides must take turns they do (vendors/baidu, vendors/zhipu-v3, vendors/spark-socket,
-// vendors/hunyuan, vendors/coze, vendors/cohere).
+// For any conversation of a client, a request on a vendor's own wire has no empty turn, its calls have JSON arguments and their results
+// follow directly, and roles alternate where they must (vendors/baidu, vendors/zhipu-v3, vendors/spark-socket, vendors/hunyuan,
+// vendors/coze, vendors/cohere).
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -22,11 +22,11 @@ const PICTURE: HubPart = { kind: "image", source: { kind: "data", mime: "image/p
 interface Wire {
   readonly dialect: Dialect;
   readonly model: string;
-  /** Where the turns stand. */
+  /** The turns of the body. */
   turns(body: JsonRecord): unknown;
   readonly takesTools?: true;
   readonly takesPictures?: true;
-  /** Sides need not take turns. */
+  /** Roles need not alternate. */
   readonly isFree?: true;
 }
 
@@ -86,7 +86,7 @@ function messagesOf(exchanges: readonly Exchange[], { takesTools, takesPictures 
       name: "f",
       arguments: args,
     }));
-    // Who asks says something, be it after a blank piece.
+    // A user turn has text, perhaps after a blank part.
     const parts = [said(asked), takesPictures === true && isShown ? PICTURE : said("go on")];
     return [
       { role: "user", parts },
@@ -98,7 +98,7 @@ function messagesOf(exchanges: readonly Exchange[], { takesTools, takesPictures 
   });
 }
 
-/** One turn in words of no vendor. */
+/** One vendor-neutral turn. */
 function plain(turn: unknown) {
   const { Role, role = Role, Content, content = Content, Contents, ...rest } = asObject(turn) ?? {};
   const parts = asList(Contents ?? (Array.isArray(content) ? content : undefined)).map((part) =>
@@ -117,7 +117,7 @@ function plain(turn: unknown) {
 
 type Plain = ReturnType<typeof plain>;
 
-/** Every turn says something or calls, and each call has its result behind it. */
+/** Every turn has text or calls, and each call is followed by its result. */
 function expectSound(turns: readonly Plain[]): void {
   for (const [at, { texts, calls }] of turns.entries()) {
     if (calls.length === 0) expect(texts.filter((words) => words.trim() === "")).toEqual([]);
@@ -133,7 +133,7 @@ describe.each(Object.entries(WIRES))("%s", (_, one) => {
   const target = { baseUrl: "", other: "", model, apiVersion: "", isStream: true, account: "app" };
   const tools = one.takesTools === true ? [TOOL] : undefined;
 
-  it("gets conversations that it takes", () => {
+  it("gets only conversations that it accepts", () => {
     fc.assert(
       fc.property(fc.array(exchange, { minLength: 1, maxLength: 4 }), (exchanges) => {
         const messages = messagesOf(exchanges, one);
@@ -148,14 +148,14 @@ describe.each(Object.entries(WIRES))("%s", (_, one) => {
     );
   });
 
-  it("is written down in time that grows with the conversation", () => {
+  it("is encoded in time linear in the conversation", () => {
     const messages = Array.from(
       { length: 4_000 },
       (): HubMessage => ({ role: "user", parts: [said("x".repeat(300))] }),
     );
     const startedMs = performance.now();
     JSON.stringify(dialect.encode({ model, isStream: true, messages }, { wire, target }).body);
-    // Copied anew with each message it would take half a minute.
+    // Copied again with each message it would take half a minute.
     expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });

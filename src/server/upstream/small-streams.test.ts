@@ -1,6 +1,6 @@
-// What a vendor with a wire of its own says in a stream is what a client of OpenAI's wire reads, wherever the bytes are cut and whatever
-// stands between: comments, fields nobody knows, events without a payload (vendors/baidu, vendors/zhipu-v3, vendors/dashscope-chat,
-// vendors/spark-socket, vendors/hunyuan, vendors/ollama, vendors/cohere, vendors/dify, requirements T1.4).
+// The stream of a vendor's own wire reaches a client of OpenAI's wire unchanged in meaning, at any chunk boundaries and with comments,
+// unknown fields or events without a payload in between (vendors/baidu, vendors/zhipu-v3, vendors/dashscope-chat, vendors/spark-socket,
+// vendors/hunyuan, vendors/ollama, vendors/cohere, vendors/dify, requirements T1.4).
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -145,7 +145,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
       const usage = { input_count: prompt, output_count: completion };
       return [
         ...thoughts.map((reasoning_content) => delta({ reasoning_content, content: "" })),
-        // A bot may think aloud and say its answer as a whole.
+        // A bot may send its thoughts, and its answer as a whole.
         ...(texts.length > 1 ? texts.map((content) => delta({ content })) : []),
         event(all, "conversation.message.completed"),
         event({ usage }, "conversation.chat.completed"),
@@ -191,7 +191,7 @@ const request = clientBody(
   ),
 );
 
-/** What a client of OpenAI's wire reads. */
+/** The answer as a client of OpenAI's wire reads it. */
 function read(bytes: Buffer) {
   const provider = providerOf(1) ?? expect.fail("no row for OpenAI");
   const decoder = openai.decoder({ wire: provider, model: "m", seed: "s" });
@@ -204,7 +204,7 @@ function read(bytes: Buffer) {
 }
 
 describe.each(Object.entries(WIRES))("%s", (_, wire) => {
-  it("is read as it was said", async () => {
+  it("is read with the meaning it was sent with", async () => {
     const { type, model, key, baseUrl = "", contentType = "text/event-stream" } = wire;
     const channel = { provider: providerOf(type) ?? expect.fail("no row"), key, baseUrl, other: "" };
     const isSse = contentType === "text/event-stream";

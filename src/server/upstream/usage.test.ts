@@ -19,7 +19,7 @@ describe("readUsage", () => {
     });
   });
 
-  it("adds the reasoning that an upstream counts beside the completion", () => {
+  it("adds reasoning that an upstream counts outside the completion", () => {
     const usage = {
       prompt_tokens: 9,
       completion_tokens: 3,
@@ -32,7 +32,7 @@ describe("readUsage", () => {
     expect(readUsage(usage, bounds)?.usage).toMatchObject({ completionTokens: 3, reasoningTokens: 3 });
   });
 
-  it("does not add it twice where the total says that it is within", () => {
+  it("does not add it twice where the total includes it", () => {
     const chat = { prompt_tokens: 37, completion_tokens: 530, total_tokens: 800 };
     const responses = { input_tokens: 1_941, output_tokens: 583, total_tokens: 2_524 };
     const most = { promptTokens: 9_000, completionTokens: 9_000 };
@@ -53,7 +53,7 @@ describe("readUsage", () => {
     });
   });
 
-  it("believes neither negative nor broken numbers", () => {
+  it("rejects negative and broken numbers", () => {
     for (const bad of [-1, -1e6, 1.5, "12", Number.NaN, Number.POSITIVE_INFINITY, {}, [], true]) {
       expect(readUsage({ prompt_tokens: bad, completion_tokens: 3 }, bounds)).toEqual(impossible);
       expect(readUsage({ prompt_tokens: 3, completion_tokens: bad }, bounds)).toEqual(impossible);
@@ -63,14 +63,14 @@ describe("readUsage", () => {
     expect(readUsage({}, bounds)).toBeUndefined();
   });
 
-  it("believes nothing of what the request cannot have caused", () => {
+  it("rejects usage above what the request can have caused", () => {
     expect(readUsage({ prompt_tokens: 1e308, completion_tokens: 1 }, bounds)).toEqual(impossible);
     expect(readUsage({ prompt_tokens: 1001, completion_tokens: 1 }, bounds)).toEqual(impossible);
     expect(readUsage({ prompt_tokens: 1, completion_tokens: 501 }, bounds)).toEqual(impossible);
     expect(readUsage({ prompt_tokens: 1000, completion_tokens: 500 }, bounds)?.isImpossible).toBe(false);
   });
 
-  it("reads cache writes, sounds, images and reasoning under each name of the details", () => {
+  it("reads cache writes, audio, images and reasoning under each name of the details", () => {
     const chat = {
       prompt_tokens: 100,
       completion_tokens: 50,
@@ -105,7 +105,7 @@ describe("readUsage", () => {
       expect(readUsage(responses, bounds)?.usage).toEqual(usage);
   });
 
-  it("takes realtime's cached sounds for cached, once", () => {
+  it("counts realtime's cached audio as cached, once", () => {
     const usage = {
       input_tokens: 100,
       output_tokens: 1,
@@ -128,7 +128,7 @@ describe("readUsage", () => {
     expect(readUsage(usage, bounds)?.usage).toMatchObject({ cacheWriteTokens: 70 });
   });
 
-  it("reads how much OpenAI writes for twelve hours, never more than it writes", () => {
+  it("reads how much OpenAI writes for twelve hours, never more than all it writes", () => {
     const written = (ttl_12h_tokens: number) => {
       const cache_write_tokens_details = { ttl_12h_tokens, ttl_30m_tokens: 30 };
       const input_tokens_details = { cached_tokens: 0, cache_write_tokens: 70, cache_write_tokens_details };
@@ -139,7 +139,7 @@ describe("readUsage", () => {
     expect(written(0)).not.toHaveProperty("cacheWriteHourTokens");
   });
 
-  it("never lets the parts come to more than the whole", () => {
+  it("never lets the parts exceed the whole", () => {
     const count = fc.oneof(fc.integer({ min: -5, max: 2_000 }), fc.anything());
     const details = fc.record(
       {

@@ -1,11 +1,11 @@
-// Usage as upstreams report it, read with suspicion (requirements M17): whole numbers, not negative, within what the request
-// could have caused. Pure.
+// Reads and validates the usage that upstreams report (requirements M17): whole numbers, not negative, within what the request could
+// have caused. Pure.
 import type { Quirks } from "#contract/providers.ts";
 import { asObject, type JsonRecord } from "./json/values.ts";
 
 /**
- * LLM tokens of one call. Cached, cache-written, audio and image input are disjoint parts of `promptTokens`, what is left is
- * fresh text; reasoning, audio and image output are parts of `completionTokens`. An absent part is 0.
+ * LLM tokens of one call. Cached, cache-written, audio and image input are disjoint parts of `promptTokens`, the rest is fresh text;
+ * reasoning, audio and image output are parts of `completionTokens`. An absent part is 0.
  */
 export interface TokenUsage {
   readonly promptTokens: number;
@@ -13,7 +13,7 @@ export interface TokenUsage {
   readonly cachedTokens: number;
   /** Written to the upstream's cache, for an hour or less. */
   readonly cacheWriteTokens?: number;
-  /** Those of `cacheWriteTokens` that were written for an hour. */
+  /** The part of `cacheWriteTokens` that was written for an hour. */
   readonly cacheWriteHourTokens?: number;
   readonly audioPromptTokens?: number;
   readonly imagePromptTokens?: number;
@@ -22,13 +22,13 @@ export interface TokenUsage {
   readonly imageCompletionTokens?: number;
 }
 
-/** The most that a call can honestly have used. */
+/** The most that a call can have used. */
 export interface UsageBounds {
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** What was told; no usage = it cannot be, so that none of it is believed. */
+/** The reported usage; undefined = it is impossible and is rejected as a whole. */
 export type ReadUsage =
   | { readonly usage: TokenUsage; readonly isImpossible: false }
   | { readonly usage: undefined; readonly isImpossible: true };
@@ -44,14 +44,14 @@ export function findUsage(reply: JsonRecord, quirks: Quirks | undefined): JsonRe
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
-/** A count, or undefined when it is no honest number: strings, fractions, negatives and infinities are none. */
+/** A count; undefined for strings, fractions, negatives and infinities. */
 function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 && Number.isInteger(value)
     ? value
     : undefined;
 }
 
-/** Names of the object with the parts of the input: chat's, responses' and realtime's. */
+/** Names of the object with the input details: those of Chat, Responses and realtime. */
 const PROMPT_DETAILS = ["prompt_tokens_details", "input_tokens_details", "input_token_details"] as const;
 const COMPLETION_DETAILS = [
   "completion_tokens_details",
@@ -68,7 +68,7 @@ function detailsOf(usage: JsonRecord, names: readonly string[]): JsonRecord | un
 }
 
 /**
- * Moonshot's, DeepSeek's and Mistral's names; no quirks of single rows, because resellers forward them too (vendors/quirks,
+ * Moonshot's, DeepSeek's and Mistral's names; they are no quirks of single rows, because resellers forward them too (vendors/quirks,
  * vendors/deepseek).
  */
 const OWN_CACHED = ["cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"] as const;
@@ -82,7 +82,7 @@ export function ownCachedOf(usage: JsonRecord): number | undefined {
   return undefined;
 }
 
-/** Hands out the tokens of a total, so that its parts never come to more than it. */
+/** Splits a total so that its parts never exceed it. */
 class Share {
   #left: number;
 
@@ -97,7 +97,7 @@ class Share {
   }
 }
 
-/** The parts of an input; a cached sound or image counts as cached, and realtime tells how many of them there are. */
+/** The parts of an input; cached audio or images count as cached, and realtime reports how many they are. */
 function promptParts(usage: JsonRecord, promptTokens: number) {
   const details = detailsOf(usage, PROMPT_DETAILS);
   const share = new Share(promptTokens);
@@ -129,7 +129,7 @@ function freshOf(name: string, details: JsonRecord, cached: JsonRecord | undefin
   return Math.max(0, (countOf(details[name]) ?? 0) - (countOf(cached?.[name]) ?? 0));
 }
 
-/** The parts of an output; reasoning may be of any kind, so it has no share of its own. */
+/** The parts of an output; reasoning may be of any kind, so it is no disjoint part. */
 function completionParts(usage: JsonRecord, completionTokens: number) {
   const details = detailsOf(usage, COMPLETION_DETAILS);
   if (details === undefined) return undefined;
@@ -145,8 +145,7 @@ function completionParts(usage: JsonRecord, completionTokens: number) {
 }
 
 /**
- * All that was put out: xAI counts the reasoning beside the completion (vendors/newer-types), but within it in Responses, as its totals
- * show.
+ * All output tokens: xAI counts reasoning outside the completion (vendors/newer-types), but inside it in Responses, as its totals show.
  */
 function spokenOf(usage: JsonRecord, prompt: number, completion: number, quirks: Quirks | undefined): number {
   const isBeside = quirks?.reasoningBeside === true && countOf(usage["total_tokens"]) !== prompt + completion;
@@ -155,8 +154,8 @@ function spokenOf(usage: JsonRecord, prompt: number, completion: number, quirks:
 }
 
 /**
- * Reads a usage object. undefined = it says nothing (all counts are absent or 0). Impossible = a count is no whole number ≥ 0, or above
- * its bound. In both cases the tokens are to be counted here.
+ * Reads a usage object. undefined = it is empty (all counts are absent or 0). Impossible = a count is no whole number ≥ 0, or above its
+ * bound. In both cases the tokens are counted locally.
  */
 export function readUsage(usage: JsonRecord, bounds: UsageBounds, quirks?: Quirks): ReadUsage | undefined {
   if (quirks?.usageUnreliable === true) return undefined;

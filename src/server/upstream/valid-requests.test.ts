@@ -1,5 +1,5 @@
-// Whatever conversation a client sends, the request that leaves is one its vendor takes: sides in turn, every call answered right
-// behind it and once, ids and names in the vendor's signs, no blank text (vendors/claude-request, vendors/gemini-request,
+// For any conversation of a client, the encoded request is one its vendor accepts: alternating roles, every call followed directly by
+// exactly one result, ids and names in the vendor's characters, no blank text (vendors/claude-request, vendors/gemini-request,
 // vendors/claude-messages, requirements T18.5; AWS API reference).
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { dialects } from "./dialects/index.ts";
 import type { HubMessage, HubPart, HubTool } from "./hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "./json/values.ts";
 
-/** One side's turn: the calls it makes or answers, its texts. */
+/** One role's turn: the calls it makes or answers, its texts. */
 interface Turn {
   readonly isAnswer: boolean;
   readonly calls: string[];
@@ -26,7 +26,7 @@ const PICTURE: HubPart = { kind: "image", source: { kind: "data", mime: "image/p
 const texts = fc.array(fc.constantFrom("hi", " ", "\n\n", "", "天气"), { maxLength: 2 });
 const partsOf = (list: readonly string[]): HubPart[] => list.map((text) => ({ kind: "text", text }));
 const call = fc.record({
-  // Vendors and clients number calls anew in every turn, or name them by the function.
+  // Vendors and clients restart the numbers of calls in every turn, or use the function's name.
   id: fc.constantFrom("call_0", "call_1", "functions.f:0", "functions.f.0", "", "x".repeat(70)),
   name: fc.constantFrom(...NAMES),
   said: texts,
@@ -141,7 +141,7 @@ const WIRES: Readonly<
   },
 };
 
-/** Neighbours of one side as one turn, for wires that write each thing for itself. */
+/** Adjacent items of one role as one turn, for wires that write each item on its own. */
 function joined(turns: readonly Turn[]): Turn[] {
   const out: Turn[] = [];
   for (const one of turns) {
@@ -156,7 +156,7 @@ function joined(turns: readonly Turn[]): Turn[] {
   return out;
 }
 
-/** Every call is answered in the turn behind it, once, and nothing else is; nothing blank is said. */
+/** Every call is answered exactly once, in the next turn, and no other id is; no text is blank. */
 function expectAnswered(turns: readonly Turn[], ids: RegExp): void {
   for (const [at, { calls, texts: said }] of turns.entries()) {
     const results = at + 1 < turns.length ? turns[at + 1]?.results : [];
@@ -171,7 +171,7 @@ describe.each(Object.entries(WIRES))("%s", (name, { model, ids, repeats, turns: 
   const dialect = Object.entries(dialects).find(([known]) => known === name)?.[1];
   const writesSingly = name === "openai" || name === "responses";
 
-  it("gets conversations that it takes", () => {
+  it("gets only conversations that it accepts", () => {
     fc.assert(
       fc.property(fc.array(exchange, { minLength: 1, maxLength: 4 }), (exchanges) => {
         const request = { model, isStream: false, messages: messagesOf(exchanges), tools: TOOLS };

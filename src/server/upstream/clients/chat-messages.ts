@@ -1,4 +1,4 @@
-// The history of an OpenAI chat body → the hub (vendors/openai-chat).
+// The messages of an OpenAI chat body → the hub (vendors/openai-chat).
 
 import {
   type HubMessage,
@@ -12,7 +12,7 @@ import {
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheMark, objectsIn, textIn } from "./read.ts";
 
-/** Throws: Unmappable for roles and parts that nobody knows. */
+/** Throws: Unmappable for unknown roles and parts. */
 export function parseMessages(messages: readonly JsonRecord[]): HubMessage[] {
   const names = new Map<string, string>();
   return messages.map((message) => {
@@ -98,7 +98,7 @@ function partOf(part: JsonRecord): HubPart {
   }
 }
 
-/** `{url, detail}`, or the bare address that lenient servers take. */
+/** `{url, detail}`, or the bare URL that lenient servers accept. */
 function linkOf(value: unknown, type: string): { url: string; detail: string | undefined } {
   if (typeof value === "string") return { url: value, detail: undefined };
   const link = asObject(value);
@@ -107,7 +107,7 @@ function linkOf(value: unknown, type: string): { url: string; detail: string | u
   return { url, detail: textIn(link, "detail") };
 }
 
-/** Where a medium is: inline, or at an address. */
+/** The source of a medium: inline data, or a URL. */
 export function sourceOf(url: string): MediaSource {
   return parseDataUrl(url) ?? { kind: "url", url };
 }
@@ -135,7 +135,7 @@ function callsOf(message: JsonRecord): HubToolCall[] {
   return [...calls, { id: legacyId(name), name, arguments: textIn(legacy, "arguments") || "{}" }];
 }
 
-/** Calls of the old kind have no id: their name stands for it. */
+/** Old function calls have no id: their name is used as the id. */
 function legacyId(name: string): string {
   return `call_${name}`;
 }
@@ -152,7 +152,7 @@ function callOf(call: JsonRecord, index: number): HubToolCall {
   return { id, name: textIn(fn, "name") ?? "", arguments: textIn(fn, "arguments") || "{}", signature };
 }
 
-/** Thinking that the client sends back: with its proof where there is one, else as the vendors' plain text. */
+/** Thinking that the client sends back: with its signature if it has one, else as the vendors' plain text. */
 function thoughtsOf(message: JsonRecord): HubThought[] {
   const details = objectsIn(message, "reasoning_details").flatMap((detail): HubThought[] => {
     const data = textIn(detail, "data");
@@ -166,14 +166,14 @@ function thoughtsOf(message: JsonRecord): HubThought[] {
   return text === undefined || text === "" ? [] : [{ text, signature: undefined }];
 }
 
-/** Clients of streams keep a proof and its text apart: the text of thoughts that have none is the plain one. */
+/** Streaming clients keep a signature and its text apart: if no thought has text, the first one gets the plain text. */
 function withText(thoughts: readonly HubThought[], text: string | undefined): HubThought[] {
   const isBare = thoughts.every((thought) => thought.text === "");
   const first = thoughts.findIndex(({ redacted }) => redacted === undefined);
   return thoughts.map((thought, at) => (isBare && at === first ? { ...thought, text: text ?? "" } : thought));
 }
 
-/** Streams tell a thought and its proof apart; together they are one. */
+/** Streams deliver a thought and its signature separately; this joins them. */
 function merged(details: readonly HubThought[]): HubThought[] {
   const thoughts: HubThought[] = [];
   for (const detail of details) {

@@ -1,5 +1,5 @@
-// An OpenAI chat body → the hub (vendors/openai-chat). Lenient where the field's clients are; what it has no word for goes on under its own
-// name.
+// An OpenAI chat body → the hub (vendors/openai-chat). Lenient where known clients are; members without a place in the hub are kept as
+// extras under their own names.
 
 import type {
   HubFormat,
@@ -14,7 +14,7 @@ import { parseMessages } from "./chat-messages.ts";
 import type { ParseContext } from "./client.ts";
 import { cacheMark, flagIn, numberIn, objectsIn, textIn, textsIn } from "./read.ts";
 
-/** Members the hub has words for; all others are extras. */
+/** Members with a place in the hub; all others are extras. */
 const KNOWN = new Set([
   "model",
   "messages",
@@ -47,7 +47,7 @@ const KNOWN = new Set([
   "web_search_options",
 ]);
 
-/** Throws: Unmappable for tools and contents that are none of OpenAI's. */
+/** Throws: Unmappable for tools and contents that OpenAI does not define. */
 export function parseChat(body: JsonRecord, { model, isStream }: ParseContext): HubRequest {
   const extras = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !KNOWN.has(name) && value !== null),
@@ -159,7 +159,7 @@ function formatOf(format: JsonRecord | undefined): HubFormat | undefined {
   }
 }
 
-/** OpenAI's word, or OpenRouter's object with a word or a number of tokens. */
+/** OpenAI's effort, or OpenRouter's object with an effort or a number of tokens. */
 function reasoningOf(body: JsonRecord): HubReasoning | undefined {
   const object = asObject(body["reasoning"]);
   const isOff = object?.["enabled"] === false;

@@ -1,4 +1,4 @@
-// Promises about streams for chat clients: an answer ends once, behind all that it said.
+// Streams for chat clients: an answer ends once, after all of its content.
 import { describe, expect, it } from "vitest";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
 import { dataText, SseReader } from "#server/upstream/hub/sse.ts";
@@ -26,8 +26,8 @@ function choicesOf(chunks: readonly HubChunk[]) {
 
 const STOP: HubChunk = { kind: "finish", index: 0, reason: "stop" };
 
-describe("an upstream that says of every piece that it is the last", () => {
-  it("ends the answer once, behind its last word", () => {
+describe("an upstream that sends a finish reason with every chunk", () => {
+  it("ends the answer once, after its last chunk", () => {
     const choices = choicesOf([
       { kind: "text", index: 0, text: "a" },
       STOP,

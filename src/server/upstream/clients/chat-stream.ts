@@ -1,5 +1,5 @@
-// The event stream of OpenAI chat completions (vendors/openai-stream), written piece by piece. Texts are put together by hand: this runs once
-// per generated token.
+// Renders the event stream of OpenAI chat completions (vendors/openai-stream). JSON texts are concatenated by hand: this runs once per
+// generated token.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import { mediaUrl } from "#server/upstream/hub/request.ts";
@@ -18,7 +18,7 @@ export class ChatRenderer implements StreamRenderer {
   readonly #tail: string;
   /** Answers that have begun, with their calls by position. */
   readonly #answers = new Map<number, Map<number, Call>>();
-  /** Why answers ended. Told at the very end: some upstreams say "stop" with every piece. */
+  /** Finish reasons of the answers. Sent at the very end: some upstreams send "stop" with every chunk. */
   readonly #finished = new Map<number, FinishReason>();
   #usage: JsonRecord | undefined;
 

@@ -1,4 +1,4 @@
-// OpenAI chat completions as a client format (vendors/openai): bodies into the hub, replies and streams out of it.
+// OpenAI chat completions as a client format (vendors/openai): parses bodies into the hub, renders replies and streams from it.
 
 import type { HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
 import { mediaUrl } from "#server/upstream/hub/request.ts";
@@ -29,7 +29,7 @@ export const chat: ClientDialect = {
   renderer: (context) => new ChatRenderer(context),
 };
 
-/** OpenAI's ids are kept, others replaced: clients look at the prefix. */
+/** OpenAI's ids are kept, others replaced: clients check the prefix. */
 function chatId(id: string | undefined, seed: string): string {
   return id?.startsWith("chatcmpl") === true ? id : `chatcmpl-${seed}`;
 }
@@ -51,7 +51,7 @@ function messageOf(answer: HubAnswer): JsonRecord {
   };
 }
 
-/** Proofs of thinking, in the form several gateways and clients share, so that a client can send them back. */
+/** Signatures of thinking, in the format that several gateways and clients share, so that a client can send them back. */
 function thoughtDetails({ thoughts }: HubAnswer): JsonRecord {
   const details = thoughts.flatMap(({ text, signature, redacted }, index): JsonRecord[] => {
     if (redacted !== undefined) return [{ type: "reasoning.encrypted", data: redacted, index }];
@@ -69,7 +69,7 @@ function toolCallOf(call: HubAnswer["toolCalls"][number]): JsonRecord {
     : { id, type: "function", function: { name, arguments: call.arguments }, ...proof };
 }
 
-/** Generated pictures, in the form several gateways and clients share. */
+/** Generated images, in the format that several gateways and clients share. */
 function imageOf({ mime, base64 }: { mime: string; base64: string }): JsonRecord {
   return { type: "image_url", image_url: { url: mediaUrl({ kind: "data", mime, base64 }) } };
 }

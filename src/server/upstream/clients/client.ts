@@ -1,5 +1,5 @@
-// What a client format must be able to do: read a request into the hub, write a reply, a stream and an error from it. Pure: no clock,
-// no network, no chance.
+// The interface of a client format: parse a request into the hub, render a reply, a stream and an error from it. Pure: no clock, no
+// network, no randomness.
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import type { HubChunk, HubReply } from "#server/upstream/hub/reply.ts";
 import type { HubRequest } from "#server/upstream/hub/request.ts";
@@ -14,23 +14,23 @@ export interface ParseContext {
 export interface RenderContext {
   /** The name the client asked for. */
   readonly model: string;
-  /** Letters and digits of this request alone; ids are made from it. */
+  /** Letters and digits unique to this request; ids are made from it. */
   readonly seed: string;
   /** Unit: seconds since 1970. */
   readonly created: number;
-  /** The client asked for usage in its stream (formats that leave the choice). */
+  /** The client asked for usage in its stream (in formats where it is optional). */
   readonly wantsUsage: boolean;
   /** The stream is one JSON array instead of events (Gemini without `alt=sse`). */
   readonly isArray: boolean;
   readonly request: HubRequest;
-  /** What the client sent, for formats that echo settings. */
+  /** The client's body, for formats that echo settings. */
   readonly body: JsonRecord;
 }
 
 export interface StreamRenderer {
-  /** What these pieces mean to the client; "" = nothing yet. */
+  /** These chunks rendered for the client; "" = no output yet. */
   take(chunks: readonly HubChunk[]): string;
-  /** Everything that ends the complete stream; sent once the charge is durable. */
+  /** The end of a complete stream; sent once the charge is durable. */
   end(): string;
 }
 
@@ -41,11 +41,11 @@ export interface ClientDialect {
   renderer(context: RenderContext): StreamRenderer;
 }
 
-/** What one event or body tells. */
+/** What one event or body contains. */
 export interface NativeNews {
-  /** Raw usage; later ones are laid over earlier ones. */
+  /** Raw usage; the members of later usage replace those of earlier usage. */
   readonly usage?: JsonRecord | undefined;
-  /** The answer is finished; the stream may end. */
+  /** The answer is finished; the stream may close. */
   readonly isFinish?: boolean;
   /** This event is the stream's last. */
   readonly isEnd?: boolean;
@@ -59,7 +59,7 @@ export interface NativeNews {
     | undefined;
 }
 
-/** JSON keys by what they hold. */
+/** JSON keys by meaning. */
 export interface ReplyKeys {
   readonly text: readonly string[];
   readonly media?: readonly string[];
@@ -68,21 +68,21 @@ export interface ReplyKeys {
   readonly error: readonly string[];
 }
 
-/** A format by its endpoint, or the events of pictures and sound. */
+/** A format by its endpoint, or the events of images and audio. */
 export type StreamFormat = GenerationEndpoint | "task";
 
-/** How a format's answers are read without being changed. */
+/** How a format's answers are observed without being changed. */
 export interface NativeFormat {
   readonly name: StreamFormat;
-  /** JSON keys by which events are found worth a closer look, and generated text is heard. */
+  /** JSON keys that mark events to be parsed, and those of generated text. */
   readonly keys: ReplyKeys;
-  /** Those of whole replies; absent = the same. */
+  /** The keys of whole replies; absent = the same. */
   readonly wholeKeys?: ReplyKeys;
-  /** What tools are called with in a whole reply, where that is no text; it was generated like any other (requirements W11.5). */
+  /** Tool call arguments of a whole reply where they are no text; they were generated too (requirements W11.5). */
   calls?(body: JsonRecord): string;
-  /** Events up to this size are always looked into: terminators are short. */
+  /** Events up to this size are always parsed: terminators are short. */
   readonly shortBytes: number;
-  /** Every event repeats all usage so far: of those between the first and the last none has to be read. */
+  /** Every event repeats all usage so far: only the first and the last need to be parsed. */
   readonly repeatsUsage?: true;
   /** The stream has no terminator: the event with the finish reason is its end. */
   readonly holdsFinish: boolean;

@@ -15,7 +15,7 @@ it.each([{ logprobs: 1 }, { logprobs: 0 }, { echo: true }, { suffix: "s" }, { be
   },
 );
 
-it("what else a completion says is named as left out", () => {
+it("other members of a completion are reported as dropped", () => {
   const plain = { prompt: "p", best_of: 1, echo: false, suffix: null, logprobs: null };
   expect(completions.parse(plain, context).dropped).toEqual([]);
   expect(completions.parse({ ...plain, made_up: 1, service_tier: "flex" }, context).dropped).toEqual([
@@ -24,7 +24,7 @@ it("what else a completion says is named as left out", () => {
   ]);
 });
 
-it("a prompt that OpenAI keeps is refused elsewhere", () => {
+it("a prompt stored at OpenAI is refused elsewhere", () => {
   expect(() => responses.parse({ input: "i", prompt: { id: "pmpt_1" } }, context)).toThrow(
     expect.objectContaining({ what: "prompt" }),
   );

@@ -6,7 +6,7 @@ import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { ClientDialect, ParseContext, RenderContext, StreamRenderer } from "./client.ts";
 import { numberIn, textIn, textsIn } from "./read.ts";
 
-/** Members that are read, or that say nothing about the answer. */
+/** Members that are read, or that do not affect the answer. */
 const KNOWN = new Set(
   "model prompt stream stream_options max_tokens temperature top_p stop seed presence_penalty frequency_penalty n user logit_bias suffix best_of echo logprobs".split(
     " ",
@@ -52,17 +52,17 @@ export const completions: ClientDialect = {
   renderer: (context) => new CompletionsRenderer(context),
 };
 
-/** Calls of tools cannot be shown here. */
+/** This format cannot express tool calls. */
 function reasonOf(reason: string | undefined): string {
   return reason === undefined || reason === "tool_calls" ? "stop" : reason;
 }
 
-/** Throws: Unmappable for what only a true completions model can do. */
+/** Throws: Unmappable for features of true completions models. */
 function promptOf(body: JsonRecord): string {
   for (const name of ["suffix", "best_of", "echo", "logprobs"]) {
     const value = body[name];
     const isSaid = value !== undefined && value !== null && value !== false && value !== "";
-    // A number of log probabilities is a wish for them, even when it is none or one.
+    // Any number of log probabilities requests them, even 0 or 1.
     if (isSaid && !(name === "best_of" && value === 1))
       throw new Unmappable(name, "该渠道没有补全接口，仅支持简单的 prompt");
   }

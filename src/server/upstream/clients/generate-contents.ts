@@ -27,7 +27,7 @@ export function systemMessage(value: unknown, instruction: JsonRecord | undefine
   return texts.length === 0 ? undefined : { role: "system", parts: texts };
 }
 
-/** The conversation in the hub's words. Throws: Unmappable. */
+/** The conversation as hub messages. Throws: Unmappable. */
 export function messagesOf(contents: readonly JsonRecord[]): HubMessage[] {
   const calls = new Calls();
   return contents.flatMap((content) => {
@@ -36,7 +36,7 @@ export function messagesOf(contents: readonly JsonRecord[]): HubMessage[] {
   });
 }
 
-/** The calls of a conversation, to be found by their results. */
+/** The calls of a conversation, looked up by their results. */
 class Calls {
   #count = 0;
   readonly #open: HubToolCall[] = [];
@@ -60,7 +60,7 @@ class Calls {
   }
 }
 
-/** Thoughts stay behind: only the vendor that made them can use them. */
+/** Thoughts are dropped: only the vendor that made them can use them. */
 function modelTurn(parts: readonly JsonRecord[], calls: Calls): HubMessage[] {
   const toolCalls: HubToolCall[] = [];
   const said: HubPart[] = [];
@@ -73,7 +73,7 @@ function modelTurn(parts: readonly JsonRecord[], calls: Calls): HubMessage[] {
   return [{ role: "assistant", parts: said, thoughts: [], toolCalls }];
 }
 
-/** Results of tools go first, as the calls came last. */
+/** Tool results go first, because the calls came last. */
 function userTurn(parts: readonly JsonRecord[], calls: Calls): HubMessage[] {
   const results: ToolResult[] = [];
   const said: HubPart[] = [];
@@ -98,7 +98,7 @@ function resultOf(response: JsonRecord, calls: Calls): ToolResult {
   };
 }
 
-/** Members under which a plain text is wrapped, Google's own first. */
+/** Members that wrap a plain text result, Google's own first. */
 const WRAPPERS = ["output", "result", "content"];
 
 /** A result that only wraps a text is that text; any other is its JSON. */
@@ -110,7 +110,7 @@ function answerOf(response: JsonRecord): { text: string; isError: boolean } {
   return { text: isWrapped ? value : JSON.stringify(response), isError: false };
 }
 
-/** How a part is to be read, beside what it holds. */
+/** Settings of a part besides its content. */
 const MANNERS: ReadonlySet<string> = new Set([
   "thought",
   "thoughtSignature",
@@ -144,7 +144,7 @@ function fenced(language: string, text = ""): HubPart {
   return { kind: "text", text: `\`\`\`${language}\n${text}\n\`\`\`` };
 }
 
-/** Sound in OpenAI's words. */
+/** Audio in OpenAI's format. */
 const AUDIO_FORMATS: Readonly<Record<string, string>> = { mpeg: "mp3", "x-wav": "wav", wave: "wav" };
 
 function inlinePart(inline: JsonRecord): HubPart {
@@ -155,7 +155,7 @@ function inlinePart(inline: JsonRecord): HubPart {
   return mediumPart(kind, { kind: "data", mime, base64 }, asText(member(inline, "displayName")));
 }
 
-/** Addresses behind which only Google's services can look. */
+/** Addresses that only Google's services can read. */
 const GOOGLE_ONLY = /^(?!https?:\/\/)|^https:\/\/generativelanguage\.googleapis\.com\//;
 const YOUTUBE = /^https:\/\/(([a-z]+\.)?youtube\.com|youtu\.be)\//;
 

@@ -7,7 +7,7 @@ function snake(name: string): string {
   let found = SNAKE.get(name);
   if (found === undefined) {
     found = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    // Names are those of this program's own source, so the memory stays small.
+    // The names come from this program's source, so the cache is bounded.
     SNAKE.set(name, found);
   }
   return found;

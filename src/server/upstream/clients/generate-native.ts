@@ -1,4 +1,4 @@
-// What has to be read of Gemini's own answers while they pass untouched (vendors/gemini-reply). Pure.
+// How Gemini's own answers are observed while they pass through unchanged (vendors/gemini-reply). Pure.
 
 import { usageOf } from "#server/upstream/dialects/gemini-usage.ts";
 import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";

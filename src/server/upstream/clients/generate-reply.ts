@@ -1,4 +1,4 @@
-// Whole replies in Gemini's shape, and the parts that its streams are made of (vendors/gemini-reply, requirements T18.6). Pure.
+// Whole replies in Gemini's format, and the parts of its streams (vendors/gemini-reply, requirements T18.6). Pure.
 
 import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
 import type { HubToolCall } from "#server/upstream/hub/request.ts";
@@ -35,7 +35,7 @@ function candidateOf(answer: HubAnswer, context: RenderContext): JsonRecord {
   };
 }
 
-/** Gemini shows thoughts only to those who ask (`includeThoughts`). */
+/** Gemini sends thoughts only to clients that set `includeThoughts`. */
 export function showsThoughts({ request }: RenderContext): boolean {
   return request.reasoning?.isShown === true;
 }
@@ -44,7 +44,7 @@ export function imagePart({ mime, base64 }: { mime: string; base64: string }): J
   return { inlineData: { mimeType: mime, data: base64 } };
 }
 
-/** Calls whose arguments are an object; `isBroken` = some are not, cut off or never right. */
+/** Calls whose arguments are an object; `isBroken` = some arguments are truncated or invalid. */
 export function callParts(calls: readonly HubToolCall[]): { parts: JsonRecord[]; isBroken: boolean } {
   const parts: JsonRecord[] = [];
   for (const { id, name, arguments: text, isCustom, signature } of calls) {
@@ -56,14 +56,14 @@ export function callParts(calls: readonly HubToolCall[]): { parts: JsonRecord[];
   return { parts, isBroken: parts.length < calls.length };
 }
 
-/** Tool turns end with STOP: clients break on any other word (requirements T30). */
+/** Tool turns end with STOP: clients break on any other finish reason (requirements T30). */
 export function finishFields(finish: FinishReason | undefined, isBroken: boolean): JsonRecord {
   if (finish === "length") return { finishReason: "MAX_TOKENS" };
   if (finish === "content_filter") return { finishReason: "SAFETY" };
   return { finishReason: isBroken ? "MALFORMED_FUNCTION_CALL" : "STOP" };
 }
 
-/** Pages an answer rests on. */
+/** Web sources of an answer. */
 export function groundsOf(annotations: readonly JsonRecord[]): JsonRecord {
   const chunks = annotations.flatMap((annotation) => {
     const citation = asObject(annotation["url_citation"]);
@@ -87,7 +87,7 @@ export function logprobsResult(content: readonly unknown[]): JsonRecord {
   };
 }
 
-/** OpenAI's usage object in Gemini's words: thoughts stand beside the candidates, not among them. */
+/** OpenAI's usage object in Gemini's format: thoughts are counted outside the candidates. */
 export function usageMetadata(usage: JsonRecord): JsonRecord {
   const prompt = asNumber(usage["prompt_tokens"]) ?? 0;
   const completion = asNumber(usage["completion_tokens"]) ?? 0;

@@ -14,7 +14,7 @@ import { camel, member, objectMember, objectsMember } from "./generate-fields.ts
 import { jsonSchema } from "./generate-schema.ts";
 import { toolChoiceOf, toolsOf } from "./generate-tools.ts";
 
-/** Members that are read, or that say nothing about the answer. */
+/** Members that are read, or that do not affect the answer. */
 const READ: ReadonlySet<string> = new Set([
   "model",
   "contents",
@@ -112,7 +112,7 @@ const LEVELS: Readonly<Record<string, Effort>> = {
   HIGH: "high",
 };
 
-/** Gemini shows thoughts only to those who ask. */
+/** Gemini sends thoughts only on request. */
 function reasoningOf(config: JsonRecord | undefined): HubReasoning | undefined {
   if (config === undefined) return undefined;
   const level = asText(member(config, "thinkingLevel"))?.toUpperCase() ?? "";
@@ -123,7 +123,7 @@ function reasoningOf(config: JsonRecord | undefined): HubReasoning | undefined {
   };
 }
 
-/** Pictures are asked for in the form that several gateways share. */
+/** Images are requested in the format that several gateways share. */
 function picturesOf(settings: JsonRecord): JsonRecord | undefined {
   const kinds = asList(member(settings, "responseModalities")).map((kind) => String(kind).toLowerCase());
   if (kinds.some((kind) => kind !== "text" && kind !== "image"))
@@ -143,7 +143,7 @@ function picturesOf(settings: JsonRecord): JsonRecord | undefined {
   };
 }
 
-/** In OpenAI's words. */
+/** In OpenAI's format. */
 function tierOf(tier: string | undefined): string | undefined {
   const word = tier?.toLowerCase().replace(/^service_tier_/, "");
   if (word === undefined || word === "unspecified") return undefined;

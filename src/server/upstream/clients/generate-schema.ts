@@ -1,10 +1,10 @@
-// Gemini's Schema as the JSON schema that everybody else reads (requirements T18.6). Pure.
+// Gemini's Schema as standard JSON schema (requirements T18.6). Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { camel } from "./generate-fields.ts";
 
-/** Words without a meaning elsewhere. */
+/** Keywords that only Gemini knows. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["propertyOrdering", "example", "nullable"]);
-/** Counters that protocol buffers write as texts. */
+/** Integers that protocol buffers write as strings. */
 const COUNTERS: ReadonlySet<string> = new Set([
   "minItems",
   "maxItems",
@@ -14,7 +14,7 @@ const COUNTERS: ReadonlySet<string> = new Set([
   "maxProperties",
 ]);
 
-/** Types in small letters, `nullable` as a type of its own; what is JSON schema already stays. */
+/** Types in lower case, `nullable` as a type of its own; standard JSON schema stays unchanged. */
 export function jsonSchema(schema: JsonRecord): JsonRecord {
   const plain: Record<string, unknown> = {};
   for (const [given, value] of Object.entries(schema)) {

@@ -1,6 +1,6 @@
-// Gemini's streamed replies: each event is a whole answer with the new parts only; the last one has the finish reasons and the usage
-// (requirements T18.6). Framed as events, or as one JSON array for clients without `alt=sse`. Texts are put together by hand: this runs
-// once per generated token.
+// Gemini's streamed replies: each event is a reply object with the new parts only; the last one has the finish reasons and the usage
+// (requirements T18.6). Framed as events, or as one JSON array for clients without `alt=sse`. JSON texts are concatenated by hand: this
+// runs once per generated token.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import type { HubToolCall } from "#server/upstream/hub/request.ts";
@@ -16,7 +16,7 @@ import {
   usageMetadata,
 } from "./generate-reply.ts";
 
-/** What of an answer can only be told at its end. */
+/** The parts of an answer that are sent at its end. */
 interface Rest {
   readonly calls: Map<number, HubToolCall>;
   readonly annotations: JsonRecord[];
@@ -45,7 +45,7 @@ export class GenerateRenderer implements StreamRenderer {
     return out;
   }
 
-  /** Function calls wait until here: their arguments must be whole. */
+  /** Function calls are sent only here: their arguments must be complete. */
   end(): string {
     if (this.#rests.size === 0) this.#rest(0);
     const candidates = [...this.#rests].sort(([one], [other]) => one - other).map(lastCandidate);
@@ -82,7 +82,7 @@ export class GenerateRenderer implements StreamRenderer {
       case "finish":
         this.#rest(chunk.index).finish = chunk.reason;
         return "";
-      // Proofs of foreign thinking mean nothing here, and sound was refused with the request.
+      // Signatures of other vendors are useless here, and audio was refused with the request.
       case "signature":
       case "redacted":
       case "audio":

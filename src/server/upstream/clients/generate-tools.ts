@@ -1,11 +1,11 @@
-// Gemini's tools and the choice among them, in the hub's words (vendors/gemini-clients, requirements T18.6). Pure.
+// Gemini's tools and tool choice → the hub (vendors/gemini-clients, requirements T18.6). Pure.
 
 import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
 import { asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { camel, member, objectMember, objectsMember } from "./generate-fields.ts";
 import { jsonSchema } from "./generate-schema.ts";
 
-/** Searches of the web, whatever they were called in their time. */
+/** Names of the web search tool in all API versions. */
 const SEARCHES: ReadonlySet<string> = new Set([
   "googleSearch",
   "googleSearchRetrieval",

@@ -103,7 +103,7 @@ describe("request", () => {
     expect(() => parse(orphan)).toThrow(Unmappable);
   });
 
-  it("takes media by their kind", () => {
+  it("maps media by their type", () => {
     const parts = [
       { inlineData: { mimeType: "image/png", data: "A" } },
       { inline_data: { mime_type: "audio/mpeg", data: "B" } },
@@ -140,12 +140,12 @@ describe("request", () => {
     expect(() => parse(body)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("names the hints that are left out", () => {
+  it("reports the dropped hints", () => {
     const body = { ...hi, safetySettings: [], labels: {}, generationConfig: { mediaResolution: "LOW" } };
     expect(parse(body).dropped).toEqual(["safetySettings", "labels", "generationConfig.mediaResolution"]);
   });
 
-  it("never fails but by naming what it cannot say", () => {
+  it("fails only with Unmappable, naming the member", () => {
     const names = ["contents", "parts", "text", "functionCall", "functionResponse", "tools", "inlineData"];
     const tree = fc.letrec((tie) => ({
       any: fc.oneof(
@@ -167,7 +167,7 @@ describe("request", () => {
   });
 });
 
-it("writes Gemini's schema as everybody reads it", () => {
+it("converts Gemini's schema to standard JSON schema", () => {
   const schema = {
     type: "OBJECT",
     propertyOrdering: ["a"],
@@ -188,7 +188,7 @@ it("writes Gemini's schema as everybody reads it", () => {
   });
 });
 
-/** What a client reads from a stream: the texts, calls and images of all events put together. */
+/** What a client reads from a stream: the joined texts, calls and images of all events. */
 function gathered(objects: readonly JsonRecord[]) {
   let text = "";
   const others: unknown[] = [];
@@ -235,7 +235,7 @@ const reply: readonly HubChunk[] = [
 ];
 
 describe("reply", () => {
-  it("is written whole", () => {
+  it("is rendered whole", () => {
     expect(generate.render(foldReply(reply), contextOf({ isShown: true }))).toEqual({
       candidates: [
         {
@@ -265,7 +265,7 @@ describe("reply", () => {
     });
   });
 
-  it("says the same in a stream, as events and as one array", () => {
+  it("has the same content in a stream, as events and as one array", () => {
     const whole = gathered([generate.render(foldReply(reply), contextOf())]);
     const written = (isArray: boolean) => {
       const renderer = generate.renderer(contextOf({ isArray }));
@@ -275,12 +275,12 @@ describe("reply", () => {
     expect(gathered(JSON.parse(written(true)))).toEqual(whole);
   });
 
-  it("is a stream of one event when nothing was said", () => {
+  it("is a stream of one event when it is empty", () => {
     const renderer = generate.renderer(contextOf({ isArray: true }));
     expect(gathered(JSON.parse(renderer.end()))).toMatchObject({ text: "", finishReason: "STOP" });
   });
 
-  it("shows no call whose arguments were cut off", () => {
+  it("omits a call whose arguments are truncated", () => {
     const cut: HubChunk[] = [{ kind: "tool", index: 0, at: 0, id: "c", name: "f", arguments: '{"x' }];
     const render = (reason: "length" | "tool_calls") =>
       generate.render(foldReply([...cut, { kind: "finish", index: 0, reason }]), contextOf())["candidates"];

@@ -1,4 +1,4 @@
-// Gemini's generateContent as a client format (vendors/gemini-clients): bodies into the hub, replies and streams out of it.
+// Gemini's generateContent as a client format (vendors/gemini-clients): parses bodies into the hub, renders replies and streams from it.
 import type { ClientDialect } from "./client.ts";
 import { renderReply } from "./generate-reply.ts";
 import { parseGenerate } from "./generate-request.ts";

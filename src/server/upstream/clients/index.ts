@@ -1,4 +1,4 @@
-// The client formats that are spoken today: how each is read and written, and how each passes untouched.
+// The supported client formats: how each is parsed and rendered, and how each is observed when it passes through.
 import type { GenerationEndpoint } from "#contract/provider.ts";
 import { chat } from "./chat.ts";
 import type { ClientDialect, NativeFormat } from "./client.ts";

@@ -1,4 +1,4 @@
-// The system texts and the messages of a Messages request in the hub's words (vendors/claude-messages, requirements T18.3).
+// The system texts and the messages of a Messages request → the hub (vendors/claude-messages, requirements T18.3).
 
 import {
   type HubMessage,
@@ -11,12 +11,12 @@ import {
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheMark } from "./read.ts";
 
-/** Claude Code's attribution; Anthropic takes it away itself, nobody else does. Source: vendors/claude-code. */
+/** Claude Code's attribution; only Anthropic removes it itself. Source: vendors/claude-code. */
 const ATTRIBUTION = "x-anthropic-billing-header:";
 
 export interface History {
   readonly messages: readonly HubMessage[];
-  /** Hints that were left out. */
+  /** Dropped hints. */
   readonly dropped: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function parseHistory(body: JsonRecord): History {
 class HistoryReader {
   readonly messages: HubMessage[] = [];
   readonly dropped = new Set<string>();
-  /** The tool of every call so far, for its result. */
+  /** The tool name of every call so far, looked up by its result. */
   readonly #callNames = new Map<string, string>();
 
   system(value: unknown): void {
@@ -57,7 +57,7 @@ class HistoryReader {
     }
   }
 
-  /** Results go before whatever else the user says: they answer the turn before. */
+  /** Results go before the rest of the user's turn: they answer the turn before. */
   #user(blocks: readonly JsonRecord[]): void {
     const parts: HubPart[] = [];
     for (const block of blocks) {
@@ -133,7 +133,7 @@ class HistoryReader {
     }
   }
 
-  /** What Anthropic's own tools said goes: their results can be read by Anthropic alone. Source: requirements T18.3. */
+  /** Results of Anthropic's own tools are dropped: only Anthropic can read them. Source: requirements T18.3. */
   #unknown(type: string): readonly HubPart[] {
     if (!/^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/.test(type))
       throw new Unmappable("messages[].content[].type", `该渠道不支持 ${type.slice(0, 60)} 内容`);
@@ -170,7 +170,7 @@ function withoutAttribution(part: HubPart): readonly HubPart[] {
   return rest === "" ? [] : [{ ...part, text: rest }];
 }
 
-/** Throws: Unmappable for files that only Anthropic holds. */
+/** Throws: Unmappable for files stored at Anthropic. */
 function mediaOf(block: JsonRecord, kind: "image" | "document"): MediaSource {
   const source = asObject(block["source"]) ?? {};
   const { type, url, data, media_type: mime } = source;

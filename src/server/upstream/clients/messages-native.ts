@@ -1,4 +1,4 @@
-// Anthropic Messages between a client and an upstream that both speak it: what is read from the bytes on their way (vendors/claude-messages).
+// Anthropic Messages between a client and an upstream that both speak it: how the passing bytes are observed (vendors/claude-messages).
 import { errorIn } from "#server/upstream/dialects/anthropic-reply.ts";
 import { isZero, openAiUsage } from "#server/upstream/dialects/anthropic-usage.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -12,7 +12,7 @@ export const messagesNative: NativeFormat = {
     usage: ["usage"],
     error: ["error"],
   },
-  // message_stop and content_block_stop; a short delta costs a parse more.
+  // message_stop and content_block_stop; a short delta is parsed in vain.
   shortBytes: 48,
   holdsFinish: false,
   lastEvent: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
@@ -53,7 +53,7 @@ function news(event: JsonRecord): NativeNews {
   }
 }
 
-/** A zero never takes back what message_start told: vendors repeat the object with its input side empty (vendors/claude-events). */
+/** A zero never overwrites what message_start reported: vendors repeat the object with its input counts empty (vendors/claude-events). */
 function withoutZeros(usage: JsonRecord | undefined): JsonRecord | undefined {
   if (usage === undefined) return undefined;
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => !isZero(value)));

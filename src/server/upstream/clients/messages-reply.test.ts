@@ -120,7 +120,7 @@ describe("reply", () => {
     });
   });
 
-  it("tells a stop sequence, and calls where the upstream says stop", () => {
+  it("reports a stop sequence, and tool_use where the upstream says stop", () => {
     const finish = { kind: "finish", index: 0, reason: "stop" } as const;
     const met = foldReply([{ ...finish, stopSequence: "END" }]);
     expect(messages.render(met, context)).toMatchObject({
@@ -135,7 +135,7 @@ describe("reply", () => {
     });
   });
 
-  it("never lets blocks overlap, whatever the order, and loses nothing", () => {
+  it("never lets blocks overlap, in any order, and loses nothing", () => {
     const text = fc.string({ minLength: 1 });
     const spoken = fc.oneof(
       fc.record({ kind: fc.constantFrom("text" as const, "thought" as const), index: fc.constant(0), text }),
@@ -174,7 +174,7 @@ describe("reply", () => {
     );
   });
 
-  it("round trips what Anthropic itself would have said", () => {
+  it("round trips Anthropic's own reply", () => {
     const body = {
       id: "msg_1",
       type: "message",
@@ -201,7 +201,7 @@ describe("reply", () => {
   });
 });
 
-/** Pieces of calls and of speech in a random order; each call begins with its name. */
+/** Chunks of calls and of text in a random order; each call begins with its name. */
 function interleaved(calls: readonly object[], said: readonly HubChunk[], chance: () => number): HubChunk[] {
   const lanes: HubChunk[][] = calls.map((input, at) => {
     const json = JSON.stringify(input);
@@ -255,6 +255,6 @@ it.each([
   const costMs = cpuMsOf(() => {
     for (let at = 0; at < 50_000; at += 1) renderer.take([piece(at)]);
   });
-  // With their square it takes twenty seconds and more.
+  // With quadratic work this takes twenty seconds and more.
   expect(costMs).toBeLessThan(5_000);
 });

@@ -1,10 +1,10 @@
-// A whole reply as an Anthropic message, and the words that streams share with it (vendors/claude-messages, requirements T18.4).
+// A whole reply as an Anthropic message, and the parts that streams share with it (vendors/claude-messages, requirements T18.4).
 
 import type { FinishReason, HubAnswer, HubReply } from "#server/upstream/hub/reply.ts";
 import { asNumber, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import type { RenderContext } from "./client.ts";
 
-/** One message. Of several answers the first: this format has no others. */
+/** One message, made of the first answer: this format has only one. */
 export function renderMessage(reply: HubReply, context: RenderContext): JsonRecord {
   const answer = reply.answers.find(({ index }) => index === 0);
   const content = answer === undefined ? [] : contentOf(answer, context.seed);
@@ -42,7 +42,7 @@ function contentOf(answer: HubAnswer, seed: string): readonly JsonRecord[] {
   ];
 }
 
-/** Arguments that a model did not finish reach the client as they are, under the name Anthropic gives them. */
+/** Unfinished arguments reach the client unchanged, under Anthropic's member name. */
 function inputOf(text: string, isCustom: boolean): JsonRecord {
   return isCustom ? { input: text } : (readJson(text) ?? { INVALID_JSON: text });
 }
@@ -65,7 +65,7 @@ const STOP: Readonly<Record<FinishReason, string>> = {
   content_filter: "refusal",
 };
 
-/** Upstreams that end a turn with calls by "stop" mean tool_use: a client would not run the tools else. */
+/** A turn with calls that ends with "stop" becomes tool_use: otherwise a client would not run the tools. */
 export function stopOf(
   finish: FinishReason | undefined,
   sequence: string | undefined,
@@ -80,12 +80,12 @@ export function stopOf(
   };
 }
 
-/** This format has no images in answers: they go as Markdown. */
+/** This format has no images in answers: they are sent as Markdown. */
 export function imageText({ mime, base64 }: { readonly mime: string; readonly base64: string }): string {
   return `![image](data:${mime};base64,${base64})`;
 }
 
-/** A place in the web that the text names; undefined = the annotation is of another kind. */
+/** A web citation of the text; undefined = the annotation is of another kind. */
 export function citationOf(annotation: JsonRecord, text: string): JsonRecord | undefined {
   const place = asObject(annotation["url_citation"]) ?? annotation;
   const url = asText(place["url"]);
@@ -99,7 +99,7 @@ export function citationOf(annotation: JsonRecord, text: string): JsonRecord | u
   };
 }
 
-/** Usage in Anthropic's words: the input without what was read from the cache or written to it (requirements T18.4). */
+/** Usage in Anthropic's format: the input excludes tokens read from or written to the cache (requirements T18.4). */
 export function anthropicUsage(usage: JsonRecord | undefined): JsonRecord {
   const input = asObject(usage?.["prompt_tokens_details"]);
   const output = asObject(usage?.["completion_tokens_details"]);

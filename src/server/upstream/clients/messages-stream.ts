@@ -1,5 +1,5 @@
-// A streamed reply as Anthropic's events (vendors/claude-events, requirements T18.4). Blocks never overlap: what comes while a tool's
-// arguments are not complete waits in a lane of its own.
+// A streamed reply as Anthropic's events (vendors/claude-events, requirements T18.4). Blocks never overlap: chunks that arrive while a
+// tool's arguments are incomplete wait in a queue of their own.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import { roughTokens } from "#server/upstream/hub/size.ts";
@@ -8,19 +8,19 @@ import type { RenderContext, StreamRenderer } from "./client.ts";
 import { anthropicUsage, citationOf, imageText, messageId, stopOf, toolId } from "./messages-reply.ts";
 
 type ToolPiece = HubChunk & { readonly kind: "tool" };
-/** Pieces that stand outside of calls. */
+/** Chunks outside of calls. */
 type Spoken = HubChunk & {
   readonly kind: "text" | "refusal" | "thought" | "signature" | "redacted" | "image" | "annotation";
 };
 
-/** The pieces of one call. */
+/** The chunks of one call. */
 interface CallLane {
   readonly at: number;
   readonly pieces: ToolPiece[];
   isNamed: boolean;
 }
 
-/** What waits for its turn: a call, or what is said between calls. */
+/** A waiting block: a call, or the content between calls. */
 type Lane = CallLane | { readonly at: undefined; readonly said: Spoken[] };
 
 interface OpenCall {
@@ -35,7 +35,7 @@ export class MessagesRenderer implements StreamRenderer {
   /** Index of the next block; the open one is one less. */
   #next = 0;
   #lanes: Lane[] = [];
-  /** The calls among them. Streams may have very many that never end. */
+  /** The waiting calls. Streams may have very many that never complete. */
   readonly #waiting = new Map<number, CallLane>();
   readonly #calls = new Set<number>();
   #text = "";
@@ -67,7 +67,7 @@ export class MessagesRenderer implements StreamRenderer {
     );
   }
 
-  /** The input as it is told already, else roughly; the exact one follows in message_delta. Source: requirements T18.4. */
+  /** The reported input usage, else an estimate; the exact usage follows in message_delta. Source: requirements T18.4. */
   #start(id: string | undefined): string {
     this.#isStarted = true;
     const { model, seed, request } = this.#context;
@@ -120,7 +120,7 @@ export class MessagesRenderer implements StreamRenderer {
     const open = this.#open;
     if (typeof open === "object" && open.at === piece.at)
       return this.#argument(open, piece.arguments) + this.#drain();
-    // What comes late for a call that is complete says nothing new.
+    // A late chunk of a complete call adds nothing.
     if (this.#calls.has(piece.at)) return "";
     this.#wait(piece);
     return this.#drain();
@@ -137,13 +137,13 @@ export class MessagesRenderer implements StreamRenderer {
     lane.isNamed ||= piece.name !== undefined && piece.name !== "";
   }
 
-  /** Closes a call whose arguments are complete; undefined = they are not. */
+  /** Closes a call whose arguments are complete; undefined = they are incomplete. */
   #leaveCall(): string | undefined {
     if (typeof this.#open !== "object") return "";
     return this.#open.end.isWhole ? this.#close() : undefined;
   }
 
-  /** Emits what waits, as far as blocks allow. */
+  /** Emits waiting chunks, as far as blocks allow. */
   #drain(): string {
     let out = "";
     for (;;) {
@@ -169,7 +169,7 @@ export class MessagesRenderer implements StreamRenderer {
     return before + lane.pieces.map((piece) => this.#argument(open, piece.arguments)).join("");
   }
 
-  /** The end: calls that were never completed go as they are. */
+  /** The end of the stream: incomplete calls are emitted unchanged. */
   #flush(): string {
     let out = this.#drain();
     for (const lane of this.#lanes.splice(0)) out += this.#close() + this.#lane(lane);
@@ -260,7 +260,7 @@ function event(type: string, members: JsonRecord): string {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Notices the end of a JSON object that comes in pieces. */
+/** Detects the end of a JSON object that arrives in pieces. */
 class ArgumentsEnd {
   isWhole = false;
   #depth = 0;

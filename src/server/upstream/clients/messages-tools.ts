@@ -1,4 +1,4 @@
-// The tools of a Messages request in the hub's words: functions, Anthropic's own client tools as functions of a fixed form, and the web
+// The tools of a Messages request → the hub: functions, Anthropic's own client tools as functions with a fixed schema, and the web
 // search (requirements T18.3).
 
 import { type HubTool, type HubToolChoice, Unmappable } from "#server/upstream/hub/request.ts";
@@ -14,7 +14,7 @@ interface ClientTool {
   readonly parameters: JsonRecord;
 }
 
-/** Tools that the client runs, though Anthropic defines their form; any other model is told it. Source: requirements T18.3, vendor docs. */
+/** Tools that the client runs but Anthropic defines; other models get their schema. Source: requirements T18.3, vendor docs. */
 const CLIENT_TOOLS: readonly (readonly [prefix: string, tool: ClientTool])[] = [
   [
     "bash_",
@@ -108,7 +108,7 @@ const CLIENT_TOOLS: readonly (readonly [prefix: string, tool: ClientTool])[] = [
   ],
 ];
 
-/** Settings of a tool that are hints; whatever else a tool has is part of the map. */
+/** Settings of a tool that are only hints; its other members are mapped. */
 const TOOL_HINTS = [
   "input_examples",
   "allowed_callers",
@@ -117,7 +117,7 @@ const TOOL_HINTS = [
   "defer_loading",
 ];
 
-/** `drop` is told the names of hints that are left out. Throws: Unmappable. */
+/** `drop` gets the names of dropped hints. Throws: Unmappable. */
 export function parseTools(value: unknown, drop: (name: string) => void): readonly HubTool[] | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.flatMap((item: unknown) => {

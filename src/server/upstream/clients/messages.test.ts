@@ -12,7 +12,7 @@ function parse(body: JsonRecord): HubRequest {
 }
 
 describe("request", () => {
-  it("of Claude Code keeps everything that means something", () => {
+  it("of Claude Code keeps every meaningful member", () => {
     const request = parse({
       model: "claude-opus-5",
       max_tokens: 32_000,
@@ -158,7 +158,7 @@ describe("request", () => {
     });
   });
 
-  it("comes out of Anthropic's wire as it went in", () => {
+  it("round trips through Anthropic's wire", () => {
     const body = {
       model: "claude-sonnet-4-5",
       max_tokens: 4000,

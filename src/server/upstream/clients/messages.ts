@@ -1,4 +1,5 @@
-// Anthropic Messages as a client format: its requests into the hub, replies out of it (vendors/claude-messages, requirements T18.3, T18.4).
+// Anthropic Messages as a client format: parses requests into the hub, renders replies from it (vendors/claude-messages, requirements
+// T18.3, T18.4).
 
 import {
   type Effort,
@@ -22,13 +23,13 @@ export const messages: ClientDialect = {
   renderer: (context) => new MessagesRenderer(context),
 };
 
-/** Members that have a place in the hub. */
+/** Members with a place in the hub. */
 const KNOWN = new Set(
   "model messages system max_tokens temperature top_p top_k stop_sequences stream tools tool_choice thinking output_config output_format metadata service_tier".split(
     " ",
   ),
 );
-/** Members without which the answer would be another one: they work with Anthropic's own servers only. Source: requirements T18.7. */
+/** Members that change the answer and work only with Anthropic's own servers. Source: requirements T18.7. */
 const VITAL: Readonly<Record<string, string>> = {
   mcp_servers: "该渠道不支持由上游连接 MCP 服务器",
   container: "该渠道不支持容器",
@@ -46,7 +47,7 @@ function parseMessages(body: JsonRecord, { model, isStream }: ParseContext): Hub
   const output = asObject(body["output_config"]);
   if (output?.["task_budget"] !== undefined) dropped.add("output_config.task_budget");
   const user = asText(asObject(body["metadata"])?.["user_id"]);
-  // Longer names are refused elsewhere (requirements T18.3).
+  // Other vendors refuse longer names (requirements T18.3).
   const name = user === undefined ? undefined : shortName(user, USER_LIMIT);
   const stop = asList(body["stop_sequences"]).filter((item) => typeof item === "string");
   return {
@@ -64,7 +65,7 @@ function parseMessages(body: JsonRecord, { model, isStream }: ParseContext): Hub
     reasoning: reasoningOf(asObject(body["thinking"]), asText(output?.["effort"])),
     serviceTier: tierOf(body["service_tier"]),
     user: name,
-    // Claude Code names its conversation here: requests of one share a beginning (vendors/claude-code).
+    // Claude Code identifies its conversation here: its requests share a prefix (vendors/claude-code).
     cacheKey: name,
     dropped: [...dropped],
   };
@@ -93,7 +94,7 @@ function reasoningOf(thinking: JsonRecord | undefined, word: string | undefined)
   const effort = word !== undefined && EFFORTS.has(word) ? (word as Effort) : undefined;
   switch (thinking?.["type"]) {
     case "disabled":
-    // The least that some models can be told.
+    // The lowest effort that some models accept.
     case "between_tools":
       return { effort: "none", budgetTokens: 0, isShown: undefined };
     case "enabled":

@@ -1,4 +1,4 @@
-// Reads members of parsed bodies: a value of the wrong type counts as absent, as tolerant servers have it. Pure.
+// Reads members of parsed bodies: a value of the wrong type counts as absent, as in tolerant servers. Pure.
 
 import type { CacheMark } from "#server/upstream/hub/request.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -23,7 +23,7 @@ export function listIn(record: JsonRecord | undefined, name: string): readonly u
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list; everything else in it is passed over. */
+/** The objects of a list; other items are skipped. */
 export function objectsIn(record: JsonRecord | undefined, name: string): JsonRecord[] {
   return listIn(record, name).flatMap((item) => {
     const object = asObject(item);
@@ -39,7 +39,7 @@ export function textsIn(record: JsonRecord, name: string): string[] | undefined 
   return value.filter((item) => typeof item === "string");
 }
 
-/** Anthropic's `cache_control`, which other formats have taken over. */
+/** Anthropic's `cache_control`, which other formats have adopted. */
 export function cacheMark(record: JsonRecord): CacheMark | undefined {
   const mark = asObject(record["cache_control"]);
   if (mark === undefined) return undefined;

@@ -1,5 +1,5 @@
-// The input of a Responses body → the hub's history (vendors/responses-request, requirements T18.5). Calls that stand as items of their own
-// go back into the assistant's turn.
+// The input of a Responses body → hub messages (vendors/responses-request, requirements T18.5). Calls, which are separate items there,
+// become part of the assistant's turn.
 
 import {
   type HubMessage,
@@ -14,20 +14,20 @@ import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { objectsIn, textIn } from "./read.ts";
 import { ADDED_TOOLS, callOfItem, FOUND_TOOLS, foundTools, isHostedSearch } from "./responses-tools.ts";
 
-/** How texts that OpenAI has sealed begin. */
+/** Prefix of texts that OpenAI has encrypted. */
 const SEALED = /^gAAAA/;
 
-/** Marks thinking proofs that were written here; OpenAI's own mean nothing to other vendors. */
+/** Prefix of the thinking signatures written here; OpenAI's own are useless to other vendors. */
 export const PROOF_PREFIX = "tollgate:";
 
-/** An assistant's turn that is being put together. */
+/** An assistant's turn under construction. */
 interface Turn {
   readonly parts: HubPart[];
   readonly thoughts: HubThought[];
   readonly toolCalls: HubToolCall[];
 }
 
-/** Throws: Unmappable for what the server would have to remember, and for items nobody knows. */
+/** Throws: Unmappable for server-side state, and for unknown items. */
 export function parseInput(body: JsonRecord): HubMessage[] {
   const instructions = textIn(body, "instructions");
   const system: HubMessage[] =
@@ -85,20 +85,20 @@ class InputReader {
   #addOutput(item: JsonRecord): void {
     const callId = textIn(item, "call_id") ?? textIn(item, "id") ?? "";
     const name = this.#names.get(callId);
-    // Without its call, which some server would have to remember, an output means nothing.
+    // An output without its call, which some server would have to store, is useless.
     if (name === undefined)
       throw new Unmappable("input[].call_id", "缺少与该输出对应的调用，请在 input 中携带完整的历史");
     this.#closeTurn();
     this.#messages.push({ role: "tool", callId, name, parts: resultParts(item), isError: false });
   }
 
-  /** What another agent of Codex's tells this one stands where a user would speak. */
+  /** A message from another Codex agent becomes a user message. */
   #addAgentMessage(item: JsonRecord): void {
     this.#closeTurn();
     this.#messages.push({ role: "user", parts: partsOf(item["content"]) });
   }
 
-  /** A summary that only OpenAI can read cannot be handed on; a readable one stands for what it replaced. */
+  /** A summary that only OpenAI can read cannot be translated; a readable one replaces the messages it summarizes. */
   #addCompaction(item: JsonRecord): void {
     const text = textIn(item, "summary");
     if (text === undefined) throw new Unmappable("input[].compaction", "该渠道无法读取加密的压缩历史");
@@ -106,7 +106,7 @@ class InputReader {
     this.#messages.push({ role: "user", parts: [{ kind: "text", text }] });
   }
 
-  /** A new message or thought of the assistant after calls begins a turn of its own. */
+  /** A message or thought of the assistant after calls begins a new turn. */
   #assistantAfterCalls(): Turn {
     if ((this.#turn?.toolCalls.length ?? 0) > 0) this.#closeTurn();
     return this.#assistant();
@@ -124,7 +124,7 @@ class InputReader {
   }
 }
 
-/** Traces of tools that OpenAI ran itself: their results stand in the text that follows. */
+/** Items of tools that OpenAI ran itself: their results are in the text that follows. */
 const HOSTED = new Set([
   "web_search_call",
   "file_search_call",
@@ -176,7 +176,7 @@ function partOf(part: JsonRecord): HubPart {
   }
 }
 
-/** Where OpenAI's models seal what they tell another agent, those of others have written plain text. Throws: Unmappable. */
+/** OpenAI's models encrypt messages to another agent; other models write plain text. Throws: Unmappable. */
 function openText(part: JsonRecord): string {
   const text = textIn(part, "encrypted_content") ?? "";
   if (SEALED.test(text))
@@ -206,7 +206,7 @@ function resultParts(item: JsonRecord): HubPart[] {
   return outputParts(item["type"] === FOUND_TOOLS ? foundTools(item) : item["output"]);
 }
 
-/** Outputs are texts, parts, or what a shell gave back. */
+/** Outputs are texts, parts, or the result of a shell. */
 function outputParts(output: unknown): HubPart[] {
   if (typeof output === "string") return [{ kind: "text", text: output }];
   const isParts =

@@ -1,4 +1,4 @@
-// OpenAI Responses between a client and an upstream that both speak it: what is read of it on the way (vendors/responses-events).
+// OpenAI Responses between a client and an upstream that both speak it: how the passing bytes are observed (vendors/responses-events).
 
 import { statusOfResponsesError, usageFromResponses } from "#server/upstream/hub/responses.ts";
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -10,7 +10,7 @@ const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.inco
 
 export const responsesNative: NativeFormat = {
   name: "responses",
-  // The events that close an item repeat its text. Those that begin and end anything have a status, the last one usage only mostly.
+  // Events that close an item repeat its text. Events that begin or end an item have a status; the last event usually has usage.
   keys: {
     text: ["delta"],
     media: ["partial_image_b64", "result"],
@@ -24,7 +24,7 @@ export const responsesNative: NativeFormat = {
 
   news(event: JsonRecord): NativeNews {
     const type = event["type"];
-    // Documented flat, and sent by OpenAI with the error as an object of its own.
+    // Documented as flat members; OpenAI sends the error as a nested object.
     if (type === "error") return { error: errorOf(asObject(event["error"]) ?? event) };
     const response = asObject(event["response"]) ?? (event["object"] === "response" ? event : undefined);
     if (response === undefined) {
@@ -32,7 +32,7 @@ export const responsesNative: NativeFormat = {
       return error === undefined ? {} : { error: errorOf(error) };
     }
     const usage = asObject(response["usage"]);
-    // The operator's account may be the reason.
+    // The operator's account may be the cause.
     if (response["status"] === "failed") return { usage, error: errorOf(asObject(response["error"]) ?? {}) };
     const isEnd = ENDS.has(type);
     return { usage, isFinish: isEnd, isEnd };
@@ -49,9 +49,9 @@ function errorOf(error: JsonRecord): NonNullable<NativeNews["error"]> {
 }
 
 /**
- * Whether an item of the input is a thought that its upstream could not read. One that another channel has written carries a proof of ours
- * or none: OpenAI refuses the first, and looks for the second among what it has stored, which is nothing (vendors/responses-stored). A
- * thought in clear words needs no proof: models that anybody may run put theirs into the content.
+ * Whether an input item is a thought that its upstream could not read. A thought of another channel carries a signature written here or
+ * none: OpenAI refuses the former, and looks up the latter among stored items, of which there are none (vendors/responses-stored). A
+ * thought in plain text needs no signature: open models put theirs into the content.
  */
 export function isUnreadable(item: JsonRecord): boolean {
   if (item["type"] !== "reasoning") return false;

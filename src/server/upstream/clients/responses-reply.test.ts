@@ -1,5 +1,5 @@
-// Promises about replies to Responses clients: the events of a stream tell what the whole reply tells, item by item and part by part,
-// and whatever OpenAI's own answers hold is read back from both.
+// Replies to Responses clients: the events of a stream contain what the whole reply contains, item by item and part by part, and OpenAI's
+// own answers are read back from both.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -34,7 +34,7 @@ function whole(chunks: readonly HubChunk[]): readonly unknown[] {
   return asList(responses.render(foldReply(chunks), context)["output"]);
 }
 
-/** The parts of messages as their own events end them, in their places. */
+/** The parts of messages from their own closing events, by position. */
 function partsDone(events: readonly JsonRecord[]): Map<string, unknown[]> {
   const parts = new Map<string, unknown[]>();
   const added = new Set<string>();
@@ -101,7 +101,7 @@ describe("a reply", () => {
     );
   });
 
-  it("keeps a proof whose thought was not shown", () => {
+  it("keeps a signature whose thought was not shown", () => {
     const chunks: HubChunk[] = [
       { kind: "signature", index: 0, signature: "S" },
       { kind: "tool", index: 0, at: 0, id: "c", name: "f", arguments: "{}" },
@@ -113,7 +113,7 @@ describe("a reply", () => {
     expect(ends[0]?.["item"]).toMatchObject(proof);
   });
 
-  it("tells citations as Responses writes them, and the log probabilities that were asked for", () => {
+  it("has citations in Responses' format, and the requested log probabilities", () => {
     const chunks: HubChunk[] = [
       { kind: "text", index: 0, text: "a" },
       { kind: "logprobs", index: 0, content: [LOGPROB] },
@@ -149,7 +149,7 @@ describe("log probabilities of OpenAI's own answers", () => {
     for (const found of [reply, events]) expect(foldReply(found).answers[0]?.logprobs).toEqual([LOGPROB]);
   });
 
-  it("are told once where each piece brings its own", () => {
+  it("are sent once where each chunk has its own", () => {
     const decoder = wireOfResponses.decoder(decoding);
     const at = { output_index: 0, content_index: 0 };
     const content = [{ type: "output_text", text: "a", annotations: [], logprobs: [LOGPROB] }];
@@ -172,11 +172,11 @@ describe("what was read from and written to the cache", () => {
     return asObject(asObject(reply["usage"])?.["input_tokens_details"]);
   };
 
-  it("is told where it is nothing too: OpenAI's SDK for Java refuses usage without it", () => {
+  it("is reported even when it is 0: OpenAI's SDK for Java refuses usage without it", () => {
     expect(input()).toEqual({ cached_tokens: 0, cache_write_tokens: 0 });
   });
 
-  it("is told under OpenAI's name where the provider has Anthropic's", () => {
+  it("is reported under OpenAI's name where the provider uses Anthropic's", () => {
     expect(input({ cache_write_tokens: 4 })).toMatchObject({ cache_write_tokens: 4 });
     expect(input({ cache_creation_input_tokens: 5 })).toMatchObject({ cache_write_tokens: 5 });
   });

@@ -1,5 +1,5 @@
-// A reply as a Responses object and its items (vendors/responses-reply, requirements T18.5): what the plain answer and the stream's last
-// event share.
+// A reply as a Responses object and its items (vendors/responses-reply, requirements T18.5): shared by the whole answer and the last event
+// of a stream.
 
 import type { FinishReason, HubAnswer } from "#server/upstream/hub/reply.ts";
 import type { HubThought } from "#server/upstream/hub/request.ts";
@@ -16,8 +16,8 @@ export interface Outcome {
 }
 
 /**
- * Ids of items: unique in a response, and alike in its plain and its streamed form. Clients send them back, and OpenAI refuses one whose
- * beginning is not that of its kind.
+ * Ids of items: unique in a response, and equal in its whole and its streamed form. Clients send them back, and OpenAI refuses an id
+ * without the prefix of its item type.
  */
 export const itemIds = {
   thought: (seed: string, at: number) => `rs_${seed}${at}`,
@@ -65,12 +65,12 @@ function shell(context: Shell, status: string): JsonRecord {
   };
 }
 
-/** A response that has just begun. */
+/** A response in progress. */
 export function openResponse(context: RenderContext): JsonRecord {
   return { ...shell(context, "in_progress"), output: [], usage: null };
 }
 
-/** A response that broke off. Strict clients read all of it, and a code that is a word. */
+/** A failed response. Strict clients need all members, and a code that is a string. */
 export function failedResponse(
   context: Shell,
   { code, message }: { readonly code: string | null; readonly message: string },
@@ -79,7 +79,7 @@ export function failedResponse(
   return { ...shell(context, "failed"), error, output: [], usage: null };
 }
 
-/** A response that is over. */
+/** A finished response. */
 export function responseOf(context: RenderContext, { output, finish, usage }: Outcome): JsonRecord {
   const reason =
     finish === "length" ? "max_output_tokens" : finish === "content_filter" ? "content_filter" : undefined;
@@ -103,7 +103,7 @@ export function itemsOf(answer: HubAnswer, seed: string, book: ToolBook): JsonRe
   return items;
 }
 
-/** A thought as a reasoning item; its proof travels in the member that clients send back untouched. */
+/** A thought as a reasoning item; its signature is in the member that clients send back unchanged. */
 export function thoughtItem({ text, signature }: HubThought, id: string): JsonRecord {
   return {
     id,
@@ -133,7 +133,7 @@ export function textPart(
   return { type: "output_text", text, annotations: annotations.map(flatAnnotation), logprobs };
 }
 
-/** Chat nests what a citation says, Responses does not. */
+/** Chat nests the members of a citation, Responses does not. */
 export function flatAnnotation(annotation: JsonRecord): JsonRecord {
   const { url_citation: citation, ...rest } = annotation;
   return typeof citation === "object" && citation !== null ? { ...rest, ...citation } : annotation;

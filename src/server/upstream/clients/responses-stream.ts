@@ -1,5 +1,5 @@
-// The event stream of OpenAI Responses (vendors/responses-events): items open, grow and close; the last event repeats them all. Calls may grow
-// side by side, thoughts and the message close when something else begins.
+// The event stream of OpenAI Responses (vendors/responses-events): items open, grow and close; the last event repeats them all. Calls may
+// grow in parallel; thoughts and the message close when another item begins.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import type { HubToolCall } from "#server/upstream/hub/request.ts";
@@ -16,7 +16,7 @@ import {
 } from "./responses-reply.ts";
 import { isStreamed, itemOfCall, type ToolBook, toolBook } from "./responses-tools.ts";
 
-/** The thought or message that is being written. */
+/** The open thought or message. */
 type Open =
   | {
       readonly kind: "thought";
@@ -110,7 +110,7 @@ export class ResponsesRenderer implements StreamRenderer {
         this.#usage = chunk.usage;
         return "";
       default:
-        // Pictures and sound have no place in this translation; requests for them were refused.
+        // Images and audio are not translated; requests for them were refused.
         return "";
     }
   }
@@ -129,14 +129,14 @@ export class ResponsesRenderer implements StreamRenderer {
     return before + begin + this.#event("response.reasoning_summary_text.delta", { ...where, delta: text });
   }
 
-  /** A proof may come without the thought it proves: models keep theirs to themselves. */
+  /** A signature may come without its thought: some models hide their thoughts. */
   #sign(signature: string): string {
     const [before, open] = this.#thoughtToWrite();
     open.signature = signature;
     return before;
   }
 
-  /** The thought that goes on; one that was proven is over. */
+  /** The open thought; one with a signature is complete. */
   #thoughtToWrite(): [before: string, open: Thought] {
     if (this.#open?.kind === "thought" && this.#open.signature === undefined) return ["", this.#open];
     const before = this.#close();
@@ -226,7 +226,7 @@ export class ResponsesRenderer implements StreamRenderer {
       const itemId = itemIds.call(this.#context.seed, at, isCustom);
       known = { at, id: itemId, call: { id, name, arguments: "", isCustom } };
       this.#calls.set(chunk.at, known);
-      // What a built-in tool is to do is shown whole.
+      // The arguments of a built-in tool are sent whole.
       if (isStreamed(name, this.#book))
         out += this.#added(at, { ...itemOfCall(known.call, known.id, this.#book), status: "in_progress" });
     }
@@ -251,7 +251,7 @@ export class ResponsesRenderer implements StreamRenderer {
     return whole + this.#done(at, item);
   }
 
-  /** Ends the thought or message that is open. */
+  /** Closes the open thought or message. */
   #close(): string {
     const open = this.#open;
     this.#open = undefined;
@@ -274,7 +274,7 @@ export class ResponsesRenderer implements StreamRenderer {
   }
 
   #endParts(open: Message): string {
-    // A message without a word has an empty text.
+    // An empty message has one empty text part.
     let out = open.parts.length === 0 ? this.#beginPart(open, "text") : "";
     const { text, refusal, annotations, logprobs, parts } = open;
     for (const kind of parts) {

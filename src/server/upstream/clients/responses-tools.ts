@@ -1,18 +1,18 @@
 // Tools of the Responses format → the hub, and their calls back (requirements T18.5): functions are flat, custom tools take text, OpenAI's
-// shells and patches become functions with a fixed form, namespaces are flattened.
+// shell and patch tools become functions with a fixed schema, namespaces are flattened.
 
 import type { HubTool, HubToolCall, HubToolChoice } from "#server/upstream/hub/request.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 import { flagIn, objectsIn, textIn } from "./read.ts";
 
-/** A tool that OpenAI's models know by its type: as a function for others, and its calls as the client knows them. */
+/** A tool that OpenAI's models know by its type: a function for other models, with calls in the client's format. */
 interface BuiltIn {
   readonly description: string;
   readonly parameters: JsonRecord;
   /** Type of its call items. */
   readonly item: string;
-  /** Member of the item that holds what to do. */
+  /** Member of the item with the arguments. */
   readonly member: string;
   /** More members of its call items. */
   readonly more?: JsonRecord;
@@ -61,7 +61,7 @@ const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
     item: "apply_patch_call",
     member: "operation",
   },
-  // Codex keeps many tools back and has the model search for them; how is told by itself.
+  // Codex defers many tools and has the model search for them; it describes the search itself.
   tool_search: {
     description: "Searches for more tools that can be called from then on.",
     parameters: {
@@ -77,36 +77,36 @@ const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
 
 const SEARCH = "tool_search";
 
-/** What joins a namespace and the name of a tool in it. */
+/** Separator of a namespace and a tool name. */
 const SEPARATOR = "__";
 
 function flatName(name: string, namespace: string | undefined): string {
   return namespace === undefined ? name : namespace + SEPARATOR + name;
 }
 
-/** The tools of a body, in the hub's words, and how calls of them are written back. */
+/** The tools of a body as hub tools, and how their calls are rendered. */
 export interface ToolBook {
   readonly tools: readonly HubTool[];
-  /** Tools that only OpenAI can run; they are left out. */
+  /** Tools that only OpenAI can run; they are dropped. */
   readonly dropped: readonly string[];
   /** Flat names of tools in namespaces. */
   readonly namespaced: ReadonlyMap<string, { readonly namespace: string; readonly name: string }>;
-  /** Names under which built-in tools were given. */
+  /** The function names of built-in tools. */
   readonly builtIns: ReadonlySet<string>;
 }
 
-/** Codex gives its tools in an item of the input; only its place in the history is lost elsewhere. */
+/** Codex sends tools in an input item; on other wires only their position in the history is lost. */
 export const ADDED_TOOLS = "additional_tools";
-/** What a search for tools has found can be called from then on. */
+/** Tools found by a tool search can be called afterwards. */
 export const FOUND_TOOLS = "tool_search_output";
 
-/** A search for tools that OpenAI ran by itself, or its outcome: elsewhere all tools of the body are there from the beginning. */
+/** A tool search that OpenAI ran itself, or its result: on other wires all tools of the body are offered from the start. */
 export function isHostedSearch(item: JsonRecord): boolean {
   const isSearch = item["type"] === FOUND_TOOLS || item["type"] === "tool_search_call";
   return isSearch && (item["execution"] === "server" || textIn(item, "call_id") === undefined);
 }
 
-/** What a search has found, in words. */
+/** The result of a tool search as text. */
 export function foundTools(item: JsonRecord): string {
   const names = toolBook({ tools: item["tools"] }).tools.flatMap((tool) =>
     "name" in tool ? [tool.name] : [],
@@ -137,7 +137,7 @@ export function toolBook(body: JsonRecord): ToolBook {
   return { tools: withoutTwins(tools), dropped, namespaced, builtIns };
 }
 
-/** A client tells only of its search for tools what it is for. */
+/** A client describes only its tool search. */
 function described({ description, parameters }: BuiltIn, tool: JsonRecord) {
   return {
     description: textIn(tool, "description") ?? description,
@@ -145,7 +145,7 @@ function described({ description, parameters }: BuiltIn, tool: JsonRecord) {
   };
 }
 
-/** A tool may be found twice; vendors refuse two of one name. */
+/** A tool may be found twice; vendors refuse duplicate names. */
 function withoutTwins(tools: readonly HubTool[]): readonly HubTool[] {
   const names = new Set<string>();
   return tools.filter((tool) => {
@@ -156,7 +156,7 @@ function withoutTwins(tools: readonly HubTool[]): readonly HubTool[] {
   });
 }
 
-/** The tools of a namespace under flat names, which are noted. */
+/** The tools of a namespace under flat names, which are recorded. */
 function innerTools(tool: JsonRecord, names: Map<string, { namespace: string; name: string }>): HubTool[] {
   const namespace = textIn(tool, "name") ?? "";
   return objectsIn(tool, "tools").flatMap((inner) => {
@@ -206,7 +206,7 @@ export function toolChoice(body: JsonRecord): HubToolChoice | undefined {
   return { kind: "tool", name: flatName(name, textIn(object, "namespace")) };
 }
 
-/** A call in a client's history; undefined = the item is none. */
+/** A call in a client's history; undefined = the item is no call. */
 export function callOfItem(item: JsonRecord): HubToolCall | undefined {
   const type = textIn(item, "type") ?? "";
   const id = textIn(item, "call_id") ?? textIn(item, "id") ?? "";
@@ -239,7 +239,7 @@ export function itemOfCall(call: HubToolCall, id: string, book: ToolBook): JsonR
     : { type: "function_call", ...shared, ...named, arguments: call.arguments };
 }
 
-/** Whether a call's arguments can be shown piece by piece. */
+/** Whether a call's arguments can be streamed. */
 export function isStreamed(name: string, book: ToolBook): boolean {
   return !book.builtIns.has(name);
 }

@@ -16,10 +16,10 @@ import { itemsOf, responseOf } from "./responses-reply.ts";
 import { ResponsesRenderer } from "./responses-stream.ts";
 import { toolBook, toolChoice } from "./responses-tools.ts";
 
-/** What an upstream would have to remember for the next call (vendors/responses-stored). */
+/** Members that need server-side state (vendors/responses-stored). */
 export const STATE = ["previous_response_id", "conversation", "background"] as const;
 
-/** Members that are read, or that say nothing about the answer. */
+/** Members that are read, or that do not affect the answer. */
 const KNOWN = new Set<string>([
   "model",
   "input",
@@ -50,7 +50,7 @@ const KNOWN = new Set<string>([
 
 export const responses: ClientDialect = {
   parse(body: JsonRecord, { model, isStream }: ParseContext): HubRequest {
-    // A template that only OpenAI keeps: without it there is no telling what was asked.
+    // A prompt template stored at OpenAI: without it the request is incomplete.
     if (asObject(body["prompt"]) !== undefined)
       throw new Unmappable("prompt", "该渠道无法读取保存在 OpenAI 的提示模板");
     const book = toolBook(body);

@@ -1,4 +1,4 @@
-// What wires of ready-made agents share: the agent has its own model, settings and tools, so a request is little more than its texts.
+// Shared by the wires of configured agents: the agent has its own model, settings and tools, so a request is little more than its texts.
 // Pure.
 import {
   type Ability,
@@ -10,7 +10,7 @@ import {
   Unmappable,
 } from "./request.ts";
 
-/** One turn of a conversation of texts. */
+/** One turn of a text-only conversation. */
 export interface Turn {
   readonly role: "user" | "assistant";
   readonly text: string;
@@ -18,14 +18,14 @@ export interface Turn {
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["user"]);
 
-/** Throws: Unmappable for what an agent cannot be told and what would change its answer. */
+/** Throws: Unmappable for members that an agent does not take and that would change its answer. */
 export function refuseBeyondAgent({ tools = [], format, stop = [] }: HubRequest): void {
   if (tools.length > 0) throw new Unmappable("tools", "智能体只能使用平台上为其配置的工具");
   if (format !== undefined && format.kind !== "text") throw new Unmappable("response_format");
   if (stop.length > 0) throw new Unmappable("stop");
 }
 
-/** What is decided where the agent was made, by OpenAI's names. Throws: Unmappable. */
+/** Settings that belong to the agent's configuration, by OpenAI's names. Throws: Unmappable. */
 export function agentHints(request: HubRequest): string[] {
   const settings: [name: string, value: unknown][] = [
     ["max_tokens", request.maxTokens],
@@ -40,8 +40,8 @@ export function agentHints(request: HubRequest): string[] {
 }
 
 /**
- * The conversation as turns; system texts stand at the head of the first user's turn, since agents have their own. `allows` tells
- * which other parts are carried elsewhere. Throws: Unmappable for tool calls and for media.
+ * The conversation as turns; system texts are put at the start of the first user turn, since agents have their own. `allows` = parts that
+ * the caller sends in another way. Throws: Unmappable for tool calls and for other media.
  */
 export function agentTurns(
   messages: readonly HubMessage[],
@@ -57,7 +57,7 @@ export function agentTurns(
       throw new Unmappable("messages[].content", "该渠道不支持此类内容");
     const text = textOf(parts, "\n");
     if (role === "system" || role === "developer") system.push(text);
-    // An answer without a word is refused.
+    // Agents refuse an empty assistant turn.
     else if (role === "user" || text.trim() !== "") turns.push({ role, text });
   }
   if (system.length === 0) return turns;
@@ -68,7 +68,7 @@ export function agentTurns(
   return turns.with(at, { role: "user", text: `${head}\n\n${first.text}` });
 }
 
-/** Who asks, for platforms that demand a name. */
+/** The end user's id, for platforms that require one. */
 export function agentUser({ user }: HubRequest): string {
   return user ?? "tollgate";
 }

@@ -1,7 +1,7 @@
-// What Bedrock's wires share: exceptions in the midst of a stream (vendors/bedrock). Pure.
+// Shared by Bedrock's wires: exceptions within a stream (vendors/bedrock). Pure.
 import { asText, readJson } from "#server/upstream/json/values.ts";
 
-/** The statuses that exceptions stand for; any other one is 500. */
+/** The statuses of exceptions; any other exception is 500. */
 const STATUS: Readonly<Record<string, number>> = {
   validationException: 400,
   throttlingException: 429,

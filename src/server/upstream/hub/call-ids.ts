@@ -1,21 +1,21 @@
-// The ids that tool calls go by: of calls that came without one, and on wires where none may stand twice in a request (Anthropic's and
-// Converse's). Pure.
+// Ids of tool calls: for calls that came without one, and for wires where ids must be unique in a request (Anthropic's and Converse's).
+// Pure.
 
-/** The id of a call whose wire gave it none: `at` is its place in the answer `index`. */
+/** The id of a call whose wire gave it none: `at` is its position in the answer `index`. */
 export function madeCallId(seed: string, at: number, index = 0): string {
   return `call_${seed}${index === 0 ? "" : `x${index}`}x${at}`;
 }
 
-/** Gives a call whose id was used before another one, and its result with it. Clients' ids need only be unique in their turn. */
+/** Replaces a call id that was used before, and that of its result. Clients' ids need only be unique within a turn. */
 export class CallIds {
   readonly #spell: (id: string) => string;
   readonly #used = new Set<string>();
-  /** How often an id was given. */
+  /** How often an id was used. */
   readonly #counts = new Map<string, number>();
-  /** Ids on the wire whose results have not come yet, by the client's id. */
+  /** Wire ids of calls whose results have not come yet, by the client's id. */
   readonly #open = new Map<string, string[]>();
 
-  /** `spell` writes an id in the signs that the wire accepts. */
+  /** `spell` converts an id to the characters that the wire accepts. */
   constructor(spell: (id: string) => string) {
     this.#spell = spell;
   }

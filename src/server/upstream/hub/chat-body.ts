@@ -1,4 +1,4 @@
-// The hub → an OpenAI chat body: what openai, azure and every wire that borrowed OpenAI's messages send for clients of other formats
+// The hub → an OpenAI chat body: for openai, azure and every wire that uses OpenAI's messages, for clients of other formats
 // (requirements T18.3). Pure.
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import {
@@ -18,9 +18,9 @@ import {
 } from "./request.ts";
 
 export interface ChatBodyOptions {
-  /** Thinking of earlier turns goes back as `reasoning_content`: some vendors demand it, most refuse it. */
+  /** Thinking of earlier turns is sent back as `reasoning_content`: some vendors require it, most refuse it. */
   readonly keepsThoughts: boolean;
-  /** Files that a tool showed follow its results as its pictures do. Absent = they leave a word. */
+  /** Files in a tool result follow the results, like images. Absent = a placeholder text replaces them. */
   readonly showsFiles?: boolean;
 }
 
@@ -34,10 +34,10 @@ type Assistant = HubMessage & { role: "assistant" };
 
 /** Source: requirements T18.3. */
 const TOOL_NAME_LIMIT = 64;
-/** OpenAI refuses longer ones; other vendors' are longer. Unit: characters. */
+/** OpenAI refuses longer ids, which other vendors use. Unit: characters. */
 const CALL_ID_LIMIT = 40;
 const STOP_LIMIT = 4;
-/** Models that refuse the very field. */
+/** Models that refuse the field itself. */
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt|text-)/;
 
 /** Models that search the web by `web_search_options`; others refuse the field (vendors/openai-chat). */
@@ -47,7 +47,7 @@ const SEARCHING = /search|sonar|:online$/;
 export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBody {
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { extras, stop, n, logprobs } = request;
-  // Names and details have their words here.
+  // A chat body can express names and image details.
   const dropped: string[] = hintsWithin(request).filter((name) => name === "cache_control");
   dropped.push(...mediaInResults(request, isShown));
   if (!options.keepsThoughts) dropped.push(...lostThoughts(request, () => false));
@@ -84,14 +84,14 @@ export function chatBody(request: HubRequest, options: ChatBodyOptions): ChatBod
   return { body, dropped, toolNames: names.changed };
 }
 
-/** Messages as chat wires write them. Throws: Unmappable for media that they cannot hold. */
+/** Messages in chat format. Throws: Unmappable for media that it cannot hold. */
 export function chatMessages(
   messages: readonly HubMessage[],
   names: ToolNames,
   options: ChatBodyOptions,
 ): JsonRecord[] {
   const out: JsonRecord[] = [];
-  // What tools showed follows all results of the turn: nothing may stand between a call and its answer.
+  // Media in tool results follow all results of the turn: no message may stand between a call and its result.
   let shown: JsonRecord[] = [];
   for (const message of messages) {
     if (message.role === "assistant" && isSilent(message, options)) continue;
@@ -112,7 +112,7 @@ export function chatMessages(
 }
 
 /**
- * A turn that was broken off before its first word, or of which only thoughts are left that stay here: many vendors refuse a message without
+ * A turn without text or calls: it was aborted, or has only thoughts that this wire does not take. Many vendors refuse a message without
  * content.
  */
 function isSilent({ parts, toolCalls, thoughts }: Assistant, { keepsThoughts }: ChatBodyOptions): boolean {
@@ -120,12 +120,12 @@ function isSilent({ parts, toolCalls, thoughts }: Assistant, { keepsThoughts }: 
   return toolCalls.length === 0 && !isThinking && textOf(parts) === "";
 }
 
-/** Media that a chat body can hold, of those that tools show. */
+/** Whether a chat body can hold this medium of a tool result. */
 function isShown(part: HubPart): boolean {
   return part.kind === "image" || (part.kind === "file" && part.source.kind !== "url");
 }
 
-/** Media that tools showed and that are told by a word only, as hints that were dropped. */
+/** Media of tool results that are replaced by a placeholder text, as dropped hints. */
 export function mediaInResults({ messages }: HubRequest, isShown: (part: HubPart) => boolean): string[] {
   const kinds = messages.flatMap(({ role, parts }) =>
     role === "tool"
@@ -175,13 +175,13 @@ function messageOf(message: HubMessage, names: ToolNames, { keepsThoughts }: Cha
   }
 }
 
-/** What a tool said; a picture in it leaves a word behind (requirements T18.3). */
+/** The text of a tool result; a placeholder text replaces an image (requirements T18.3). */
 export function toolText({ parts, isError }: HubMessage & { role: "tool" }): string {
   const text = resultText(parts);
   return isError ? `Error: ${text}` : text;
 }
 
-/** The texts of parts; any other leaves a word behind. */
+/** The texts of parts; a placeholder text replaces any other part. */
 export function resultText(parts: readonly HubPart[]): string {
   return parts
     .map((part) => (part.kind === "text" || part.kind === "refusal" ? part.text : `[${part.kind}]`))
@@ -217,7 +217,7 @@ function fileOf({ source, filename }: HubPart & { kind: "file" }): JsonRecord {
   return { filename: filename ?? "file", file_data: mediaUrl(source) };
 }
 
-/** `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request has them; a subset is all that is offered. */
+/** `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request has them; of an allowed subset only its tools are sent. */
 export function toolsOf(request: HubRequest, names: ToolNames): JsonRecord {
   const { tools, toolChoice, parallelToolCalls } = request;
   if (tools === undefined || tools.length === 0) return {};
@@ -239,7 +239,7 @@ function toolOf(tool: Exclude<HubTool, { kind: "web-search" }>, names: ToolNames
   return { type: "function", function: functionOf(tool, names) };
 }
 
-/** A function as chat wires describe it. */
+/** A function in chat format. */
 export interface ChatFunction {
   readonly name: string;
   readonly description: string | undefined;
@@ -247,7 +247,7 @@ export interface ChatFunction {
   readonly strict?: boolean | undefined;
 }
 
-/** A custom tool becomes a function with one text: chat wires other than OpenAI's newest know no other (requirements T18.5). */
+/** A custom tool becomes a function with one text: only OpenAI's newest chat wire knows custom tools (requirements T18.5). */
 export function functionOf(tool: Exclude<HubTool, { kind: "web-search" }>, names: ToolNames): ChatFunction {
   const { name, description } = tool;
   if (tool.kind === "function") {

@@ -1,4 +1,4 @@
-// OpenAI chat replies and stream chunks → the hub: for openai, azure and every wire that borrowed them (vendors/openai-chat,
+// OpenAI chat replies and stream chunks → the hub: for openai, azure and every wire that uses them (vendors/openai-chat,
 // vendors/openai-stream). Pure.
 import type { Quirks } from "#contract/provider.ts";
 import { asObject, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
@@ -6,7 +6,7 @@ import { ownCachedOf } from "#server/upstream/usage.ts";
 import { madeCallId } from "./call-ids.ts";
 import type { FinishReason, HubChunk } from "./reply.ts";
 
-/** What went wrong, in the upstream's words. */
+/** An error as the upstream reported it. */
 export interface ChatError {
   readonly kind: "error";
   readonly status: number;
@@ -15,7 +15,7 @@ export interface ChatError {
   readonly type: string;
 }
 
-/** A whole chat reply as pieces; an error that came with status 200 as such. */
+/** A whole chat reply as hub chunks, or the error that came with status 200. */
 export function chatChunks(
   body: JsonRecord,
   quirks: Quirks | undefined,
@@ -26,18 +26,18 @@ export function chatChunks(
   return new ChatStream(quirks, seed).takeReply(body);
 }
 
-/** Follows a stream of chunks, which vendors vary in their own ways. */
+/** Decodes a stream of chunks, with the deviations of vendors. */
 export class ChatStream {
   readonly #quirks: Quirks | undefined;
   readonly #seed: string;
   #hasHead = false;
-  /** Per answer: ids of calls → their positions, for vendors that repeat or leave out indexes (vendors/openai-stream). */
+  /** Per answer: ids of calls → their positions, for vendors that repeat or omit indexes (vendors/openai-stream). */
   readonly #calls = new Map<
     number,
     { readonly ids: Map<string, number>; readonly byIndex: Map<number, number> }
   >();
 
-  /** Calls that come without an id get one of the seed's: no other turn of the conversation has it. */
+  /** Calls without an id get one made from the seed, which is unique in the conversation. */
   constructor(quirks: Quirks | undefined, seed: string) {
     this.#quirks = quirks;
     this.#seed = seed;
@@ -133,7 +133,7 @@ export class ChatStream {
         id: id ?? madeCallId(this.#seed, at, index),
         name: name ?? "",
       }),
-      // A vendor's parsed arguments are text again.
+      // Some vendors send arguments as an object instead of text.
       arguments:
         typeof text === "string" ? text : text === undefined || text === null ? "" : JSON.stringify(text),
       ...(custom !== undefined && { isCustom: true }),
@@ -141,7 +141,7 @@ export class ChatStream {
     });
   }
 
-  /** A new id is a new call, whatever index it says; pieces without an id go by their index. */
+  /** A new id is a new call, whatever its index; chunks without an id are assigned by index. */
   #placeOf(answer: number, id: string | undefined, given: number): { at: number; isNew: boolean } {
     let calls = this.#calls.get(answer);
     if (calls === undefined) {
@@ -166,7 +166,7 @@ export class ChatStream {
   }
 }
 
-/** The cached tokens under OpenAI's name, wherever this vendor has put them. */
+/** The cached tokens under OpenAI's name, wherever this vendor reports them. */
 function withCached(usage: JsonRecord): JsonRecord {
   if (asObject(usage["prompt_tokens_details"])?.["cached_tokens"] !== undefined) return usage;
   const cached = ownCachedOf(usage);
@@ -177,7 +177,7 @@ function withCached(usage: JsonRecord): JsonRecord {
   };
 }
 
-/** Thoughts that come only as a list of details (MiniMax, vendors/minimax). */
+/** Thoughts that are sent only as a list of details (MiniMax, vendors/minimax). */
 function detailsText(details: unknown): string {
   return listOf(details)
     .map((item) => textOr(asObject(item)?.["text"], ""))
@@ -219,7 +219,7 @@ function addImage(out: HubChunk[], index: number, image: JsonRecord | undefined)
     out.push({ kind: "image", index, mime: match[1] ?? "image/png", base64: url.slice(match[0].length) });
 }
 
-/** Words for the end of an answer, those of vendors among them (vendors/zhipu, vendors/mistral). */
+/** Finish reasons, including those of vendors (vendors/zhipu, vendors/mistral). */
 export const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: "stop",
   length: "length",
@@ -232,10 +232,10 @@ export const FINISHES: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
 };
 
-/** An answer that ends so has failed on its way. */
+/** Finish reasons of a failed answer. */
 const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "network_error"]);
 
-/** The vendor's word for an answer that failed on its way; undefined = none did. */
+/** The vendor's finish reason of a failed answer; undefined = no answer failed. */
 export function failedFinish(reply: JsonRecord, quirks: Quirks | undefined): string | undefined {
   if (quirks?.ownWords !== true) return undefined;
   for (const choice of listOf(reply["choices"])) {
@@ -245,7 +245,7 @@ export function failedFinish(reply: JsonRecord, quirks: Quirks | undefined): str
   return undefined;
 }
 
-/** Unknown words of vendors end an answer all the same; "" and null do not. */
+/** Unknown finish reasons end an answer too; "" and null do not. */
 function finishOf(value: unknown): FinishReason | undefined {
   return typeof value === "string" && value !== "" ? (FINISHES[value] ?? "stop") : undefined;
 }
@@ -260,7 +260,7 @@ function unreadable(): ChatError {
   };
 }
 
-/** An error in a reply's clothes (requirements R11): OpenAI's object, or one of the vendors' ways. */
+/** An error with status 200 (requirements R11): OpenAI's error object, or a vendor's own form. */
 function chatError(body: JsonRecord, quirks: Quirks | undefined): ChatError | undefined {
   const error = body["error"];
   if (error !== undefined && error !== null && error !== false && error !== "") {

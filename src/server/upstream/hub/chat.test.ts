@@ -1,5 +1,4 @@
-// Promises about OpenAI's chat wire towards clients of other formats: calls keep to its ids, what tools showed is shown, calls without
-// ids get some.
+// OpenAI's chat wire for clients of other formats: call ids fit its limits, media of tool results are sent, calls without ids get one.
 import { describe, expect, it } from "vitest";
 import { asList, asObject } from "#server/upstream/json/values.ts";
 import { chatBody } from "./chat-body.ts";
@@ -33,14 +32,14 @@ function written(callId: string, parts: readonly HubPart[] = []) {
 }
 
 describe("a chat body", () => {
-  it("shortens ids of calls that OpenAI refuses, and those of their results alike", () => {
+  it("shortens call ids that OpenAI refuses, and equally those of their results", () => {
     expect(written("call_1").ids).toEqual(["call_1", "call_1"]);
     const [call, result] = written(`functions.${"x".repeat(64)}:0`).ids;
     expect(call).toMatch(/^[\w-]{40}$/);
     expect(result).toBe(call);
   });
 
-  it("shows the pictures and files of tools behind their results, and names what it cannot", () => {
+  it("sends images and files of tool results after the results, and reports what it drops", () => {
     const { result, shown, dropped } = written("a", [PICTURE, FILE, DISTANT]);
     expect(result?.["content"]).toBe("[image]\n[file]\n[file]");
     expect(asList(shown?.["content"]).map((part) => asObject(part)?.["type"])).toEqual(["image_url", "file"]);
@@ -48,7 +47,7 @@ describe("a chat body", () => {
   });
 });
 
-describe("turns of which only thoughts are left", () => {
+describe("turns with nothing but thoughts", () => {
   const thoughts = [{ text: "Hm", signature: undefined }];
   const messages: HubMessage[] = [
     { role: "user", parts: [{ kind: "text", text: "hi" }] },
@@ -58,20 +57,20 @@ describe("turns of which only thoughts are left", () => {
   const write = (keepsThoughts: boolean) =>
     chatBody({ model: "m", isStream: false, messages }, { keepsThoughts });
 
-  it("stay behind and are named, since many vendors refuse a message without content", () => {
+  it("are dropped and reported, since many vendors refuse a message without content", () => {
     const { body, dropped } = write(false);
     expect(asList(body["messages"]).map((message) => asObject(message)?.["role"])).toEqual(["user", "user"]);
     expect(dropped).toEqual(["messages[].reasoning_content"]);
   });
 
-  it("go along where thoughts do", () => {
+  it("are sent where the wire takes thoughts", () => {
     const { body, dropped } = write(true);
     expect(asList(body["messages"])[1]).toMatchObject({ role: "assistant", reasoning_content: "Hm" });
     expect(dropped).toEqual([]);
   });
 });
 
-describe("calls that come without an id", () => {
+describe("calls without an id", () => {
   const take = (seed: string) => {
     const call = { index: 0, function: { name: "f", arguments: "{}" } };
     const chunks = new ChatStream(undefined, seed).take(

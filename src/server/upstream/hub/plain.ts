@@ -1,5 +1,4 @@
-// What plainer wires than OpenAI's share: functions without a choice among many, turns that must take their turn, limits of their own.
-// Pure.
+// Shared by wires simpler than OpenAI's: tool choice limited to auto or one function, alternating roles, limits of their own. Pure.
 import { asList, asNumber, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { type ChatFunction, functionOf, toolText } from "./chat-body.ts";
 import type { HubChunk } from "./reply.ts";
@@ -12,7 +11,7 @@ import {
   Unmappable,
 } from "./request.ts";
 
-/** The functions on offer, and the one that must be called. */
+/** The offered functions, and the one that must be called. */
 export interface Offer {
   readonly functions: readonly ChatFunction[];
   readonly forced: ChatFunction | undefined;
@@ -21,8 +20,8 @@ export interface Offer {
 }
 
 /**
- * The tools of a request for a wire that knows "as the model likes" and one by its name: no choice means no tools, a choice among
- * some leaves the others out. Throws: Unmappable where any of several must be called.
+ * The tools of a request for a wire whose tool choice is auto or one function: `none` means no tools, a choice among some drops the
+ * others. Throws: Unmappable where any of several must be called.
  */
 export function offerOf({ tools = [], toolChoice }: HubRequest, names: ToolNames): Offer {
   const searches = tools.some(({ kind }) => kind === "web-search");
@@ -59,7 +58,7 @@ const MAPS_OF_SCHEMAS: ReadonlySet<string> = new Set([
 ]);
 const SCHEMAS: ReadonlySet<string> = new Set(["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"]);
 
-/** A JSON schema without the words that old wires stumble over: `additionalProperties: false` and `$schema` (vendors/baidu). */
+/** A JSON schema without keywords that old wires refuse: `additionalProperties: false` and `$schema` (vendors/baidu). */
 export function plainSchema(schema: JsonRecord): JsonRecord {
   const members = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     if (name === "$schema" || (name === "additionalProperties" && value === false)) return [];
@@ -80,36 +79,36 @@ function nested(value: unknown): unknown {
   return schema === undefined ? value : plainSchema(schema);
 }
 
-/** What a wire makes of two neighbours of one side: one turn, both as they are, or undefined = neither is possible. */
+/** How a wire takes two adjacent turns of one role: joined, both unchanged, or undefined = neither is possible. */
 export type Joined<T> = T | "beside" | undefined;
 
 export interface Alternation<T> {
   isAnswer(turn: T): boolean;
-  /** It says nothing and is refused for it. */
+  /** The turn is empty, and the wire refuses empty turns. */
   isBlank(turn: T): boolean;
   join(one: T, other: T): Joined<T>;
   say(role: "user" | "assistant", text: string): T;
 }
 
-/** Words that stand where a wire wants a turn and nobody said anything. */
+/** The text of a turn that a wire requires and the conversation lacks. */
 const FILLERS = { first: "你好", answer: "OK", last: "继续" } as const;
 
-/** For wires that refuse an empty result: many tools say nothing when all went well. */
+/** For wires that refuse an empty result: many tools return no text on success. */
 export const SILENT_RESULT = FILLERS.answer;
 
-/** What a tool said, for such wires. */
+/** A tool result for such wires. */
 export function resultSaid(message: HubMessage & { role: "tool" }): string {
   return toolText(message) || SILENT_RESULT;
 }
 
-/** Whether a text says nothing. */
+/** Whether a text is blank. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
 /**
- * The messages for wires that want a word in every answer and JSON in every call: blank pieces and answers are left out, and a call
- * that its model did not finish has no arguments.
+ * The messages for wires that require text in every answer and JSON in every call: blank parts and answers are dropped, and an
+ * unfinished call has no arguments.
  */
 export function soundMessages(messages: readonly HubMessage[]): HubMessage[] {
   return messages.flatMap((message): HubMessage[] => {
@@ -125,7 +124,7 @@ export function soundMessages(messages: readonly HubMessage[]): HubMessage[] {
   });
 }
 
-/** The conversation with sides that take turns, begun and ended by the user (vendors/baidu, vendors/hunyuan). Blank turns are left out. */
+/** The conversation with alternating roles, the user first and last (vendors/baidu, vendors/hunyuan). Blank turns are dropped. */
 export function alternated<T>(turns: readonly T[], law: Alternation<T>): T[] {
   const { isAnswer, say } = law;
   const out: T[] = [];
@@ -168,7 +167,7 @@ export function scoresIn(list: unknown): { readonly index: number; readonly scor
   });
 }
 
-/** The usage of a wire that counts tokens by OpenAI's names; undefined = it tells none here. */
+/** The usage of a wire that uses OpenAI's names; undefined = absent. */
 export function usageIn(usage: JsonRecord | undefined): HubChunk | undefined {
   const prompt_tokens = asNumber(usage?.["prompt_tokens"]);
   if (prompt_tokens === undefined) return undefined;
@@ -177,7 +176,7 @@ export function usageIn(usage: JsonRecord | undefined): HubChunk | undefined {
   return { kind: "usage", usage: { prompt_tokens, completion_tokens, total_tokens } };
 }
 
-/** The members that a wire knows itself, taken out of what the hub has no word for. */
+/** The members that a wire knows itself, taken from the hub's extras. */
 export function ownExtras(
   request: HubRequest,
   names: readonly string[],
@@ -188,7 +187,7 @@ export function ownExtras(
   return { own: Object.fromEntries(own), rest: { ...request, extras: Object.fromEntries(others) } };
 }
 
-/** A number moved into [low, high]; undefined stays. */
+/** A number clamped to [low, high]; undefined stays. */
 export function within(value: number | undefined, low: number, high: number): number | undefined {
   return value === undefined ? undefined : Math.min(Math.max(value, low), high);
 }

@@ -1,13 +1,13 @@
-// One generated reply in words of no vendor, as the pieces it comes in, and whole: upstream dialects decode into it, client dialects
-// render from it. A whole reply is the same pieces folded, so that plain and streamed answers cannot differ. Pure.
+// One generated reply in a vendor-neutral form, as chunks and whole: upstream dialects decode into it, client formats render from it. A
+// whole reply is the same chunks folded, so that plain and streamed answers cannot differ. Pure.
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { HubThought, HubToolCall } from "./request.ts";
 
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
 /**
- * A piece of a reply. `index` is the answer it belongs to (0 unless n > 1). Tool pieces name their call by `at`, counted from 0 in
- * each answer; the first piece of a call has its id and name.
+ * A chunk of a reply. `index` is the answer it belongs to (0 unless n > 1). Tool chunks identify their call by `at`, counted from 0 in
+ * each answer; the first chunk of a call has its id and name.
  */
 export type HubChunk =
   | {
@@ -19,7 +19,7 @@ export type HubChunk =
   | { readonly kind: "text"; readonly index: number; readonly text: string }
   | { readonly kind: "refusal"; readonly index: number; readonly text: string }
   | { readonly kind: "thought"; readonly index: number; readonly text: string }
-  /** Ends the thought that runs, and proves it. */
+  /** Ends the open thought, with its signature. */
   | { readonly kind: "signature"; readonly index: number; readonly signature: string }
   /** A whole thought that only its vendor can read. */
   | { readonly kind: "redacted"; readonly index: number; readonly data: string }
@@ -29,7 +29,7 @@ export type HubChunk =
       readonly at: number;
       readonly id?: string | undefined;
       readonly name?: string | undefined;
-      /** A piece of the JSON text; "" = none yet. */
+      /** A part of the JSON text; "" = none yet. */
       readonly arguments: string;
       readonly isCustom?: boolean | undefined;
       readonly signature?: string | undefined;
@@ -44,12 +44,12 @@ export type HubChunk =
       readonly kind: "finish";
       readonly index: number;
       readonly reason: FinishReason;
-      /** The stop sequence that was met, where the upstream says it. */
+      /** The stop sequence that matched, where the upstream reports it. */
       readonly stopSequence?: string | undefined;
     }
-  /** All usage told so far, in OpenAI's shape (see hub.ts). The last one counts. */
+  /** All usage reported so far, in OpenAI's shape. The last one counts. */
   | { readonly kind: "usage"; readonly usage: JsonRecord }
-  /** The upstream said that nothing more comes. */
+  /** The upstream marked the end of the stream. */
   | { readonly kind: "end" };
 
 export interface HubAnswer {
@@ -75,12 +75,12 @@ export interface HubReply {
   readonly usage: JsonRecord | undefined;
 }
 
-/** Puts the pieces of a reply together. Pieces may come in any number of turns. */
+/** Folds the chunks of a reply, which may arrive in any number of calls of `add`. */
 export class ReplyFold {
   #head: { id: string | undefined; model?: string | undefined; created?: number | undefined } | undefined;
   #usage: JsonRecord | undefined;
   readonly #answers = new Map<number, HubAnswer>();
-  /** Answers whose thought goes on with the next piece. */
+  /** Answers whose thought continues with the next chunk. */
   readonly #thinking = new Set<number>();
 
   add(chunks: readonly HubChunk[]): void {
@@ -210,7 +210,7 @@ function addToolPiece(calls: HubToolCall[], piece: HubChunk & { kind: "tool" }):
   };
 }
 
-/** The pieces of a whole reply as one. */
+/** Folds the chunks of a whole reply. */
 export function foldReply(chunks: readonly HubChunk[]): HubReply {
   const fold = new ReplyFold();
   fold.add(chunks);

@@ -3,7 +3,7 @@ import { providerOf } from "#contract/providers.ts";
 import { dialects } from "#server/upstream/dialects/index.ts";
 import { effortFor, effortWord, type HubRequest } from "./request.ts";
 
-// Nothing is left out in silence.
+// Everything that is dropped is reported.
 it.each([
   ["openai", true],
   ["azure", true],
@@ -48,7 +48,7 @@ it.each([
   ["gpt-6-sol", "none"],
   ["gpt-6.1-terra", "none"],
   ["deepseek-v4-pro", "none"],
-])("%s is told to think as little as it can: %s", (model, word) => {
+])("%s gets its lowest effort: %s", (model, word) => {
   expect(effortWord(never)).toBe("none");
   expect(effortFor(model, never)).toBe(word);
   expect(effortFor(model, { ...never, budgetTokens: 4096 })).toBe("medium");

@@ -1,13 +1,13 @@
-// One generation request in words of no vendor: what every client dialect parses into and every upstream dialect encodes from. In
-// essence OpenAI's chat shape, widened. Types, and the one error both sides throw; it knows no wire.
+// One generation request in a vendor-neutral form: client formats parse into it, upstream dialects encode from it. In essence OpenAI's
+// chat shape, widened. Types, and the one error both sides throw; it knows no wire.
 import { type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 
-/** A mark of a prompt cache: everything up to here may be kept by the upstream. */
+/** A breakpoint of a prompt cache: the upstream may cache everything up to here. */
 export interface CacheMark {
   readonly ttl: "5m" | "1h" | undefined;
 }
 
-/** Bytes inline (base64) or an address the upstream, or we, may fetch. */
+/** Inline bytes (base64), or a URL that the upstream or the gateway may fetch. */
 export type MediaSource =
   | { readonly kind: "data"; readonly mime: string; readonly base64: string }
   | { readonly kind: "url"; readonly url: string };
@@ -31,11 +31,11 @@ export type HubPart =
     }
   | { readonly kind: "refusal"; readonly text: string };
 
-/** A step of thinking in the history; `signature` proves its origin to the vendor that made it. */
+/** A thought in the history; `signature` proves its origin to the vendor that made it. */
 export interface HubThought {
   readonly text: string;
   readonly signature: string | undefined;
-  /** Thinking that only its vendor can read; `text` is empty then. */
+  /** Encrypted thinking that only its vendor can read; `text` is empty then. */
   readonly redacted?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export type HubMessage =
   | {
       readonly role: "tool";
       readonly callId: string;
-      /** The tool's name, where the client said it or the history tells it. */
+      /** The tool's name, where the client sent it or the history has it. */
       readonly name: string | undefined;
       readonly parts: readonly HubPart[];
       readonly isError: boolean;
@@ -78,7 +78,7 @@ export type HubTool =
       readonly kind: "function";
       readonly name: string;
       readonly description: string | undefined;
-      /** JSON schema; undefined = the tool takes nothing. */
+      /** JSON schema; undefined = the tool takes no arguments. */
       readonly parameters: JsonRecord | undefined;
       readonly strict?: boolean | undefined;
       readonly cache?: CacheMark | undefined;
@@ -96,7 +96,7 @@ export type HubTool =
 export type HubToolChoice =
   | { readonly kind: "auto" | "none" | "any" }
   | { readonly kind: "tool"; readonly name: string }
-  /** Only these. */
+  /** Only these tools may be called. */
   | { readonly kind: "subset"; readonly names: readonly string[]; readonly isRequired: boolean };
 
 export type HubFormat =
@@ -111,12 +111,12 @@ export type HubFormat =
 
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** How much to think: a word, a number of tokens, or both as the client gave them. */
+/** The requested effort: a level, a number of tokens, or both. */
 export interface HubReasoning {
   readonly effort: Effort | undefined;
-  /** Unit: tokens; 0 = off, -1 = as the model likes. */
+  /** Unit: tokens; 0 = off, -1 = the model decides. */
   readonly budgetTokens: number | undefined;
-  /** The client wants to see the thoughts; undefined = it did not say. */
+  /** Whether the client wants to see the thoughts; undefined = unspecified. */
   readonly isShown: boolean | undefined;
 }
 
@@ -133,7 +133,7 @@ export interface HubRequest {
   readonly seed?: number | undefined;
   readonly presencePenalty?: number | undefined;
   readonly frequencyPenalty?: number | undefined;
-  /** Answers wanted; undefined = 1. */
+  /** Number of answers; undefined = 1. */
   readonly n?: number | undefined;
   readonly logprobs?: { readonly top: number | undefined } | undefined;
   readonly tools?: readonly HubTool[] | undefined;
@@ -141,28 +141,28 @@ export interface HubRequest {
   readonly parallelToolCalls?: boolean | undefined;
   readonly format?: HubFormat | undefined;
   readonly reasoning?: HubReasoning | undefined;
-  /** The client's format tells thoughts without being asked, and this client does not mind. */
+  /** The client's format contains thoughts by default, and this client did not switch them off. */
   readonly tellsThoughts?: boolean | undefined;
   readonly verbosity?: string | undefined;
   readonly serviceTier?: string | undefined;
-  /** Who asks, for the upstream's own abuse control. */
+  /** The end user's id, for the upstream's abuse control. */
   readonly user?: string | undefined;
   readonly cacheKey?: string | undefined;
   /**
-   * What the hub has no word for, under the names of an OpenAI chat body: handed on to OpenAI wires, reported as dropped by all
-   * others. Members of foreign client formats without such a name are refused or reported by the client dialect.
+   * Extras: members without a place in the hub, under the names of an OpenAI chat body. OpenAI wires send them, all others report them as
+   * dropped. Members of foreign client formats without such a name are refused or reported by the client format.
    */
   readonly extras?: JsonRecord | undefined;
-  /** Hints the client dialect had to leave out already, by the client's names. */
+  /** Hints that the client format has dropped already, by the client's names. */
   readonly dropped?: readonly string[] | undefined;
 }
 
-/** Something asked for has no counterpart on the other side, and leaving it out would change the answer (issue: never in silence). */
+/** A requested feature has no counterpart on the other side, and dropping it would change the answer. */
 export class Unmappable extends Error {
   override readonly name = "Unmappable";
   /** The client's name for it, e.g. `n` or `messages[].content[].input_audio`. */
   readonly what: string;
-  /** Why, in Chinese, for the caller. */
+  /** The reason, in Chinese, for the caller. */
   readonly reason: string;
 
   constructor(what: string, reason = "上游渠道不支持该参数") {
@@ -172,13 +172,13 @@ export class Unmappable extends Error {
   }
 }
 
-/** Whether the client demands that a tool is called. */
+/** Whether the client requires a tool call. */
 export function isToolForced(choice: HubToolChoice | undefined): boolean {
   if (choice?.kind === "subset") return choice.isRequired;
   return choice?.kind === "any" || choice?.kind === "tool";
 }
 
-/** The texts of parts, joined; media is left out. */
+/** The texts of parts, joined; media are skipped. */
 export function textOf(parts: readonly HubPart[], separator = ""): string {
   return parts
     .flatMap((part) => (part.kind === "text" || part.kind === "refusal" ? [part.text] : []))
@@ -193,19 +193,19 @@ export function systemText(messages: readonly HubMessage[]): string | undefined 
   return texts.length === 0 ? undefined : texts.join("\n\n");
 }
 
-/** Takes a data URL apart; undefined = it is none. */
+/** Parses a data URL; undefined = it is none. */
 export function parseDataUrl(url: string): MediaSource | undefined {
   const match = /^data:([^;,]*)(?:;[^;,]*)*?;base64,/.exec(url.slice(0, 256));
   if (match === null) return undefined;
   return { kind: "data", mime: match[1] || "application/octet-stream", base64: url.slice(match[0].length) };
 }
 
-/** A medium as one text: its address, or a data URL. */
+/** A medium as one text: its URL, or a data URL. */
 export function mediaUrl(source: MediaSource): string {
   return source.kind === "url" ? source.url : `data:${source.mime};base64,${source.base64}`;
 }
 
-/** What a wire has a word for, besides what every wire has. */
+/** Optional features that a wire supports. */
 export type Ability =
   | "n"
   | "logprobs"
@@ -217,12 +217,12 @@ export type Ability =
   | "user"
   | "prompt_cache_key"
   | "parallel_tool_calls"
-  /** Those of earlier turns, at least some. */
+  /** Thoughts of earlier turns, at least some. */
   | "thoughts";
 
 /**
- * The hints of a request that a wire without these abilities has to leave out, by OpenAI's names; extras are among them. Throws:
- * Unmappable for what would change the answer: several answers, logprobs, sound.
+ * The hints of a request that a wire without these features drops, by OpenAI's names; extras are among them. Throws: Unmappable for
+ * features that would change the answer: several answers, logprobs, audio.
  */
 export function hintsBeyond(request: HubRequest, can: ReadonlySet<Ability>): string[] {
   if ((request.n ?? 1) > 1 && !can.has("n")) throw new Unmappable("n", "上游渠道只支持 n = 1");
@@ -250,8 +250,8 @@ export function hintsBeyond(request: HubRequest, can: ReadonlySet<Ability>): str
 }
 
 /**
- * The hints that stand in the messages and tools of a request: speakers' names, the detail pictures are to be looked at in, marks of
- * prompt caches. For wires that have a word for none of them.
+ * The hints in the messages and tools of a request: names of speakers, image details, breakpoints of prompt caches. For wires that
+ * support none of them.
  */
 export function hintsWithin({ messages, tools = [] }: HubRequest): string[] {
   const parts = messages.flatMap((message) => message.parts);
@@ -266,7 +266,7 @@ export function hintsWithin({ messages, tools = [] }: HubRequest): string[] {
   ];
 }
 
-/** Thoughts of earlier turns that a wire does not take, as a hint that was dropped, by chat's name. */
+/** Thoughts of earlier turns that a wire does not take, as a dropped hint, by chat's name. */
 export function lostThoughts(
   { messages }: Pick<HubRequest, "messages">,
   isKept: (thought: HubThought) => boolean,
@@ -277,26 +277,26 @@ export function lostThoughts(
   return isLost ? ["messages[].reasoning_content"] : [];
 }
 
-/** `{}` for what is no JSON object: arguments of calls that no model finished. */
+/** Arguments as an object; `{}` for text that is no JSON object, as in unfinished calls. */
 export function argumentsOf(call: HubToolCall): JsonRecord {
   return call.isCustom === true ? { input: call.arguments } : (readJson(call.arguments) ?? {});
 }
 
-/** The same as text, for wires that read it. */
+/** The same as JSON text. */
 export function argumentText(call: HubToolCall): string {
   const isObject = call.isCustom !== true && readJson(call.arguments) !== undefined;
   return isObject ? call.arguments : JSON.stringify(argumentsOf(call));
 }
 
-/** The names tools go by on a wire that limits them; a name that fits stays. The same name always becomes the same. */
+/** Tool names for a wire that limits them; a name that fits stays. The mapping is stable. */
 export class ToolNames {
-  /** Name on the wire → the client's name, of those that had to be changed. */
+  /** Name on the wire → the client's name, for changed names. */
   readonly changed = new Map<string, string>();
   readonly #wire = new Map<string, string>();
   readonly #limit: number;
   readonly #begin: RegExp;
 
-  /** `limit` characters of `[A-Za-z0-9_-]`; a name that does not `begin` as it must gets a `_` before it. */
+  /** `limit` characters of `[A-Za-z0-9_-]`; a name that does not match `begin` gets a `_` before it. */
   constructor(limit: number, begin = /^/) {
     this.#limit = limit;
     this.#begin = begin;
@@ -312,13 +312,13 @@ export class ToolNames {
   }
 }
 
-/** A name within `limit` characters of `[A-Za-z0-9_-]`: one that fits stays, any other gets a sign that tells it apart. */
+/** A name within `limit` characters of `[A-Za-z0-9_-]`: one that fits stays, any other gets a hash suffix. */
 export function shortName(name: string, limit: number): string {
   const clean = name.replace(/[^A-Za-z0-9_-]/g, "_");
   return clean === name && name.length <= limit ? name : `${clean.slice(0, limit - 9)}_${hashOf(name)}`;
 }
 
-/** Eight signs that tell names apart (FNV-1a, 32 bits). It need not be secret. */
+/** A hash of eight characters (FNV-1a, 32 bits). It need not be secret. */
 function hashOf(name: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
@@ -341,7 +341,7 @@ export function effortOf(value: unknown): Effort | undefined {
   return typeof value === "string" && EFFORTS.has(value) ? (value as Effort) : undefined;
 }
 
-/** The same in what an OpenAI model can do: the older ones and most of the newest cannot but think (requirements T18.2, decision 032). */
+/** The effort as an OpenAI model takes it: old models and most of the newest cannot switch reasoning off (requirements T18.2, decision 032). */
 export function effortFor(model: string, reasoning: HubReasoning): Exclude<Effort, "max"> | undefined {
   const word = effortWord(reasoning);
   if (word === "minimal" && /^gpt-(5\.|6)/.test(model)) return "low";
@@ -352,7 +352,7 @@ export function effortFor(model: string, reasoning: HubReasoning): Exclude<Effor
   return /^gpt-5(?!-chat)(-|$)/.test(model) ? "minimal" : word;
 }
 
-/** How much to think as a word; a number of tokens becomes the nearest one (requirements T18.2). undefined = as the model likes. */
+/** The effort level; a number of tokens becomes the nearest level (requirements T18.2). undefined = the model decides. */
 export function effortWord({ effort, budgetTokens }: HubReasoning): Exclude<Effort, "max"> | undefined {
   if (effort !== undefined) return effort === "max" ? "xhigh" : effort;
   if (budgetTokens === undefined || budgetTokens < 0) return undefined;

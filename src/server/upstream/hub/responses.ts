@@ -1,13 +1,13 @@
-// What the Responses format shares between its client side and its upstream side: usage in both directions (vendors/responses-reply), and what
-// errors within a stream stand for. Pure.
+// Shared by the client side and the upstream side of the Responses format: usage in both directions (vendors/responses-reply), and the
+// statuses of errors within a stream. Pure.
 
 import { toldStatus } from "#server/upstream/errors/status-from-error.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Codes that blame what was asked for. Source: OpenAI's SDK, `ResponseError`. */
+/** Codes of invalid requests. Source: OpenAI's SDK, `ResponseError`. */
 const REFUSED = /image|^(bio|misalignment)_policy/;
 
-/** The HTTP status that an error of a Responses stream, or of a response that failed, would have had. */
+/** The HTTP status that an error of a Responses stream or of a failed response would have had. */
 export function statusOfResponsesError({ code, type }: JsonRecord): number {
   const word = String(code);
   return toldStatus(code, type) ?? (REFUSED.test(word) ? 400 : word.includes("rate_limit") ? 429 : 502);
@@ -27,7 +27,7 @@ export function usageFromResponses(usage: JsonRecord): JsonRecord {
   };
 }
 
-/** Usage in OpenAI's chat shape as a Responses object tells it. */
+/** Usage in OpenAI's chat shape → the usage of a Responses object. */
 export function usageToResponses(usage: JsonRecord): JsonRecord {
   const prompt = numberOf(usage["prompt_tokens"]);
   const completion = numberOf(usage["completion_tokens"]);
@@ -35,7 +35,7 @@ export function usageToResponses(usage: JsonRecord): JsonRecord {
   const output = asObject(usage["completion_tokens_details"]);
   return {
     input_tokens: prompt,
-    // All three counts are required of a Responses object; DashScope has Anthropic's name for what was written (vendors/dashscope).
+    // A Responses object requires all three counts; DashScope uses Anthropic's name for cache writes (vendors/dashscope).
     input_tokens_details: {
       ...input,
       cached_tokens: numberOf(input?.["cached_tokens"]),

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { roughTokens } from "./size.ts";
 
-it("counts text by its bytes, media by the piece, calls and tools by what they say", () => {
+it("counts text by bytes, media by number, calls and tools by their text", () => {
   const text = "x".repeat(400);
   const source = { kind: "url", url: "https://e.com/a.png" } as const;
   const user = { role: "user", parts: [{ kind: "text", text }] } as const;

@@ -1,13 +1,13 @@
-// How large a request is, without looking closely: for numbers that are shown before the exact ones are known. Never for money. Pure.
+// Estimates the size of a request, for numbers that are shown before the exact ones are known. Never for money. Pure.
 import type { HubPart, HubRequest, HubTool } from "./request.ts";
 
 const BYTES_PER_TOKEN = 4;
 /** An image of 1024 × 1024 (requirements W11.3). */
 const MEDIA_TOKENS = 765;
-/** Each message is framed by some. */
+/** Framing tokens of each message. */
 const MESSAGE_TOKENS = 3;
 
-/** LLM tokens of a prompt, roughly. */
+/** Estimated LLM tokens of a prompt. */
 export function roughTokens({ messages, tools = [] }: HubRequest): number {
   let bytes = 0;
   let tokens = 0;

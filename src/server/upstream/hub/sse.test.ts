@@ -16,8 +16,8 @@ const GOLDEN = [
 ];
 
 /**
- * The field rules of WHATWG on text, the slow way. A last event without a blank line counts (requirements T1.4), and so does an event that is
- * one bare JSON object.
+ * A simple implementation of WHATWG's field rules on text. A last event without a blank line counts (requirements T1.4), and so does an
+ * event that is one bare JSON object.
  */
 function oracle(text: string): string[] {
   const payloads: string[] = [];
@@ -60,11 +60,11 @@ describe("SseReader", () => {
   it.each(GOLDEN)("reads %j whole", (text) => {
     const { payloads, raw } = read([Buffer.from(text)]);
     expect(payloads).toEqual(oracle(text));
-    // The bytes come out as they went in; only a missing last blank line is added.
+    // The bytes are unchanged; only a missing last blank line is added.
     expect(raw.startsWith(text) || text.startsWith(raw)).toBe(true);
   });
 
-  it.each(GOLDEN)("reads %j cut at any two bytes", (text) => {
+  it.each(GOLDEN)("reads %j split at any two bytes", (text) => {
     const bytes = Buffer.from(text);
     const whole = read([bytes]);
     for (let first = 0; first <= bytes.length; first += 1) {
@@ -76,7 +76,7 @@ describe("SseReader", () => {
     }
   });
 
-  it("reads any lines cut anywhere", () => {
+  it("reads any lines at any chunk boundaries", () => {
     const line = fc.oneof(
       fc.constantFrom("", ": c", "data", "data:", "data: ", "event: e", "data: [DONE]"),
       fc.stringMatching(/^[ -~]{0,12}$/),
@@ -99,7 +99,7 @@ describe("SseReader", () => {
     );
   });
 
-  it("takes events up to the limit and stops above it", () => {
+  it("accepts events up to the limit and stops above it", () => {
     for (const [size, count] of [
       [64 * 1024, 1],
       [65 * 1024, 1],
@@ -116,7 +116,7 @@ describe("SseReader", () => {
     }
   });
 
-  it("reads an event that comes byte by byte in linear time", () => {
+  it("reads an event that arrives byte by byte in linear time", () => {
     const read = (size: number) => {
       const reader = new SseReader();
       const bytes = Buffer.from(`data: ${"x".repeat(size)}\n\n`);
@@ -128,11 +128,11 @@ describe("SseReader", () => {
     };
     const size = 256 * 1024;
     read(size);
-    // Quadratic work would take sixteen times as long; the rest is room for a busy machine.
+    // Quadratic work would take sixteen times as long; the rest is slack for a busy machine.
     expect(read(4 * size)).toBeLessThan(12 * read(size));
   });
 
-  it("knows the terminator", () => {
+  it("recognizes the terminator", () => {
     const done = (text: string) => new SseReader().push(Buffer.from(`: x\n\n${text}\n\n`)).map(isDone)[1];
     expect(["data: [DONE]", "data:[DONE]", "data: [DONE] ", "data:  [DONE]"].map(done)).toEqual([
       true,

@@ -1,12 +1,12 @@
-// Bytes → server-sent events and back (WHATWG HTML 9.2, requirements T1.4). Finds event borders without decoding or copying, so
-// that an event can be passed on exactly as it came.
+// Bytes → server-sent events and back (WHATWG HTML 9.2, requirements T1.4). Finds event boundaries without decoding or copying, so that
+// an event can be passed on unchanged.
 
 /** One event as spans of `bytes`; the raw span includes the blank line that ends it. */
 export interface SseEvent {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** The payload: of all `data:` lines, joined by LF. `dataStart` = -1: the event has none (a comment, a keep-alive). */
+  /** The payload: all `data:` lines, joined by LF. `dataStart` = -1: the event has none (a comment, a keep-alive). */
   readonly data: Uint8Array;
   readonly dataStart: number;
   readonly dataEnd: number;
@@ -23,9 +23,9 @@ const NOTHING = new Uint8Array(0);
 const BLANK_LINE = Buffer.from("\n\n");
 const DATA = Buffer.from("data");
 
-/** Cuts a byte stream into events. Feed it chunks as they come; time is linear whatever the cuts. */
+/** Splits a byte stream into events. Takes chunks of any size; time is linear at any chunk boundaries. */
 export class SseReader {
-  /** Pieces of the event that is not complete yet. */
+  /** Parts of the incomplete event. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   /** Whether the line being read is empty so far. */
@@ -35,7 +35,7 @@ export class SseReader {
   /** Lines of the event being read. */
   #lines = 0;
   #isFirst = true;
-  /** The event limit was passed: nothing more comes out. */
+  /** The event limit was exceeded: no more events come out. */
   isOverflown = false;
 
   /** The complete events that this chunk ends. */
@@ -64,7 +64,7 @@ export class SseReader {
     return events;
   }
 
-  /** What is left at the end of the stream, closed with a blank line: an event that the upstream did not close itself. */
+  /** The remaining bytes at the end of the stream, closed with a blank line: an event that the upstream did not close itself. */
   end(): SseEvent | undefined {
     if (this.isOverflown || this.#pieceBytes === 0 || (this.#lines === 0 && this.#atLineStart))
       return undefined;
@@ -85,7 +85,7 @@ export class SseReader {
     return joined;
   }
 
-  /** The offset behind the next event end at or after `from`; -1 = not in this chunk. Keeps the state of the line. */
+  /** The offset after the next event end at or after `from`; -1 = not in this chunk. Keeps the state of the line. */
   #nextEnd(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length) {
@@ -97,7 +97,7 @@ export class SseReader {
         continue;
       }
       at += 1;
-      // The LF of a CRLF ends nothing more. That of an event which is out already goes after it, and waits for no other.
+      // The LF of a CRLF ends no line. The LF of an event that was emitted already is emitted at once, as an event of its own.
       const isSecondHalf = byte === LF && this.#afterCr;
       this.#afterCr = byte === CR;
       if (isSecondHalf && this.#lines === 0) return at;
@@ -109,7 +109,7 @@ export class SseReader {
     return -1;
   }
 
-  /** Takes the LF of a CRLF that ends an event, when it is here already. */
+  /** Takes the LF of a CRLF that ends an event, when it is in this chunk. */
   #afterCrLf(bytes: Uint8Array, at: number): number {
     if (!this.#afterCr || bytes[at] !== LF) return at;
     this.#afterCr = false;
@@ -171,7 +171,7 @@ function readLines(bytes: Uint8Array, span: { start: number; end: number; isFirs
   return { bytes, start, end, data, dataStart: 0, dataEnd: data.length };
 }
 
-/** An event that is one JSON object and no field: so Google's servers tell an error amid a stream, over several lines, as their SDKs know. */
+/** An event that is one bare JSON object: Google's servers send an error within a stream so, over several lines; their SDKs read it. */
 function bareObject(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
   let last = end;
   while (last > start && (bytes[last - 1] === LF || bytes[last - 1] === CR)) last -= 1;
@@ -197,7 +197,7 @@ export function dataText(event: SseEvent): string {
     : Buffer.from(data.buffer, data.byteOffset + dataStart, dataEnd - dataStart).toString();
 }
 
-/** The value of another field of an event (`event`, `id`, `meta` …), the last one where it stands twice; "" = absent. */
+/** The value of another field of an event (`event`, `id`, `meta` …), the last one if repeated; "" = absent. */
 export function fieldOf({ bytes, start, end }: SseEvent, name: string): string {
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
     .toString()

@@ -1,9 +1,9 @@
-// Changes members of a JSON object that stands in bytes, and leaves every other byte as it came. Pure.
+// Edits members of a JSON object in its bytes, and leaves every other byte unchanged. Pure.
 import type { JsonObject, Member } from "./scan.ts";
 
-/** Changes to an object's members. Texts are JSON. Names that are not there are passed over, but for `set`. */
+/** Edits of an object's members. Texts are JSON. Absent names are ignored, except in `set`. */
 export interface ObjectEdits {
-  /** Name → its new value; added at the end when it is not there. */
+  /** Name → its new value; added at the end when absent. */
   readonly set?: ReadonlyMap<string, string>;
   readonly drop?: ReadonlySet<string>;
   /** Old name → new name; the value stays as it is. */
@@ -11,8 +11,8 @@ export interface ObjectEdits {
 }
 
 /**
- * Writes an object anew with its edits, together with what stands around it. As long as nothing is dropped, every byte but
- * those of changed names and values stays, blanks included; after a drop only the members' own bytes do.
+ * Returns the bytes with the edits of the object, including the bytes around it. Without a drop every byte except those of changed names
+ * and values stays, blanks included; with a drop only the members' own bytes do.
  */
 export function editObject(bytes: Buffer, object: JsonObject, edits: ObjectEdits): Buffer {
   const { drop } = edits;
@@ -20,7 +20,7 @@ export function editObject(bytes: Buffer, object: JsonObject, edits: ObjectEdits
   return isWhole ? splice(bytes, splicesOf(object, edits)) : rewrite(bytes, object, edits);
 }
 
-/** A part of the bytes and the text that takes its place. */
+/** A span of the bytes and its replacement. */
 interface Splice {
   readonly start: number;
   readonly end: number;
@@ -43,7 +43,7 @@ function splicesOf({ start, end, members }: JsonObject, edits: ObjectEdits): rea
   return splices;
 }
 
-/** What is set and not there yet, as members without braces around them. */
+/** Members to be added, without braces around them. */
 function addedTo(members: readonly Member[], { set, drop }: ObjectEdits): string {
   let text = "";
   for (const [name, value] of set ?? []) {

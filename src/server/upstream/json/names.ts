@@ -1,24 +1,24 @@
-// Names of JSON members that are known by their bytes: those under which files stand, and those that most bodies have, for which no
-// text is made, and of which equal ones are one and the same string, which compares at once.
+// Names of JSON members that are recognized by their bytes: names of members that hold files, and names that most bodies have. The latter
+// are interned: no string is decoded for them, and equal names are the same string.
 
 interface Name {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** By length, so that a name is told from most others by one look-up. */
+/** By length, so that most names are ruled out by one look-up. */
 type NameTable = readonly (readonly Name[] | undefined)[];
 
-/** Images, sounds and files stand under them. Source: the parts of all formats' messages, vendors/openai-chat, vendors/claude-messages. */
+/** Members with images, audio or files. Source: the parts of all formats' messages, vendors/openai-chat, vendors/claude-messages. */
 const MEDIA = tableOf([
   ...["file", "image_url", "video_url", "input_audio", "source"],
   ...["inlineData", "inline_data", "fileData", "file_data", "file_url"],
 ]);
 
-/** Files stand under them in base64. */
+/** Members with files in base64. */
 const FILES = tableOf(["data", "url", "image_url", "video_url", "file_data", "image"]);
 
-/** The words of requests in all formats; a name that is missing here costs a text, nothing else. */
+/** The member names of requests in all formats; a name that is missing here only costs a decoded string. */
 const USUAL = tableOf([
   ...["model", "messages", "stream", "stream_options", "include_usage", "n", "best_of", "user", "metadata"],
   ...["max_tokens", "max_completion_tokens", "max_output_tokens", "temperature", "top_p", "top_k", "seed"],
@@ -39,17 +39,17 @@ function tableOf(names: readonly string[]): NameTable {
   return table;
 }
 
-/** Whether images, sounds and files stand under the name in this span, quotes included. */
+/** Whether the name in this span, quotes included, is one of images, audio or files. */
 export function isMediaName(bytes: Uint8Array, start: number, end: number): boolean {
   return nameIn(MEDIA, bytes, start, end) !== undefined;
 }
 
-/** Whether files stand in base64 under the name in this span, quotes included. */
+/** Whether the name in this span, quotes included, is one of files in base64. */
 export function isFileName(bytes: Uint8Array, start: number, end: number): boolean {
   return nameIn(FILES, bytes, start, end) !== undefined;
 }
 
-/** The text of a usual name in this span, quotes included; undefined = another name, or one with escapes. */
+/** The interned string of the name in this span, quotes included; undefined = another name, or one with escapes. */
 export function usualName(bytes: Uint8Array, start: number, end: number): string | undefined {
   return nameIn(USUAL, bytes, start, end)?.name;
 }
@@ -61,7 +61,7 @@ function nameIn(table: NameTable, bytes: Uint8Array, start: number, end: number)
   return undefined;
 }
 
-/** Whether this text stands there. */
+/** Whether the bytes at this offset are this text. */
 export function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
   for (let index = 0; index < text.length; index += 1) if (bytes[start + index] !== text[index]) return false;
   return true;

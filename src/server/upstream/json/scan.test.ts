@@ -42,7 +42,7 @@ describe("objectAt", () => {
     );
   });
 
-  it("reads what JSON.stringify's escapes hide", () => {
+  it("decodes the escapes of JSON.stringify", () => {
     const found = wholeObject(bytes('{"mod\\u0065l":"a","x\\"y":1,"键":2}'));
     expect(found?.members.map(({ name }) => name)).toEqual(["model", 'x"y', "键"]);
   });
@@ -76,7 +76,7 @@ describe("objectAt", () => {
     expect(wholeObject(bytes(text))).toBeUndefined();
   });
 
-  it("refuses nesting and numbers of members that no request has", () => {
+  it("refuses excessive nesting and numbers of members", () => {
     const nested = (depth: number) => bytes(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
     expect(wholeObject(nested(500))).toBeDefined();
     expect(wholeObject(nested(100_000))).toBeUndefined();
@@ -87,7 +87,7 @@ describe("objectAt", () => {
   });
 });
 
-/** What JSON.parse says. */
+/** The result of JSON.parse. */
 function isJsonObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -143,7 +143,7 @@ describe("strictness", () => {
     );
   });
 
-  it("hears lone halves of characters, data URLs and the bytes of texts", () => {
+  it("counts lone surrogates, data URLs and the bytes of texts", () => {
     const heard = (text: string) => {
       const tally = newTally();
       wholeObject(bytes(text), tally);
@@ -166,7 +166,7 @@ describe("strictness", () => {
     expect(wholeObject(text(1_000_000), newTally())).toBeUndefined();
   });
 
-  it("takes nothing for a file that is none, or stands where texts stand", () => {
+  it("takes no text for a file, nor a file in place of a text", () => {
     const heard = (text: string) => {
       const tally = newTally();
       wholeObject(bytes(text), tally);
@@ -181,7 +181,7 @@ describe("strictness", () => {
     expect(heard(`{"x":{"url":"data:text/plain,${"a ".repeat(80)}"}}`)).toBe(176);
   });
 
-  it("reads a member as JSON.parse does, however it is written", () => {
+  it("reads a member as JSON.parse does, in any spelling", () => {
     const written = fc.oneof(
       fc.json(),
       fc.integer().map(String),
@@ -231,7 +231,7 @@ describe("editObject", () => {
     );
   });
 
-  it("does what the same edits do to the value", () => {
+  it("has the same effect as the edits of the parsed value", () => {
     fc.assert(
       fc.property(
         members,
@@ -256,7 +256,7 @@ describe("editObject", () => {
     );
   });
 
-  it("adds to full and empty objects, and leaves what stands around them", () => {
+  it("adds to full and empty objects, and leaves the bytes around them", () => {
     for (const text of ["{}", "{ }", '{"a":1}', ' {"a":1 } \n']) {
       const data = bytes(text);
       const found = wholeObject(data);

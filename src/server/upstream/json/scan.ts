@@ -1,6 +1,6 @@
-// An exact look at a JSON object's own members as byte spans, so that a body can be edited at one value and stay the same
-// everywhere else, and only the values that matter need be parsed. Accepts what JSON.parse accepts (RFC 8259), but no
-// absurd depth; whether the bytes are UTF-8 is for the caller to ask.
+// Scans a JSON object's own members as byte spans, so that a body can be edited at one value and stay unchanged everywhere else, and only
+// the needed values are parsed. Accepts what JSON.parse accepts (RFC 8259), up to a limit of depth; it does not check that the bytes are
+// UTF-8.
 import { isAt, isFileName, isMediaName, usualName } from "./names.ts";
 
 /** One member of an object. `name` is decoded; spans are half-open byte offsets, key spans include the quotes. */
@@ -19,21 +19,21 @@ export interface JsonObject {
   readonly members: readonly Member[];
 }
 
-/** What a scan hears on its way through all values, for whoever wants to know. */
+/** Optional statistics of a scan over all values. */
 export interface Tally {
-  /** Bytes of text values at any depth, escapes counted as about what they stand for; files in base64 are left out. */
+  /** Bytes of text values at any depth, an escape counted about as the character it encodes; files in base64 are excluded. */
   textBytes: number;
-  /** How much longer escapes are than what they stand for, about. */
+  /** How many bytes escapes are longer than the characters they encode, estimated. */
   escapeBytes: number;
-  /** Members named after images, sounds and files: their tokens cannot be told from their bytes. */
+  /** Members named like images, audio and files: their tokens cannot be derived from their bytes. */
   media: number;
-  /** Numbers at any depth; a prompt can be given as token numbers. */
+  /** Numbers at any depth; a prompt may be a list of token ids. */
   numbers: number;
   /** Objects and lists at any depth. */
   nests: number;
-  /** The value that comes next stands under a name that files have. */
+  /** The next value belongs to a name of files. */
   isFile: boolean;
-  /** Half of a character that lies outside the basic plane: JSON allows it, text does not. */
+  /** A lone surrogate: JSON allows it, valid text does not. */
   hasLoneSurrogate: boolean;
 }
 
@@ -62,10 +62,10 @@ const LOWER_N = 0x6e;
 const LOWER_T = 0x74;
 const LOWER_U = 0x75;
 
-/** Deeper texts and larger objects are nobody's request: they are treated as malformed (requirements R05). */
+/** No real request is deeper or larger: such bodies are treated as malformed (requirements R05). */
 const DEPTH_LIMIT = 512;
 const MEMBER_LIMIT = 2_000;
-/** Parsed, an empty list takes twenty times its two bytes. */
+/** A parsed empty list takes twenty times its two bytes. */
 const NEST_LIMIT = 200_000;
 
 /** Escapes of one letter: `" \\ / b f n r t`. */
@@ -86,12 +86,12 @@ function skipBlanks(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Bytes that a string cannot just contain: quote, backslash and control characters. */
+/** Bytes that a string cannot contain unescaped: quote, backslash and control characters. */
 const SPECIAL = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
 
-/** The offset behind the closing quote of the string that opens at `from`; -1 = malformed or cut off. */
+/** The offset after the closing quote of the string that opens at `from`; -1 = malformed or truncated. */
 function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): number {
   const end = bytes.length;
   let at = from + 1;
@@ -108,12 +108,12 @@ function skipString(bytes: Uint8Array, from: number, tally: Tally | undefined): 
   return -1;
 }
 
-/** How much longer an escape is than the UTF-8 of most characters it can stand for, by its letter. Unit: bytes. */
+/** How much longer an escape is than the UTF-8 of most characters it can encode, by its letter. Unit: bytes. */
 export function escapeExcess(letter: number): number {
   return letter === LOWER_U ? 3 : 1;
 }
 
-/** The offset behind the escape at `at`, both halves of a pair; -1 = no escape of JSON. */
+/** The offset after the escape at `at`, both halves of a surrogate pair; -1 = no JSON escape. */
 function skipEscape(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
   const letter = bytes[at + 1] ?? 0;
   if (tally !== undefined) tally.escapeBytes += escapeExcess(letter);
@@ -128,7 +128,7 @@ function skipEscape(bytes: Uint8Array, at: number, tally: Tally | undefined): nu
   return at + 6;
 }
 
-/** The number of four hexadecimal digits; -1 = they are not there. */
+/** The number of four hexadecimal digits; -1 = they are missing. */
 function hexAt(bytes: Uint8Array, from: number): number {
   let value = 0;
   for (let at = from; at < from + 4; at += 1) {
@@ -141,17 +141,17 @@ function hexAt(bytes: Uint8Array, from: number): number {
   return value;
 }
 
-/** The offset behind the digits at `from`; -1 = there are none. */
+/** The offset after the digits at `from`; -1 = there are none. */
 function skipDigits(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && isDigit(bytes[at])) at += 1;
   return at === from ? -1 : at;
 }
 
-/** The offset behind the number at `from`; -1 = none. */
+/** The offset after the number at `from`; -1 = none. */
 function skipNumber(bytes: Uint8Array, from: number): number {
   let at = bytes[from] === 0x2d ? from + 1 : from;
-  // A zero stands alone.
+  // No digit may follow a leading zero.
   at = bytes[at] === 0x30 ? at + 1 : skipDigits(bytes, at);
   if (at >= 0 && bytes[at] === 0x2e) at = skipDigits(bytes, at + 1);
   if (at < 0 || ((bytes[at] ?? 0) | 0x20) !== 0x65) return at;
@@ -159,7 +159,7 @@ function skipNumber(bytes: Uint8Array, from: number): number {
   return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
 }
 
-/** The offset behind true, false or null; -1 = none of them. */
+/** The offset after true, false or null; -1 = none of them. */
 function skipLiteral(bytes: Uint8Array, from: number): number {
   for (const word of LITERALS) {
     let index = 0;
@@ -169,7 +169,7 @@ function skipLiteral(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** The offset behind the value that begins at `from`; -1 = malformed, cut off or too deep. */
+/** The offset after the value that begins at `from`; -1 = malformed, truncated or too deep. */
 function skipValue(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
   const byte = bytes[from];
   if (byte === QUOTE) return skipText(bytes, from, tally);
@@ -198,12 +198,12 @@ function skipText(bytes: Uint8Array, from: number, tally: Tally | undefined): nu
 }
 
 const DATA_BEGIN = Buffer.from("data:");
-/** Kind and parameters of a data URL are short. */
+/** The media type and parameters of a data URL are shorter than this. */
 const DATA_HEAD = 200;
-/** Less is no file. */
+/** A shorter text is no file. */
 const FILE_BYTES = 64;
 
-/** Whether a text is a file: base64 from end to end, or a data URL of it. A text that only begins like one is read as text. */
+/** Whether a text is a file: entirely base64, or a base64 data URL. A text that only begins like one is text. */
 function isBase64(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start < FILE_BYTES) return false;
   let at = start;
@@ -215,12 +215,12 @@ function isBase64(bytes: Uint8Array, start: number, end: number): boolean {
   return at === end;
 }
 
-/** Letters of base64 in both alphabets, padding, and the backslash before an escaped slash. */
+/** Characters of both base64 alphabets, padding, and the backslash before an escaped slash. */
 const BASE64 = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[\w+/=\\-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** The offset behind the object or array that opens at `from`; -1 = malformed, cut off or too deep. */
+/** The offset after the object or array that opens at `from`; -1 = malformed, truncated or too deep. */
 function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, depth: number): number {
   const isObject = bytes[from] === OPEN_BRACE;
   const close = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
@@ -238,7 +238,7 @@ function skipNested(bytes: Uint8Array, from: number, tally: Tally | undefined, d
   }
 }
 
-/** The offset of the value behind the key at `at`; -1 = there is no key, or no colon. */
+/** The offset of the value of the key at `at`; -1 = there is no key, or no colon. */
 function skipKey(bytes: Uint8Array, at: number, tally: Tally | undefined): number {
   if (bytes[at] !== QUOTE) return -1;
   const end = skipString(bytes, at, tally);
@@ -274,8 +274,8 @@ function readJson(bytes: Uint8Array, start: number, end: number): string | undef
 }
 
 /**
- * Finds the members of the object that opens at or after `from` (blanks skipped). Repeated names are all listed.
- * undefined = there is no object there, or it is cut off or malformed anywhere inside.
+ * Finds the members of the object that opens at or after `from` (blanks skipped). Repeated names are all listed. undefined = there is no
+ * object, or it is truncated or malformed anywhere inside.
  */
 export function objectAt(bytes: Uint8Array, from = 0, tally?: Tally): JsonObject | undefined {
   const start = skipBlanks(bytes, from);
@@ -331,10 +331,10 @@ export function readMember(bytes: Buffer, object: JsonObject, name: string): unk
   return smallNumber(bytes, valueStart, valueEnd) ?? JSON.parse(bytes.toString("utf8", valueStart, valueEnd));
 }
 
-/** Up to so many digits a whole number is exact. */
+/** A whole number of up to this many digits is exact. */
 const EXACT_DIGITS = 15;
 
-/** The number that is written in digits alone; undefined = there is something else, or more of them. */
+/** The value of a number written in digits only; undefined = it has other characters, or too many digits. */
 function smallNumber(bytes: Uint8Array, start: number, end: number): number | undefined {
   if (end - start > EXACT_DIGITS) return undefined;
   let value = 0;

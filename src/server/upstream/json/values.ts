@@ -1,4 +1,4 @@
-// Parsed JSON values and how they are narrowed. Imports nothing.
+// Narrows parsed JSON values. Imports nothing.
 
 /** A parsed JSON object. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
