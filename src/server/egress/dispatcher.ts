@@ -1,37 +1,36 @@
-// The one door out: every connection is judged by the address policy when the name is resolved, and pinned to the address that was
-// judged.
+// All outbound connections: each is checked by the address policy when its name is resolved, and pinned to the checked address.
 import type { EgressRule } from "#server/config.ts";
 import { ConnectionPool } from "./http1/pool.ts";
 import { createPolicy, type JudgedUrl, judgeUrl, type Policy } from "./policy.ts";
 import type { EgressRequest, Flow, Sink } from "./send.ts";
-import { type Opening, openSocket, type SocketRequest } from "./socket.ts";
+import { type Handshake, openSocket, type SocketRequest } from "./socket.ts";
 import { sendBySocket } from "./socket-send.ts";
 
 export interface Egress {
-  /** Starts a call; the sink hears what comes of it. */
+  /** Starts a call; the sink gets its result. */
   send(request: EgressRequest, sink: Sink): Flow;
   /** Opens a WebSocket. */
-  connect(request: SocketRequest): Opening;
-  /** Judges an address that somebody typed, before it is saved. */
+  connect(request: SocketRequest): Handshake;
+  /** Checks an address that a user typed, before it is saved. */
   judge(text: string, loopbackPort?: number): JudgedUrl;
-  /** What may be reached, for connections that are not HTTP. */
+  /** The address policy, for connections that are not HTTP. */
   readonly policy: Policy;
-  /** Ends all connections but WebSockets, which belong to those who opened them. */
+  /** Ends all connections except WebSockets, which their openers close. */
   close(): void;
 }
 
 export interface EgressOptions {
   /** EGRESS_ALLOW. */
   readonly allow: readonly EgressRule[];
-  /** Ports of our own listeners; nothing may relay to ourselves. */
+  /** Ports of this process's listeners; no call may relay to itself. */
   readonly ownPorts?: readonly number[];
 }
 
-/** Opens the door out. */
+/** Creates the egress of a process. */
 export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
   const doors = new Map<number | "public" | undefined, { agent: ConnectionPool; policy: Policy }>();
-  // Connections are shared by origin: a destination that may use a loopback port has an agent of its own, so that no
-  // other channel can ride on its connections. Addresses of callers have one too, so that none of them can ride on a channel's.
+  // Connections are shared by origin: a destination that may use a loopback port has a pool of its own, so that no other channel can
+  // use its connections. Addresses of callers have one too, so that they never use a channel's connections.
   const doorFor = (key: number | "public" | undefined) => {
     let door = doors.get(key);
     if (door === undefined) {

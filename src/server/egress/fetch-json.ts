@@ -1,5 +1,5 @@
-// One small call whose whole JSON answer is wanted, through the one door out: bounded in time and size, no redirects, no
-// coded bodies. Small clients (balances, look-ups) use it; relayed calls do not.
+// One small call that reads a whole JSON answer: bounded in time and size, no redirects, no encoded bodies. Small clients (balances,
+// look-ups) use it; relayed calls do not.
 import type { Egress } from "./dispatcher.ts";
 import type { EgressFault, Flow } from "./send.ts";
 
@@ -8,13 +8,13 @@ export interface JsonRequest {
   readonly method?: "GET" | "POST" | undefined;
   readonly url: string;
   readonly body?: string | undefined;
-  /** Bytes of the answer that are read at most; 256 KiB when absent. */
+  /** The most bytes of the answer that are read; 256 KiB when absent. */
   readonly limitBytes?: number | undefined;
   /** Names and values in turn. */
   readonly headers: readonly string[];
   /** For the whole call. */
   readonly timeoutMs: number;
-  /** A loopback port this destination may have although the operator allowed none. */
+  /** A loopback port this destination may use although the operator allowed none. */
   readonly loopbackPort?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export type JsonResult = JsonAnswer | ({ readonly kind: "fault" } & EgressFault)
 
 const LIMIT_BYTES = 256 * 1024;
 
-/** Asks for a JSON document. Never throws: what goes wrong on the way is a named fault. */
+/** Fetches a JSON document. Never throws: every failure is a named fault. */
 export function fetchJson(egress: Pick<Egress, "send">, request: JsonRequest): Promise<JsonResult> {
   if (!URL.canParse(request.url)) {
     return Promise.resolve({ kind: "fault", code: "protocol", detail: "the address is not a URL" });

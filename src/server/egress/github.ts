@@ -1,14 +1,14 @@
-// GitHub's part of a login: a code becomes a token, the token tells who it is, and is forgotten (requirements W4.5).
+// GitHub's part of a login: exchanges the code for a token, reads the profile with it, and forgets it (requirements W4.5).
 // Source: docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson, type JsonResult } from "./fetch-json.ts";
 import { SMALL_CALL, textField } from "./small-call.ts";
 
-/** The account as GitHub tells it. `id` never changes; `login` may pass to somebody else (requirements A16). */
+/** The account at GitHub. `id` never changes; `login` may pass to another account (requirements A16). */
 export interface GithubProfile {
   readonly id: string;
   readonly login: string;
-  /** "" when the owner tells none. */
+  /** "" when the account publishes none. */
   readonly name: string;
   readonly email: string;
 }
@@ -27,10 +27,10 @@ export interface GithubExchange {
 /** `problem` is short and typed, for the logger. */
 export type GithubResult =
   | { readonly kind: "profile"; readonly profile: GithubProfile }
-  /** `isPassing` = GitHub has not judged the code, which is as good as before. */
+  /** `isPassing` = GitHub has not checked the code, which is still valid. */
   | { readonly kind: "problem"; readonly problem: string; readonly isPassing: boolean };
 
-/** Where a login begins; everything in the query is for GitHub alone. */
+/** The URL at which a login begins; its query is for GitHub only. */
 export function githubAuthorizeUrl(
   url: string,
   args: { clientId: string; state: string; challenge: string },

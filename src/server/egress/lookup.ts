@@ -1,4 +1,4 @@
-// Names become addresses here, and only those that the policy lets through come out.
+// Resolves names to addresses, and returns only those that the policy allows.
 import { type LookupAddress, type LookupAllOptions, lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Policy } from "./policy.ts";
@@ -10,14 +10,14 @@ export function isAllowed(policy: Policy, address: string, port: number): boolea
   return verdict === "public" || verdict === "allowed";
 }
 
-/** How a name becomes addresses; another one than the system's only in tests. */
+/** The resolver of names; only tests replace the system's. */
 export type Resolver = (
   hostname: string,
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Resolves a name and passes on the addresses that may be reached; the socket connects to one of exactly these. */
+/** Resolves a name and returns the allowed addresses; the socket connects to one of exactly these. */
 export function guardedLookup(policy: Policy, port: number, find: Resolver = resolve): LookupFunction {
   return (hostname, options, callback) => {
     find(hostname, { ...options, all: true }, (error, addresses) => {

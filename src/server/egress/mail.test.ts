@@ -42,7 +42,7 @@ describe("a letter", () => {
     return { smtp, server };
   }
 
-  test("carries the headers that mail servers want", async () => {
+  test("carries the headers that mail servers expect", async () => {
     const { smtp, server } = await start();
     expect(await sendMail(egress, server, letter)).toEqual({ isSent: true });
     const { headers, ...got } = await smtp.take("someone@example.com");
@@ -114,7 +114,7 @@ describe("a letter", () => {
     expect(await sendMail(egress, wrong, letter)).toMatchObject({ problem: "EAUTH 535", mayRetry: false });
   });
 
-  test("a server that is not there may be later; one that must not be reached never", async () => {
+  test("an unreachable server allows a retry; one that the policy forbids does not", async () => {
     const { smtp, server } = await start();
     await smtp.close();
     servers.pop();
@@ -128,12 +128,12 @@ describe("a letter", () => {
       expect(answer).toMatchObject({ isSent: false, problem: expect.stringMatching(/^(blocked|dns)$/) });
     }
     const strict = createEgress({ allow: [] });
-    // A name is judged by what it resolves to.
+    // A name is checked by its resolved addresses.
     expect(await sendMail(strict, server, letter)).toMatchObject({ problem: "blocked", mayRetry: false });
     await strict.close();
   });
 
-  test("a server that says nothing is given up after ten seconds", { timeout: 30_000 }, async () => {
+  test("a silent server is given up after ten seconds", { timeout: 30_000 }, async () => {
     const { smtp, server } = await start();
     smtp.hang = true;
     const startMs = performance.now();

@@ -1,5 +1,5 @@
-// Sends one letter over SMTP (requirements W4.7), with TLS from the start or by STARTTLS. The connection is opened here, judged by
-// the address policy, and given to nodemailer, which speaks the protocol.
+// Sends one mail over SMTP (requirements W4.7), with TLS from the start or by STARTTLS. The connection is opened here, checked by the
+// address policy, and passed to nodemailer, which speaks the protocol.
 import { connect, isIP, type Socket } from "node:net";
 import type { Egress } from "./dispatcher.ts";
 import { guardedLookup } from "./lookup.ts";
@@ -10,13 +10,13 @@ export interface MailServer {
   readonly port: number;
   /** TLS from the first byte; else STARTTLS when the server offers it. */
   readonly isTls: boolean;
-  /** Account and password; one of them "" = the server asks for none. */
+  /** Account and password; one of them "" = the server needs none. */
   readonly account: string;
   readonly password: string;
 }
 
 export interface Letter {
-  /** Of the header and of the envelope. */
+  /** The sender in the header and in the envelope. */
   readonly from: { readonly name: string; readonly address: string };
   readonly to: readonly string[];
   readonly subject: string;
@@ -26,14 +26,14 @@ export interface Letter {
   readonly sentMs: number;
 }
 
-/** `problem` is short and typed, never the server's words: those may name the address. `mayRetry`: it may go better later. */
+/** `problem` is short and typed, never the server's text, which may name the address. `mayRetry`: a later try may succeed. */
 export type MailResult =
   | { readonly isSent: true }
   | { readonly isSent: false; readonly problem: string; readonly mayRetry: boolean };
 
 const TIMEOUT_MS = 10_000;
 
-/** Sends a letter within ten seconds. Never throws. */
+/** Sends a mail within ten seconds. Never throws. */
 export async function sendMail(
   egress: Pick<Egress, "policy">,
   server: MailServer,
@@ -42,7 +42,7 @@ export async function sendMail(
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   let socket: Socket | undefined;
   try {
-    // Loaded with the first letter: a server without a mail server goes without.
+    // Loaded with the first mail: a process without a mail server never loads it.
     const { createTransport } = await import("nodemailer");
     socket = await open(egress, server, signal);
     const isPublic = egress.policy.judge(socket.remoteAddress ?? "", server.port) === "public";
@@ -51,7 +51,7 @@ export async function sendMail(
       host: server.host,
       port: server.port,
       secure: server.isTls,
-      // A password does not cross the internet in the clear, whatever the server offers.
+      // A password is never sent in the clear, whatever the server offers.
       requireTLS: isPublic && hasLogin,
       tls: { rejectUnauthorized: true },
       connection: socket,
@@ -67,7 +67,7 @@ export async function sendMail(
   }
 }
 
-/** Connects to an address that the policy allows. Throws: what the socket says, BlockedError, or the signal's reason. */
+/** Connects to an address that the policy allows. Throws: the socket's error, BlockedError, or the signal's reason. */
 function open(
   { policy }: Pick<Egress, "policy">,
   { host, port }: MailServer,
@@ -86,14 +86,14 @@ function open(
     socket.once("connect", () => {
       signal.removeEventListener("abort", giveUp);
       socket.off("error", reject);
-      // What goes wrong from here on is told by nodemailer.
+      // From here on nodemailer reports errors.
       socket.on("error", () => undefined);
       resolve(socket);
     });
   });
 }
 
-/** No line break reaches a header, however it got into a name or a subject. */
+/** Removes line breaks from names and subjects: they must not inject headers. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
 }
@@ -115,7 +115,7 @@ function compose({ from, to, subject, html, messageId, sentMs }: Letter) {
   } as const;
 }
 
-/** Codes of nodemailer that no later try will change. */
+/** Codes of nodemailer that a later try cannot change. */
 const FINAL = new Set(["EAUTH", "ENOAUTH", "EENVELOPE", "ECONFIG", "EREQUIRETLS", "ETLS"]);
 const FINAL_FAULTS = new Set(["blocked", "tls"]);
 
@@ -127,7 +127,7 @@ function failureOf(error: unknown, signal: AbortSignal): MailResult {
     return { isSent: false, problem, mayRetry: responseCode < 500 && code !== "EAUTH" };
   }
   if (FINAL.has(code)) return { isSent: false, problem: code, mayRetry: false };
-  // Nodemailer calls everything a socket says ESOCKET, and keeps what it said.
+  // Nodemailer reports every socket error as ESOCKET, with the original error inside.
   const said = originalCode === "" ? error : Object.assign(new Error(originalCode), { code: originalCode });
   const fault = faultOf(said).code;
   const problem = fault === "protocol" && code !== "" ? code : fault;

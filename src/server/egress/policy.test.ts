@@ -66,7 +66,7 @@ describe("addresses", () => {
   );
 });
 
-describe("what the operator allows", () => {
+describe("the operator's allow list", () => {
   const policy = createPolicy({
     allow: [
       { cidr: "10.0.0.0/8", port: 8000 },

@@ -1,17 +1,17 @@
-// Which hosts and addresses may be reached (requirements S01). Pure: it resolves nothing and opens nothing; the
-// dispatcher asks it about the parsed address and again about the resolved one at connect time.
+// Which hosts and addresses may be reached (requirements S01). Pure: it resolves and opens nothing; the dispatcher checks the parsed
+// address and again the resolved one at connect time.
 import { BlockList, isIP } from "node:net";
 import type { EgressRule } from "#server/config.ts";
 
-/** `never` cannot be allowed by anything; `private` may be by EGRESS_ALLOW or by the row of a provider. */
+/** `never` cannot be allowed; `private` can, by EGRESS_ALLOW or by the row of a provider. */
 export type Verdict = "public" | "allowed" | "private" | "never";
 
 export interface Policy {
-  /** Judges one resolved address (no name) and port. Anything unreadable is `never`. */
+  /** Checks one resolved address (no name) and port. An unreadable address is `never`. */
   judge(address: string, port: number): Verdict;
 }
 
-/** Unroutable, link-local, metadata, multicast, broadcast, and IPv6 forms that hide an IPv4 address nobody asked for. */
+/** Unroutable, link-local, metadata, multicast, broadcast, and IPv6 forms that embed an IPv4 address. */
 const NEVER = [
   "0.0.0.0/8",
   "169.254.0.0/16",
@@ -30,7 +30,7 @@ const NEVER = [
   "2002::/16", // 6to4
 ];
 
-/** Reachable only from inside: refused unless the operator allows it. */
+/** Internal addresses: refused unless the operator allows them. */
 const PRIVATE = [
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -51,7 +51,7 @@ const PRIVATE = [
   "fec0::/10",
 ];
 
-/** Names that stand for metadata services whatever they resolve to. */
+/** Names of metadata services, whatever they resolve to. */
 const NEVER_NAMES = new Set([
   "metadata",
   "metadata.google.internal",
@@ -90,7 +90,7 @@ function groupsOf(address: string): number[] {
   return [...left, ...new Array<number>(missing).fill(0), ...right];
 }
 
-/** Shows an IPv4 address inside IPv6 (mapped, or NAT64's well-known prefix) as the IPv4 address it is. */
+/** Unwraps an IPv4 address inside IPv6 (mapped, or NAT64's well-known prefix). */
 function unwrap(address: string): string {
   const bare = address.replace(/%.*$/, "");
   if (isIP(bare) !== 6) return bare;
@@ -106,7 +106,7 @@ function unwrap(address: string): string {
 export interface PolicyOptions {
   /** EGRESS_ALLOW. */
   readonly allow: readonly EgressRule[];
-  /** Ports of our own listeners on this machine: loopback there is never allowed. */
+  /** Ports of this process's listeners: loopback is never allowed there. */
   readonly ownPorts?: readonly number[];
   /** One loopback port that the provider's own default address names (a local model server). */
   readonly loopbackPort?: number | undefined;
@@ -143,8 +143,8 @@ function allows(rule: { list: BlockList; port: number | undefined }, bare: strin
 export type JudgedUrl = { readonly url: URL } | { readonly refusal: string };
 
 /**
- * Reads an address that somebody typed: only http(s) and ws(s), no credentials, no metadata names, and a literal address
- * must pass the policy. A name passes here and is judged again when it is resolved. The refusal is a sentence for users.
+ * Parses an address that a user typed: only http(s) and ws(s), no credentials, no metadata names, and a literal address must pass the
+ * policy. A name passes here and is checked again when it is resolved. The refusal is a sentence for users.
  */
 export function judgeUrl(text: string, policy: Policy): JudgedUrl {
   if (!URL.canParse(text)) return { refusal: "地址不是合法的 URL" };

@@ -1,4 +1,4 @@
-// Hands a message to the operator's message pusher (requirements W4.8).
+// Sends a message to the operator's message pusher (requirements W4.8).
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { SMALL_CALL } from "./small-call.ts";
@@ -10,7 +10,7 @@ export interface PushMessage {
   readonly link: string;
 }
 
-/** Returns "" when the pusher took it, else what went wrong, short and typed. Never throws. */
+/** Returns "" when the pusher accepted it, else the problem, short and typed. Never throws. */
 export async function pushMessage(
   egress: Pick<Egress, "send">,
   pusher: { url: string; token: string },

@@ -1,5 +1,5 @@
-// Names that mean one address when they are saved and another when they are called (requirements S02): what is connected to is
-// what was judged, every time.
+// Names that resolve to one address when they are saved and to another when they are called (requirements S02): every connection goes to
+// a checked address.
 import type { LookupAddress } from "node:dns";
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
@@ -27,7 +27,7 @@ const PRIVATE = [
 ];
 const entry = (address: string): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 });
 
-/** Asks as a socket does; the addresses it may connect to, or what it is told. */
+/** Looks up as a socket does; the addresses it may connect to, or the error. */
 function lookUp(answers: readonly string[], all = true): Promise<string[] | string> {
   const find: Resolver = (_, __, callback) => callback(null, answers.map(entry));
   return new Promise((resolve) => {
@@ -38,12 +38,12 @@ function lookUp(answers: readonly string[], all = true): Promise<string[] | stri
   });
 }
 
-test.each(PRIVATE)("a name that now means %s is not connected to", async (address) => {
+test.each(PRIVATE)("a name that now resolves to %s is not connected to", async (address) => {
   expect(await lookUp([address])).toBe("blocked");
   expect(await lookUp([address], false)).toBe("blocked");
 });
 
-test("of a mixed answer only the public part is connected to, whatever the order", async () => {
+test("of a mixed answer only public addresses are connected to, in any order", async () => {
   for (const inner of PRIVATE) {
     for (const outer of PUBLIC) {
       expect(await lookUp([inner, outer])).toEqual([outer]);
@@ -54,7 +54,7 @@ test("of a mixed answer only the public part is connected to, whatever the order
   expect(await lookUp([])).toBe("blocked");
 });
 
-test("a name is judged at each look-up: public once is not public for ever", async () => {
+test("a name is checked at each look-up: public once is not public for ever", async () => {
   const answers = [["8.8.8.8"], ["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1"]];
   const find: Resolver = (_, __, callback) => callback(null, (answers.shift() ?? []).map(entry));
   const lookup = guardedLookup(policy, 80, find);
@@ -70,7 +70,7 @@ test("a name is judged at each look-up: public once is not public for ever", asy
   expect(told).toEqual(["8.8.8.8", "blocked", "8.8.8.8", "blocked"]);
 });
 
-test("a real name that means this machine reaches nobody here", async () => {
+test("a real name that resolves to this machine reaches no server here", async () => {
   let hits = 0;
   const server = createServer((_, res) => {
     hits += 1;

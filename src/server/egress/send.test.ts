@@ -22,7 +22,7 @@ async function portOf(server: HttpServer | Server): Promise<number> {
   return address !== null && typeof address === "object" ? address.port : 0;
 }
 
-/** What became of a call: its fault's name, or its body. */
+/** The result of a call: its fault's name, or its body. */
 function call(egress: Egress, origin: string, more: Partial<EgressRequest> = {}) {
   return new Promise<string>((resolve) => {
     let text = "";
@@ -78,7 +78,7 @@ describe("faults have names", () => {
 });
 
 describe("the address policy at connect time", () => {
-  it("judges literals and what names resolve to", async () => {
+  it("checks literals and resolved addresses", async () => {
     let hits = 0;
     const port = await portOf(
       createServer((_, res) => {
@@ -95,7 +95,7 @@ describe("the address policy at connect time", () => {
     await expect(call(egressFor(), `http://localhost:${port}`)).resolves.toBe("200 in");
   });
 
-  it("lends no connection to a destination that may not have one of its own", async () => {
+  it("shares no connection with a destination that may not open one itself", async () => {
     const port = await portOf(createServer((_, res) => void res.end("in")));
     const egress = egressFor("");
     await expect(call(egress, `http://127.0.0.1:${port}`, { loopbackPort: port })).resolves.toBe("200 in");

@@ -1,5 +1,5 @@
-// What a call out is: chunks come out as they arrive, pause and resume reach the socket, and every way a socket can fail has a name.
-// Nobody here reads a body or follows a redirect.
+// The interface of outbound calls: chunks are delivered as they arrive, pause and resume reach the socket, and every failure of a socket
+// has a name. No body is read here and no redirect is followed.
 
 export type EgressFaultCode =
   | "blocked" // the address policy said no
@@ -13,7 +13,7 @@ export type EgressFaultCode =
   | "protocol" // not HTTP, or headers too large
   | "aborted"; // by us
 
-/** What went wrong on the way. `detail` is for the logger: it may name hosts and addresses, never a key. */
+/** A failure of the connection. `detail` is for the logger: it may name hosts and addresses, never a key. */
 export interface EgressFault {
   readonly code: EgressFaultCode;
   readonly detail: string;
@@ -31,17 +31,17 @@ export interface EgressRequest {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | undefined;
-  /** Unit: ms; how long the response headers may take. 0 = for ever. */
+  /** Unit: ms; how long the response headers may take. 0 = no limit. */
   readonly headersTimeoutMs: number;
   /** Unit: ms between two chunks of the body. */
   readonly idleTimeoutMs: number;
-  /** A loopback port this destination may have although the operator allowed none. */
+  /** A loopback port this destination may use although the operator allowed none. */
   readonly loopbackPort?: number | undefined;
-  /** The address came from a caller: nothing inside may answer, whatever the operator allowed for channels (requirements S05). */
+  /** The address came from a caller: internal addresses are refused, whatever the operator allowed for channels (requirements S05). */
   readonly publicOnly?: true;
 }
 
-/** Where an answer goes. `onStart` once, `onData` any number of times, then `onEnd` or `onFault`, once. */
+/** The receiver of an answer. `onStart` once, `onData` any number of times, then `onEnd` or `onFault`, once. */
 export interface Sink {
   onStart(status: number, headers: ReplyHeaders): void;
   onData(chunk: Buffer): void;
@@ -49,14 +49,14 @@ export interface Sink {
   onFault(fault: EgressFault): void;
 }
 
-/** The reins of a running call. After `abort` the sink hears nothing more. */
+/** Controls a running call. After `abort` the sink gets no more events. */
 export interface Flow {
-  /** Whether the request was given to a socket: from then on the upstream may have worked for us. */
+  /** Whether the request was written to a socket: from then on the upstream may charge for it. */
   readonly isSent: boolean;
   pause(): void;
   resume(): void;
   abort(): void;
-  /** Nothing more is wanted of an answer that is complete. Absent = the connection serves other calls after this one. */
+  /** Ends the connection of a complete answer. Absent = the connection is reused for other calls. */
   finish?(): void;
 }
 

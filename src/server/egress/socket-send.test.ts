@@ -1,4 +1,4 @@
-// Promises of a call over a WebSocket, against a real server: one question, lines for an answer, every end has a name.
+// Calls over a WebSocket, against a real server: one request message, an answer of lines, every end has a name.
 import { createServer } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -23,7 +23,7 @@ interface Asked {
   readonly headers: NodeJS.Dict<string | string[]>;
 }
 
-/** A server that answers as told; `refusal` = it never opens. */
+/** A scripted server; `refusal` = it refuses the handshake. */
 async function serve(answer: (asked: Asked) => void, refusal?: { status: number; body: string }) {
   const http = createServer();
   const sockets = new WebSocketServer({ noServer: true });
@@ -54,7 +54,7 @@ async function serve(answer: (asked: Asked) => void, refusal?: { status: number;
 interface Heard {
   readonly flow: Flow;
   readonly lines: string[];
-  /** Status and how it ended. */
+  /** The status, and how the call ended. */
   readonly end: Promise<string>;
 }
 
@@ -89,7 +89,7 @@ function call(egress: Egress, origin: string, more: Partial<EgressRequest> = {})
 }
 
 describe("a call over a WebSocket", () => {
-  it("asks with one text and hears each message as one line", async () => {
+  it("sends one text and delivers each message as one line", async () => {
     const asked: Asked[] = [];
     const origin = await serve((question) => {
       asked.push(question);
@@ -106,7 +106,7 @@ describe("a call over a WebSocket", () => {
     expect(flow.isSent).toBe(true);
   });
 
-  it("hands on a handshake that is refused as the answer it is", async () => {
+  it("delivers a refused handshake as an HTTP answer", async () => {
     const origin = await serve(() => undefined, { status: 401, body: '{"message":"no"}' });
     const { end, lines, flow } = call(egressFor(), origin);
     await expect(end).resolves.toBe("401 end");
@@ -137,7 +137,7 @@ describe("a call over a WebSocket", () => {
     await expect(call(egressFor(), mute).end).resolves.toBe("0 reset");
   });
 
-  it("keeps a paused sender waiting, and does not take the wait for a standstill", async () => {
+  it("keeps a paused sender waiting, and does not count the wait as idle time", async () => {
     const origin = await serve(({ socket }) => {
       socket.send("{}");
       setTimeout(() => {
@@ -154,7 +154,7 @@ describe("a call over a WebSocket", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("hangs up in good order when nothing more is wanted, at once when it is cancelled", async () => {
+  it("closes the connection properly after a complete answer, at once when it is aborted", async () => {
     const codes: number[] = [];
     const origin = await serve(({ socket }) => {
       socket.on("close", (code) => codes.push(code));

@@ -1,9 +1,9 @@
-// One call over a WebSocket, for upstreams that answer a question that way: the body is the first message, and every message that comes
-// back is one line of the answer. To its sink it looks like any other call.
+// One call over a WebSocket, for upstreams that work this way: the body is the first message, and every message from the server is one
+// line of the answer. To its sink it looks like any other call.
 import type { WebSocket } from "ws";
 import type { Policy } from "./policy.ts";
 import type { EgressFault, EgressRequest, Flow, Sink } from "./send.ts";
-import { type Opening, openSocket, type SocketResult } from "./socket.ts";
+import { type Handshake, openSocket, type SocketResult } from "./socket.ts";
 
 /** Source: requirements T2.6. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
@@ -12,7 +12,7 @@ const MESSAGE_LIMIT_BYTES = 16 * 1024 * 1024;
 const LINES = { "content-type": "application/x-ndjson" } as const;
 const LF = 0x0a;
 const SPACE = 0x20;
-/** Ends that the server meant: done, or nothing said. */
+/** Close codes of a regular end: normal closure, or no code. */
 const GOOD_ENDS: ReadonlySet<number> = new Set([1000, 1005]);
 
 /** Starts a call at an address with the scheme `ws:` or `wss:`. Never throws. */
@@ -23,7 +23,7 @@ export function sendBySocket(policy: Policy, request: EgressRequest, sink: Sink)
 class SocketCall implements Flow {
   isSent = false;
   readonly #request: EgressRequest;
-  readonly #opening: Opening;
+  readonly #handshake: Handshake;
   #sink: Sink | undefined;
   #socket: WebSocket | undefined;
   #isStarted = false;
@@ -34,14 +34,14 @@ class SocketCall implements Flow {
     this.#request = request;
     this.#sink = sink;
     const { origin, path, headers, loopbackPort } = request;
-    this.#opening = openSocket(policy, {
+    this.#handshake = openSocket(policy, {
       url: origin + path,
       headers: withoutBody(headers),
       handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
       maxMessageBytes: MESSAGE_LIMIT_BYTES,
       loopbackPort,
     });
-    void this.#opening.result.then((result) => this.#onResult(result));
+    void this.#handshake.result.then((result) => this.#onResult(result));
   }
 
   pause(): void {
@@ -56,7 +56,7 @@ class SocketCall implements Flow {
     if (this.#socket !== undefined) this.#wait(this.#isStarted ? "idle" : "timeout");
   }
 
-  /** The server does not hang up by itself. */
+  /** Closes the connection: the server does not. */
   finish(): void {
     this.#take();
     this.#socket?.close(1000);
@@ -64,7 +64,7 @@ class SocketCall implements Flow {
 
   abort(): void {
     this.#take();
-    this.#opening.abort();
+    this.#handshake.abort();
     this.#socket?.terminate();
   }
 
@@ -105,7 +105,7 @@ class SocketCall implements Flow {
     else sink?.onFault({ code: "reset", detail: `WebSocket closed with ${code}` });
   }
 
-  /** Sets the time that the next message may take; while we do not listen it does not run. */
+  /** Sets the time limit of the next message; it does not run while the call is paused. */
   #wait(code: EgressFault["code"] & ("timeout" | "idle")): void {
     const { headersTimeoutMs, idleTimeoutMs } = this.#request;
     const ms = code === "timeout" ? headersTimeoutMs : idleTimeoutMs;
@@ -125,7 +125,7 @@ class SocketCall implements Flow {
   }
 }
 
-/** A handshake has no body to speak of. */
+/** Removes headers about the body: a handshake has none. */
 function withoutBody(headers: readonly string[]): string[] {
   return headers.filter((_, at) => {
     const name = headers[at - (at % 2)];

@@ -1,5 +1,5 @@
-// The same door out for WebSockets: the address policy holds, redirects are not followed, messages are bounded and never compressed. It
-// reads no message.
+// Outbound WebSockets: the address policy holds, redirects are not followed, messages are bounded and never compressed. It reads no
+// message.
 import { isIP } from "node:net";
 import { WebSocket } from "ws";
 import { guardedLookup, isAllowed } from "./lookup.ts";
@@ -14,39 +14,39 @@ export interface SocketRequest {
   readonly handshakeTimeoutMs: number;
   /** A longer message ends the connection with 1009. */
   readonly maxMessageBytes: number;
-  /** A loopback port this destination may have although the operator allowed none. */
+  /** A loopback port this destination may use although the operator allowed none. */
   readonly loopbackPort?: number | undefined;
 }
 
-/** An open connection, paused: nothing is lost before somebody listens. */
+/** An open connection, paused: no message is lost before a listener is added. */
 interface OpenedSocket {
   readonly kind: "open";
   readonly socket: WebSocket;
 }
 
-/** The server answered with HTTP instead. */
+/** The server answered with HTTP and refused the handshake. */
 interface RefusedSocket {
   readonly kind: "refused";
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** Its begin. */
+  /** The first bytes of its body. */
   readonly body: Buffer;
 }
 
 export type SocketResult = OpenedSocket | RefusedSocket | ({ readonly kind: "failed" } & EgressFault);
 
-/** A handshake under way. */
-export interface Opening {
+/** A running handshake. */
+export interface Handshake {
   readonly result: Promise<SocketResult>;
-  /** Gives up; the result is the fault `aborted`. Does nothing once the connection is open. */
+  /** Aborts; the result is the fault `aborted`. Does nothing once the connection is open. */
   abort(): void;
 }
 
-/** An error's words are in its first bytes. */
+/** An error message is read from the first bytes of the body. */
 const REFUSAL_BYTES = 64 * 1024;
 
 /** Opens a connection. Never throws: an address that cannot be used is the fault `blocked` or `protocol`. */
-export function openSocket(policy: Policy, request: SocketRequest): Opening {
+export function openSocket(policy: Policy, request: SocketRequest): Handshake {
   const url = new URL(request.url);
   const port = portOf(url);
   const host = hostOf(url);
@@ -66,7 +66,7 @@ export function openSocket(policy: Policy, request: SocketRequest): Opening {
   return handshake(socket, request.handshakeTimeoutMs);
 }
 
-function handshake(socket: WebSocket, timeoutMs: number): Opening {
+function handshake(socket: WebSocket, timeoutMs: number): Handshake {
   let settle: (result: SocketResult) => void = () => undefined;
   let isSettled = false;
   const result = new Promise<SocketResult>((resolve) => {
@@ -98,7 +98,7 @@ function handshake(socket: WebSocket, timeoutMs: number): Opening {
   return { result, abort: () => fail("aborted", "") };
 }
 
-/** Values of one name stand together. */
+/** Groups the values of one name. */
 function headersOf(pairs: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let at = 0; at + 1 < pairs.length; at += 2) headers[pairs[at] ?? ""] = pairs[at + 1] ?? "";
@@ -115,7 +115,7 @@ async function readBegin(response: AsyncIterable<Buffer>): Promise<Buffer> {
       if (size >= REFUSAL_BYTES) break;
     }
   } catch {
-    // What came before it broke is enough.
+    // The bytes before the connection broke are enough.
   }
   return Buffer.concat(chunks).subarray(0, REFUSAL_BYTES);
 }

@@ -1,4 +1,4 @@
-// Asks Turnstile whether a proof is good. Anything but a clear yes in five seconds is a no.
+// Verifies a proof with Turnstile. Everything but a clear success within five seconds is a failure.
 // Source: developers.cloudflare.com/turnstile/get-started/server-side-validation
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
@@ -13,7 +13,7 @@ export interface TurnstileQuestion {
   readonly address: string;
 }
 
-/** `hostname` and `action` are "" when the service does not tell. `reason` is short and typed, for the logger. */
+/** `hostname` and `action` are "" when the service omits them. `reason` is short and typed, for the logger. */
 export type TurnstileAnswer =
   | { readonly isGood: true; readonly hostname: string; readonly action: string }
   | { readonly isGood: false; readonly reason: string };
@@ -44,7 +44,7 @@ export async function verifyTurnstile(
   return { isGood: true, hostname: String(answer.hostname ?? ""), action: String(answer.action ?? "") };
 }
 
-/** `invalid-input-response`, `timeout-or-duplicate` …; whatever else stands there is not passed on. */
+/** `invalid-input-response`, `timeout-or-duplicate` …; unknown values are not passed on. */
 function errorCodes(body: object): string {
   const codes: unknown = "error-codes" in body ? body["error-codes"] : undefined;
   const known = Array.isArray(codes) ? codes.filter((code) => /^[a-z-]{1,40}$/.test(String(code))) : [];

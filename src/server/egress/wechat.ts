@@ -1,9 +1,9 @@
-// Asks the operator's WeChat server whose code it is (requirements W4.6). What it answers besides the id is never passed on.
+// Asks the operator's WeChat server for the account of a code (requirements W4.6). Of its answer only the id is passed on.
 import type { Egress } from "./dispatcher.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { SMALL_CALL, textField } from "./small-call.ts";
 
-/** `none` = the code is wrong or too old; `problem` is short and typed, for the logger. */
+/** `none` = the code is wrong or expired; `problem` is short and typed, for the logger. */
 export type WeChatResult =
   | { readonly kind: "person"; readonly id: string }
   | { readonly kind: "none" }

@@ -1,4 +1,4 @@
-// A body that comes in chunks (RFC 9112 7.1), taken out of what is read from a connection. Pure.
+// Decodes a chunked body (RFC 9112 7.1) from the bytes that are read from a connection. Pure.
 import { HttpError, isControl, isNameByte } from "./head.ts";
 
 const CR = 0x0d;
@@ -9,17 +9,17 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const SMALL_A = 0x61;
 const SMALL_F = 0x66;
-/** Makes a capital letter a small one. */
+/** Bit that makes a letter lower case. */
 const SMALL = 0x20;
-/** Zeros before the size included. */
+/** Leading zeros of the size included. */
 const MOST_DIGITS = 16;
-/** What another digit can be added to and still be counted exactly. */
+/** A size up to this stays exact with one more digit. */
 const MOST_BYTES = 2 ** 48;
-/** Of the extensions of one chunk, or of trailers: nothing of them is read. */
+/** Limit for the extensions of one chunk, and for trailers; both are ignored. */
 const MOST_SKIPPED_BYTES = 16 * 1024;
 
-/** What comes next. */
-type Place =
+/** What the reader expects next. */
+type State =
   | "size"
   | "extension"
   | "size-end"
@@ -34,31 +34,31 @@ type Place =
   | "done";
 
 export class ChunkReader {
-  #place: Place = "size";
-  /** Bytes of data that are still to come of this chunk. */
+  #state: State = "size";
+  /** Remaining bytes of data in this chunk. */
   #left = 0;
   #digits = 0;
   #skipped = 0;
-  /** Where the data of the last `read` stands, in its own bytes. */
+  /** The span of data of the last `read`, in its bytes. */
   dataStart = 0;
   dataEnd = 0;
 
   get isDone(): boolean {
-    return this.#place === "done";
+    return this.#state === "done";
   }
 
   /**
-   * Reads bytes[from, to) and **moves the data in it together**, to [dataStart, dataEnd). Returns where it stopped: `to`, or after the
-   * end of the body. Throws: HttpError.
+   * Reads bytes[from, to) and **compacts the data in place**, to [dataStart, dataEnd). Returns where it stopped: `to`, or after the end of
+   * the body. Throws: HttpError.
    */
   read(bytes: Buffer, from: number, to: number): number {
     let at = from;
     this.dataStart = from;
     this.dataEnd = from;
-    while (at < to && this.#place !== "done") {
-      if (this.#place === "data") at = this.#take(bytes, at, to);
+    while (at < to && this.#state !== "done") {
+      if (this.#state === "data") at = this.#take(bytes, at, to);
       else {
-        this.#place = this.#next(bytes[at] ?? 0);
+        this.#state = this.#next(bytes[at] ?? 0);
         at += 1;
       }
     }
@@ -75,13 +75,13 @@ export class ChunkReader {
       this.dataEnd += end - at;
     }
     this.#left -= end - at;
-    if (this.#left === 0) this.#place = "data-cr";
+    if (this.#left === 0) this.#state = "data-cr";
     return end;
   }
 
-  /** Where one byte outside the data leads. */
-  #next(byte: number): Place {
-    switch (this.#place) {
+  /** The state after one byte outside the data. */
+  #next(byte: number): State {
+    switch (this.#state) {
       case "size":
         return this.#size(byte);
       case "extension":
@@ -107,7 +107,7 @@ export class ChunkReader {
     }
   }
 
-  #size(byte: number): Place {
+  #size(byte: number): State {
     const digit = digitOf(byte);
     if (digit >= 0 && this.#digits < MOST_DIGITS && this.#left <= MOST_BYTES) {
       this.#left = this.#left * 16 + digit;
@@ -119,21 +119,21 @@ export class ChunkReader {
     return expect(byte, SEMICOLON, "extension");
   }
 
-  #skip(byte: number, place: Place): Place {
+  #skip(byte: number, state: State): State {
     this.#skipped += 1;
     if (isControl(byte) || this.#skipped > MOST_SKIPPED_BYTES) throw new HttpError("no end of a line");
-    return place;
+    return state;
   }
 
-  #skipName(byte: number): Place {
+  #skipName(byte: number): State {
     if (!isNameByte(byte)) throw new HttpError("a trailer that is no field");
     return this.#skip(byte, "trailer-name");
   }
 }
 
-function expect(byte: number, expected: number, place: Place): Place {
+function expect(byte: number, expected: number, state: State): State {
   if (byte !== expected) throw new HttpError("a chunk that does not end");
-  return place;
+  return state;
 }
 
 /** The value of a hexadecimal digit; -1 = it is none. */

@@ -1,18 +1,17 @@
-// Opens the connections of HTTP: each is judged by the address policy when its name is resolved, and goes to the address that was
-// judged.
+// Opens the connections of HTTP: each is checked by the address policy when its name is resolved, and goes to the checked address.
 import { connect, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { guardedLookup, isAllowed } from "#server/egress/lookup.ts";
 import { hostOf, type Policy, portOf } from "#server/egress/policy.ts";
 import { BlockedError } from "#server/egress/send.ts";
 
-/** Where connections lead. */
+/** The target of connections. */
 export interface Origin {
   readonly isTls: boolean;
   /** An IPv6 address without its brackets. */
   readonly host: string;
   readonly port: number;
-  /** What the header `host` says. */
+  /** The value of the header `host`. */
   readonly authority: string;
 }
 
@@ -23,19 +22,19 @@ export function readOrigin(text: string): Origin {
 }
 
 const TCP_KEEP_ALIVE_MS = 60_000;
-/** Sessions of TLS that are remembered. */
+/** Number of cached TLS sessions. */
 const MOST_SESSIONS = 100;
-/** What one read takes. Shared by all connections: what is in it is used before anything else is read. */
+/** The read buffer. Shared by all connections: its bytes are used before the next read. */
 const READ_BYTES = 64 * 1024;
 let shared: Buffer | undefined;
 
-/** What becomes of what is read: it stands in bytes[0, length) until the function returns. */
+/** Gets the bytes that were read: bytes[0, length), valid until the function returns. */
 export type OnRead = (bytes: Buffer, length: number) => void;
 
 /** Opens TCP and TLS connections of one policy. */
 export class Connector {
   readonly #policy: Policy;
-  /** By authority: the next connection need not begin from nothing. */
+  /** TLS sessions by authority, for resumption. */
   readonly #sessions = new Map<string, Buffer>();
 
   constructor(policy: Policy) {
@@ -43,7 +42,7 @@ export class Connector {
   }
 
   /**
-   * Begins to connect; the socket tells by `connect` or `secureConnect`. What is read goes to `onRead` alone. Throws: BlockedError for a
+   * Begins to connect; the socket emits `connect` or `secureConnect`. Bytes that are read go to `onRead` only. Throws: BlockedError for a
    * literal address.
    */
   open(origin: Origin, onRead: OnRead): Socket {
@@ -75,7 +74,7 @@ export class Connector {
       rejectUnauthorized: true,
       session: this.#sessions.get(authority),
     });
-    // A server that cannot go on with a session may refuse the connection: the next one begins from nothing.
+    // A server that cannot resume a session may refuse the connection: the next one begins without a session.
     socket.once("error", () => this.#sessions.delete(authority));
     return socket.on("session", (session: Buffer) => this.#keep(authority, session));
   }

@@ -1,5 +1,5 @@
-// One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. It knows how long everything may take, but
-// has no timer of its own (http-agent.ts looks at all of them).
+// One connection to an upstream and the call on it: one at a time. HTTP/1.1, no pipelining. It knows its deadlines but has no timer of
+// its own (pool.ts checks all connections).
 import type { Socket } from "node:net";
 import { type EgressFault, type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";
 import type { Connector, Origin } from "./connect.ts";
@@ -8,17 +8,17 @@ import { ReplyReader } from "./response.ts";
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Idle connections are kept this long; an upstream's own hint wins when it is shorter. */
 const KEEP_ALIVE_MS = 30_000;
-/** What a request and the server's end of a connection may cross in. */
+/** Margin for a request that crosses the server's close of an idle connection. */
 const HINT_MARGIN_SEC = 2;
-/** Head and body up to this size go out in one piece. */
+/** Head and body up to this size are written in one piece. */
 const ONE_PIECE_BYTES = 32 * 1024;
 
-/** Whoever keeps connections. */
+/** The owner of connections. */
 export interface Keeper {
-  /** It can take another call, but not before all that was read with its last answer has been told. */
+  /** The connection can take another call, but only after everything read with its last answer was delivered. */
   onIdle(connection: Connection): void;
   onClosed(connection: Connection): void;
-  /** Wants to be looked at in so many ms, which is soon. */
+  /** Asks for a check of its deadline in this many ms. */
   lookSoon(connection: Connection, ms: number): void;
 }
 
@@ -29,7 +29,7 @@ export class Connection {
   #isOpen = false;
   #call: Call | undefined;
   #isPaused = false;
-  /** When the patience ends with what is waited for; Infinity = never. Unit: ms of performance.now(). */
+  /** When the current wait times out; Infinity = never. Unit: ms of performance.now(). */
   #deadlineMs = Infinity;
 
   /** Begins to connect. Throws: BlockedError. */
@@ -45,18 +45,18 @@ export class Connection {
     this.#wait(CONNECT_TIMEOUT_MS);
   }
 
-  /** Idle, and as far as we know alive. */
+  /** Idle, and not known to be dead. */
   get isReady(): boolean {
     return this.#call === undefined && this.#isOpen && !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Gives it a call; only when it is new, or ready. */
+  /** Starts a call on it; only when it is new, or ready. */
   take(call: Call): void {
     this.#call = call;
     if (this.#isOpen) this.#send(call);
   }
 
-  /** Ends what has taken too long. */
+  /** Ends the call and the connection when the deadline has passed. */
   check(nowMs: number): void {
     if (nowMs < this.#deadlineMs) return;
     if (!this.#isOpen) this.#call?.fail({ code: "connect_timeout", detail: "no connection in time" });
@@ -65,7 +65,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** While nobody listens nothing can take too long. */
+  /** No timeout runs while the call is paused. */
   pause(): void {
     this.#isPaused = true;
     this.#deadlineMs = Infinity;
@@ -83,7 +83,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Nobody wants the answer any more. */
+  /** The answer of this call is no longer needed. */
   drop(call: Call): void {
     if (this.#call === call) this.#socket.destroy();
   }
@@ -91,7 +91,7 @@ export class Connection {
   #onError(error: Error): void {
     const fault = faultOf(error);
     const isGivenUp = this.#isOpen && fault.code === "connect_timeout";
-    // TCP gives up a connection that stood in the same words as one that never did.
+    // TCP reports the loss of an open connection with the same error as a failed connect.
     if (isGivenUp) this.#call?.fail({ ...fault, code: this.#call.isStarted ? "idle" : "timeout" });
     else this.#call?.fail(fault);
   }
@@ -127,7 +127,7 @@ export class Connection {
   #onRead(bytes: Buffer, length: number): void {
     const call = this.#call;
     if (call === undefined || !call.isSent) {
-      // Nobody asked for it; whose answer it is cannot be known.
+      // Unsolicited bytes: they cannot be assigned to a call.
       call?.fail({ code: "protocol", detail: "an answer before the question" });
       this.#socket.destroy();
       return;
@@ -135,7 +135,7 @@ export class Connection {
     try {
       const { reader } = call;
       const read = reader.read(bytes, length);
-      // From here on the bytes may be others.
+      // The sink may cause another read, which overwrites the bytes.
       call.hear();
       if (reader.isDone) this.#onDone(call, read === length);
       else if (call.isStarted && !this.#isPaused) this.#wait(call.request.idleTimeoutMs);
@@ -145,12 +145,12 @@ export class Connection {
     }
   }
 
-  /** The reply is whole. `isClean` = nothing came after it. */
+  /** The reply is complete. `isClean` = no bytes follow it. */
   #onDone(call: Call, isClean: boolean): void {
     const { head } = call.reader;
     this.#call = undefined;
     const keepMs = Math.min(KEEP_ALIVE_MS, ((head?.keepSec ?? Infinity) - HINT_MARGIN_SEC) * 1_000);
-    // A request that is still on its way out when its answer is complete is not wanted any more.
+    // The answer is complete before the request was written: the server does not read the rest.
     const isLasting = isClean && head?.isLasting === true && this.#socket.writableLength === 0;
     if (isLasting && keepMs > 0 && !this.#socket.destroyed) {
       if (this.#isPaused) this.resume(keepMs);
@@ -176,17 +176,17 @@ export class Connection {
     this.#keeper.onClosed(this);
   }
 
-  /** Unit: ms; 0 = for ever. */
+  /** Unit: ms; 0 = no limit. */
   #wait(ms: number): void {
     this.#deadlineMs = ms === 0 ? Infinity : performance.now() + ms;
     if (ms !== 0) this.#keeper.lookSoon(this, ms);
   }
 }
 
-/** One call: from the request to the last byte of its answer. */
+/** One call, from the request to the last byte of its answer. */
 export class Call implements Flow {
   isSent = false;
-  /** The head of the answer has come. */
+  /** The head of the answer has arrived. */
   isStarted = false;
   readonly request: EgressRequest;
   /** The request's head. */
@@ -200,7 +200,7 @@ export class Call implements Flow {
     this.#sink = sink;
   }
 
-  /** Goes out on this connection, now or when it is open. */
+  /** Sends the request on this connection, now or when it is open. */
   begin(connection: Connection, head: string): void {
     this.head = head;
     this.#connection = connection;
@@ -219,7 +219,7 @@ export class Call implements Flow {
     if (this.#take() !== undefined) this.#connection?.drop(this);
   }
 
-  /** Hands on what the reader has found. */
+  /** Delivers what the reader has parsed. */
   hear(): void {
     const { head, body } = this.reader;
     if (head !== undefined && !this.isStarted) {
@@ -251,11 +251,11 @@ export class Call implements Flow {
   }
 }
 
-/** A listener's own mistake ends its call: neither the process nor the calls of others. */
+/** An exception of a sink ends its call, but neither the process nor other calls. */
 function tell(sink: Sink | undefined, fault: EgressFault): void {
   try {
     sink?.onFault(fault);
   } catch {
-    // Nobody is left to be told.
+    // There is no other receiver for this error.
   }
 }

@@ -1,5 +1,5 @@
-// Our reader of HTTP against undici's: the same odd replies, cut anywhere, over real sockets. Both must agree on what is whole and what
-// it says; where they do not, that is a decision with a name. HTTP_FUZZ and HTTP_FUZZ_SEED widen a run.
+// Our HTTP reader against undici's: the same odd replies, at any chunk boundaries, over real sockets. Both must agree on completeness and
+// content; every difference is a named decision. HTTP_FUZZ and HTTP_FUZZ_SEED widen a run.
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
@@ -15,10 +15,10 @@ const ROUNDS = Number(process.env["HTTP_FUZZ"] ?? 2_000);
 const SEED = Number(process.env["HTTP_FUZZ_SEED"] ?? 20_261_120);
 const LANES = 16;
 
-/** What a reader made of a reply; `pending` = it waits for more. */
-class Story {
+/** How a reader understood a reply; `pending` = it waits for more. */
+class Reading {
   verdict: "whole" | "fault" | "pending" = "pending";
-  /** 0 = the head is not there. */
+  /** 0 = no head yet. */
   status = 0;
   headers: ReplyHeaders = {};
   body = "";
@@ -35,56 +35,56 @@ class Story {
     this.detail = detail;
   }
 
-  /** What must be the same of both; of a fault nobody uses more than that it is one. */
+  /** The part that must be equal; the details of a fault may differ. */
   get essence(): unknown {
     const { verdict, status, headers, body } = this;
     if (verdict === "fault") return verdict;
-    // undici keeps a tab behind a value and the name that objects have already.
+    // undici keeps a tab after a value, and the name `__proto__`.
     const fields = Object.entries(headers).filter(([name]) => name !== "__proto__");
     const trimmed = fields.map(([name, value]) => [name, [value].flat().map((it) => it?.trimEnd())]);
     return { verdict, status, fields: trimmed, body };
   }
 }
 
-type Hearing = { readonly story: Story; drop(): unknown };
+type Pending = { readonly reading: Reading; drop(): unknown };
 
-function hearOurs(egress: Egress, origin: string): Hearing {
-  const story = new Story();
+function readOurs(egress: Egress, origin: string): Pending {
+  const reading = new Reading();
   const flow = egress.send(
     { method: "GET", origin, path: "/", headers: [], body: undefined, headersTimeoutMs: 0, idleTimeoutMs: 0 },
     {
-      onStart: (status, headers) => story.start(status, headers),
+      onStart: (status, headers) => reading.start(status, headers),
       onData: (chunk) => {
-        story.body += chunk.toString("latin1");
+        reading.body += chunk.toString("latin1");
       },
-      onEnd: () => story.end("whole"),
-      onFault: ({ detail }) => story.end("fault", detail),
+      onEnd: () => reading.end("whole"),
+      onFault: ({ detail }) => reading.end("fault", detail),
     },
   );
-  return { story, drop: () => flow.abort() };
+  return { reading, drop: () => flow.abort() };
 }
 
-function hearTheirs(origin: string): Hearing {
-  const story = new Story();
+function readTheirs(origin: string): Pending {
+  const reading = new Reading();
   const client = new Client(origin, { pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   client.dispatch(
     { method: "GET", path: "/" },
     {
       onRequestStart: () => undefined,
       onResponseStart: (_, status, headers) => {
-        if (status >= 200) story.start(status, headers);
+        if (status >= 200) reading.start(status, headers);
       },
       onResponseData: (_, chunk) => {
-        story.body += chunk.toString("latin1");
+        reading.body += chunk.toString("latin1");
       },
-      onResponseEnd: () => story.end("whole"),
-      onResponseError: (_, error) => story.end("fault", error.message),
+      onResponseEnd: () => reading.end("whole"),
+      onResponseError: (_, error) => reading.end("fault", error.message),
     },
   );
-  return { story, drop: () => client.destroy() };
+  return { reading, drop: () => client.destroy() };
 }
 
-/** Serves its reply to whoever asks. */
+/** Serves its reply to each request. */
 class Lane {
   reply: OddReply | undefined;
   #onServed: () => void = () => undefined;
@@ -97,17 +97,17 @@ class Lane {
     });
   }
 
-  /** Lets somebody ask; resolves with the story when the reply has been sent and everybody had time to understand it. */
-  async tell(hear: () => Hearing): Promise<Story> {
+  /** Starts a request; resolves with its reading when the reply was sent and the reader had time to parse it. */
+  async tell(start: () => Pending): Promise<Reading> {
     const served = new Promise<void>((resolve) => {
       this.#onServed = resolve;
     });
-    const { story, drop } = hear();
+    const { reading, drop } = start();
     await served;
     for (let round = 0; round < 6; round += 1) await turn();
     const patienceMs = this.reply?.isLast === true ? 1_000 : 4;
-    for (let ms = 0; ms < patienceMs && story.verdict === "pending"; ms += 1) await sleep(1);
-    const told = Object.assign(new Story(), story);
+    for (let ms = 0; ms < patienceMs && reading.verdict === "pending"; ms += 1) await sleep(1);
+    const told = Object.assign(new Reading(), reading);
     await drop();
     return told;
   }
@@ -128,7 +128,7 @@ class Lane {
   }
 }
 
-/** What we refuse and undici takes, by our words. */
+/** Replies that we refuse and undici accepts, by our message. */
 const REFUSED = [
   "an unknown transfer coding", // undici takes any that ends with chunked, or reads until the end
   "two lengths of one body", // one of them empty
@@ -137,8 +137,8 @@ const REFUSED = [
   "a control character in the head", // in the words after the status
 ];
 
-/** What we take and undici refuses. */
-const TAKEN: readonly [string, (theirs: Story, ours: Story) => boolean][] = [
+/** Replies that we accept and undici refuses. */
+const TAKEN: readonly [string, (theirs: Reading, ours: Reading) => boolean][] = [
   ["an announcement that was not asked for", ({ detail }) => detail === "bad response"],
   [
     "the length of what a 204 or 304 does not carry (RFC 9110 8.6)",
@@ -161,8 +161,8 @@ const TAKEN: readonly [string, (theirs: Story, ours: Story) => boolean][] = [
   ],
 ];
 
-/** The decision behind a difference; undefined = there is none. */
-function decisionBehind(theirs: Story, ours: Story): string | undefined {
+/** The decision that explains a difference; undefined = there is none. */
+function decisionBehind(theirs: Reading, ours: Reading): string | undefined {
   const isBegun = [theirs, ours].every(({ verdict, status }) => status === 0 && verdict !== "whole");
   if (isBegun) return "a head that cannot be good any more: one may know before it ends, the other then";
   if (ours.verdict === "fault") return REFUSED.find((words) => ours.detail.endsWith(words));
@@ -184,8 +184,8 @@ test(`${ROUNDS} odd replies mean the same to both readers`, { timeout: 600_000 }
       const seed = SEED + round;
       const reply = throwReply(createDice(seed));
       lane.reply = reply;
-      const theirs = await lane.tell(() => hearTheirs(origin));
-      const ours = await lane.tell(() => hearOurs(egress, origin));
+      const theirs = await lane.tell(() => readTheirs(origin));
+      const ours = await lane.tell(() => readOurs(egress, origin));
       verdicts[ours.verdict] += 1;
       if (JSON.stringify(theirs.essence) === JSON.stringify(ours.essence)) continue;
       const isHung = reply.isLast && ours.verdict === "pending";
@@ -199,7 +199,7 @@ test(`${ROUNDS} odd replies mean the same to both readers`, { timeout: 600_000 }
   };
   await Promise.all(Array.from({ length: LANES }, walk));
   expect(unexplained).toEqual([]);
-  // The dice fall on all sides.
+  // All kinds of replies were produced.
   for (const count of Object.values(verdicts)) expect(count).toBeGreaterThan(ROUNDS / 20);
   expect([...decisions.values()].reduce((sum, count) => sum + count, 0)).toBeLessThan(ROUNDS / 5);
 });

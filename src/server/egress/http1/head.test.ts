@@ -1,4 +1,4 @@
-// Heads: what we send to the byte, and what we refuse to read.
+// Heads: the exact bytes we send, and the heads we refuse to read.
 import { describe, expect, test } from "vitest";
 import type { EgressRequest } from "#server/egress/send.ts";
 import { checkBegin, HttpError, readHead, requestHead } from "./head.ts";
@@ -19,20 +19,20 @@ function request(more: Partial<EgressRequest>): string {
   );
 }
 
-describe("what is sent", () => {
-  test("a POST has its length, also of nothing", () => {
+describe("a request head", () => {
+  test("of a POST has its length, even 0", () => {
     expect(request({ headers: ["X-A", "1", "x-b", "\xe4 b"], body: new Uint8Array(7) })).toBe(
       "POST /v1/x?y=1 HTTP/1.1\r\nhost: a.example:8080\r\nconnection: keep-alive\r\nX-A: 1\r\nx-b: \xe4 b\r\ncontent-length: 7\r\n\r\n",
     );
     expect(request({})).toMatch(/\r\ncontent-length: 0\r\n\r\n$/);
   });
 
-  test("a GET has none, unless it has a body", () => {
+  test("of a GET has none, unless it has a body", () => {
     expect(request({ method: "GET" })).not.toMatch(/content-length/);
     expect(request({ method: "GET", body: new Uint8Array(3) })).toMatch(/\r\ncontent-length: 3\r\n\r\n$/);
   });
 
-  test("a host of its own stands for the address's", () => {
+  test("with a host header uses it instead of the address's", () => {
     const head = request({ headers: ["Host", "b.example"] });
     expect(head).toContain("\r\nhost: b.example\r\n");
     expect(head.match(/host:/gi)).toHaveLength(1);
@@ -45,7 +45,7 @@ describe("what is sent", () => {
     },
   );
 
-  test.each(["", " ", "x y", "x:", "x\r\ny", "\xe4", "x\0", "(x)"])("no header is called %j", (name) => {
+  test.each(["", " ", "x y", "x:", "x\r\ny", "\xe4", "x\0", "(x)"])("has no header called %j", (name) => {
     expect(() => request({ headers: [name, "1"] })).toThrow(HttpError);
   });
 
@@ -67,8 +67,8 @@ describe("what is sent", () => {
 /** A head of these lines. */
 const head = (...lines: string[]) => readHead(["HTTP/1.1 200 OK", ...lines].join("\r\n"));
 
-describe("what is read", () => {
-  test("fields by their small names, without blanks around, those that repeat as a list", () => {
+describe("a reply head", () => {
+  test("has fields by lower-case names, trimmed, repeated ones as a list", () => {
     const { status, headers } = readHead(
       "HTTP/1.1 201 Cr\xe9ated\r\nX-A:1\r\nx-a: \t2 \t\r\nEmpty:\r\nX-A: 3\r\nb: a:b\r\nc: \xff",
     );
@@ -76,7 +76,7 @@ describe("what is read", () => {
     expect(headers).toEqual({ "x-a": ["1", "2", "3"], empty: "", b: "a:b", c: "\xff" });
   });
 
-  test("names that objects have already are fields like others, or nothing", () => {
+  test("may have fields named like members of objects", () => {
     const { headers } = head(
       "constructor: 1",
       "__proto__: 2",
@@ -215,9 +215,9 @@ describe("what is read", () => {
   });
 });
 
-describe("a head whose end has not come", () => {
+describe("an incomplete head", () => {
   const whole = "HTTP/1.1 200 O\xe9K\r\nA: b c\r\nX-Y:\tz\r\ncontent-length: 5\r\n";
-  test("may be cut anywhere", () => {
+  test("may be split anywhere", () => {
     for (let at = 0; at <= whole.length + 1; at += 1) {
       for (let known = 0; known <= at; known += 1) checkBegin(`${whole}\r`.slice(0, at), known);
     }
@@ -243,7 +243,7 @@ describe("a head whose end has not come", () => {
     "HTTP/1.1 2e2 OK\r\n",
   ])("%j is refused before it ends", (text) => {
     expect(() => checkBegin(text, 0)).toThrow(HttpError);
-    // It makes no difference how much of it was good before.
+    // However much of it was valid before.
     let known = 0;
     const oneByOne = () => {
       for (; known < text.length; known += 1) checkBegin(text.slice(0, known + 1), known);

@@ -1,19 +1,19 @@
-// Heads of HTTP/1.1 messages: a request's is made, a reply's is read (RFC 9110, RFC 9112). Strict: what two readers could understand
-// differently is refused, since a reply that is misread would be somebody else's.
+// Heads of HTTP/1.1 messages: renders a request's, parses a reply's (RFC 9110, RFC 9112). Strict: a head that two readers could
+// understand differently is refused, since a misread reply could reach another call.
 import type { EgressRequest, ReplyHeaders } from "#server/egress/send.ts";
 
-/** What is not HTTP as it should be: ours or theirs. Becomes the fault `protocol`. */
+/** A message that is not valid HTTP, ours or the server's. Becomes the fault `protocol`. */
 export class HttpError extends Error {
   readonly code = "TOLLGATE_HTTP";
 }
 
-/** A field's name in a pattern; shorter than a list of the bytes that none has. */
+/** The pattern of a field name. */
 export const FIELD_NAME = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const NAME = new RegExp(`^${FIELD_NAME}$`);
-/** A byte that no value of a field has. */
+/** A byte that no field value may have. */
 export const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const NO_TARGET = /[^\x21-\x7e\x80-\xff]/;
-/** What a connection says of itself; no caller has a say in it. */
+/** Headers of the connection itself; callers cannot set them. */
 const OURS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -23,17 +23,17 @@ const OURS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Headers as they are sent. */
+/** Headers as they are rendered. */
 interface KeyedQueue {
   readonly text: string;
-  /** What the header `host` says; undefined = there is none. */
+  /** The value of a header `host`; undefined = there is none. */
   readonly host: string | undefined;
 }
 
-/** A channel's headers are the same list for each of its calls. */
+/** Cache: a channel's headers are the same array for each of its calls. */
 const known = new WeakMap<readonly string[], KeyedQueue>();
 
-/** The head of a request, to be sent as latin1. A header `host` stands for the given one. Throws: HttpError. */
+/** The head of a request, to be sent as latin1. A header `host` replaces the given one. Throws: HttpError. */
 export function requestHead({ method, path, headers, body }: EgressRequest, host: string): string {
   if (!path.startsWith("/") || NO_TARGET.test(path)) throw new HttpError("a path that cannot be sent");
   let lines = known.get(headers);
@@ -60,7 +60,7 @@ function linesOf(headers: readonly string[]): KeyedQueue {
   return { text, host };
 }
 
-/** A reply's head, and what it says of what follows. */
+/** A reply's head, and the framing of its body. */
 export interface ReplyHead {
   readonly status: number;
   readonly headers: ReplyHeaders;
@@ -68,13 +68,13 @@ export interface ReplyHead {
   readonly length: number | "chunked" | "close";
   /** The server takes another request on this connection. */
   readonly isLasting: boolean;
-  /** How long the server keeps an idle connection, as it says; undefined = it does not. Unit: s. */
+  /** How long the server keeps an idle connection; undefined = it does not say. Unit: s. */
   readonly keepSec: number | undefined;
 }
 
 const LINE_END = "\r\n";
 const VERSION = "HTTP/1.";
-/** The words may be missing. */
+/** The reason phrase may be missing. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const ONE = 0x31;
 const SPACE = 0x20;
@@ -82,8 +82,8 @@ const TAB = 0x09;
 const DELETE = 0x7f;
 
 /**
- * Refuses what cannot become a head any more, however it goes on: whoever sent it may wait for us without ever ending it. The first
- * `known` characters have been here before; only lines that they did not end are read. Throws: HttpError.
+ * Refuses the beginning of a head that no continuation can make valid: its server may wait for us and never end it. The first `known`
+ * characters were checked before; only lines that end after them are read. Throws: HttpError.
  */
 export function checkBegin(text: string, known: number): void {
   const end = text.lastIndexOf(LINE_END);
@@ -98,26 +98,26 @@ export function checkBegin(text: string, known: number): void {
     throw new HttpError("a control character in the head");
 }
 
-/** Where the line after this line's end begins; -1 = there is none before. */
+/** The offset of the next line; -1 = this line has no end yet. */
 function lineAfter(end: number): number {
   return end < 0 ? 0 : end + LINE_END.length;
 }
 
-/** Reads a head without its empty line. Throws: HttpError. */
+/** Parses a head without its empty line. Throws: HttpError. */
 export function readHead(text: string): ReplyHead {
   const first = text.indexOf(LINE_END);
   const status = readStatus(first < 0 ? text : text.slice(0, first));
   const headers = first < 0 ? {} : readFields(text, first + LINE_END.length);
   const { connection, "keep-alive": keepAlive } = headers;
   const length = lengthOf(status, headers);
-  // Of HTTP/1.0 too little is known of what follows a reply (RFC 9112 6.1).
+  // HTTP/1.0 does not define well enough what follows a reply (RFC 9112 6.1).
   const isLasting = text.charCodeAt(7) === ONE && length !== "close" && !saysClose(connection);
   return { status, headers, length, isLasting, keepSec: keepSecOf(keepAlive) };
 }
 
 type Field = string | string[] | undefined;
 
-/** Nearly all servers say nothing, or `keep-alive`. */
+/** Nearly all servers send no `connection` header, or `keep-alive`. */
 function saysClose(connection: Field): boolean {
   if (connection === undefined || connection === "keep-alive") return false;
   const tokens = String(connection)
@@ -132,7 +132,7 @@ function keepSecOf(keepAlive: Field): number | undefined {
   return sec === undefined ? undefined : Number(sec);
 }
 
-/** Reads `HTTP/1.1 200 OK`. */
+/** Parses `HTTP/1.1 200 OK`. */
 function readStatus(line: string): number {
   if (!STATUS_LINE.test(line)) throw new HttpError("no HTTP status line");
   return Number(line.slice(9, 12));
@@ -145,7 +145,7 @@ function readFields(text: string, start: number): Record<string, string | string
     const end = found < 0 ? text.length : found;
     const colon = text.indexOf(":", at);
     const name = text.slice(at, colon);
-    // A line that begins with a space would go on with the one before: nobody writes that any more (RFC 9112 5.2).
+    // A line that begins with a space would continue the one before: that form is obsolete (RFC 9112 5.2).
     if (colon < 0 || colon > end || !NAME.test(name)) throw new HttpError("a line of the head is no field");
     const value = trimmed(text, colon + 1, end);
     if (NO_VALUE.test(value)) throw new HttpError("a control character in the head");
@@ -160,12 +160,12 @@ export function isNameByte(byte: number): boolean {
   return NAME.test(String.fromCharCode(byte));
 }
 
-/** Whether a byte may stand nowhere in a line. */
+/** Whether a byte is forbidden in a line. */
 export function isControl(byte: number): boolean {
   return (byte < SPACE && byte !== TAB) || byte === DELETE;
 }
 
-/** The part of a text without spaces and tabs around it. */
+/** A text without spaces and tabs around it. */
 export function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
@@ -179,7 +179,7 @@ function isBlank(code: number): boolean {
 }
 
 function add(headers: Record<string, string | string[]>, name: string, value: string): void {
-  // Not a name to be set on an object that others read.
+  // Setting this name would change the object's prototype.
   if (name === "__proto__") return;
   const before = headers[name];
   if (before === undefined || !Object.hasOwn(headers, name)) headers[name] = value;
@@ -187,7 +187,7 @@ function add(headers: Record<string, string | string[]>, name: string, value: st
   else before.push(value);
 }
 
-/** Where a body ends. Whatever says so twice, or otherwise than it should, is refused: it could end in two places (RFC 9112 6.3). */
+/** The framing of a body. Contradictory or malformed framing is refused: the body could end in two places (RFC 9112 6.3). */
 function lengthOf(status: number, headers: ReplyHeaders): ReplyHead["length"] {
   const { "content-length": length, "transfer-encoding": coding } = headers;
   if (length !== undefined && coding !== undefined) throw new HttpError("two lengths of one body");

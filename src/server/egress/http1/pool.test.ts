@@ -1,4 +1,4 @@
-// Connections over real sockets: when one is used again and when never, sinks that fail, and nothing left.
+// Connections over real sockets: when one is reused and when never, sinks that throw, and no leaks.
 import type { Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -11,10 +11,10 @@ const loopback = withLoopback();
 const { serve } = loopback;
 afterEach(() => void vi.useRealTimers());
 
-/** Says this to each request; requests are small and come in one piece. */
+/** Sends this to each request; requests are small and arrive in one piece. */
 const says = (answer: string) => (socket: Socket) => socket.on("data", () => socket.write(answer));
 
-/** Says this to the first request, and is good afterwards. */
+/** Sends this to the first request, and valid answers afterwards. */
 function saysOnce(answer: string | Buffer, then: (socket: Socket) => void = () => undefined) {
   let calls = 0;
   return (socket: Socket) =>
@@ -27,13 +27,13 @@ function saysOnce(answer: string | Buffer, then: (socket: Socket) => void = () =
 
 async function textOf(origin: string, more: Partial<EgressRequest> = {}): Promise<string> {
   const text = await loopback.textOf(origin, more);
-  // Only then can its connection be used again.
+  // Only then can its connection be reused.
   await turn();
   return text;
 }
 
-describe("a connection is used again", () => {
-  test("by the next call, however the answer was framed", async () => {
+describe("a connection is reused", () => {
+  test("by the next call, whatever the framing of the answer", async () => {
     const answers = [
       answerOf("one"),
       "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n0\r\n\r\n",
@@ -48,7 +48,7 @@ describe("a connection is used again", () => {
     expect(made()).toBe(1);
   });
 
-  test("not by a call that begins as the one before ends, but by the next", async () => {
+  test("not by a call that begins while the one before ends, but by the next", async () => {
     const { origin, made } = await serve(says(answerOf("one")));
     const { promise, resolve } = Promise.withResolvers<string>();
     await ask(loopback.egress, { origin }, { onEnd: () => void textOf(origin).then(resolve) }).told;
@@ -67,7 +67,7 @@ describe("a connection is used again", () => {
   });
 });
 
-describe("a connection is never used again", () => {
+describe("a connection is never reused", () => {
   test.each([
     ["its answer says close", answerOf("good", "connection: close\r\n")],
     ["its answer was HTTP/1.0", answerOf("good", "connection: keep-alive\r\n").replace("1.1", "1.0")],
@@ -90,7 +90,7 @@ describe("a connection is never used again", () => {
     expect(made()).toBe(2);
   });
 
-  test("when the server ended it, or said something, while nobody called", async () => {
+  test("when the server ended it, or sent bytes, while it was idle", async () => {
     for (const then of [
       (socket: Socket) => socket.end(),
       (socket: Socket) => socket.resetAndDestroy(),
@@ -108,7 +108,7 @@ describe("a connection is never used again", () => {
     }
   });
 
-  test("when the answer came before the question was all sent", async () => {
+  test("when the answer came before the request was completely sent", async () => {
     const { origin, made, sockets } = await serve((socket, at) => {
       if (at === 1) {
         socket.pause();
@@ -121,14 +121,14 @@ describe("a connection is never used again", () => {
     expect(made()).toBe(2);
   });
 
-  test("when the server ends it right behind an answer, without a word", async () => {
+  test("when the server ends it right after an answer without announcing it", async () => {
     const { origin } = await serve((socket) => socket.on("data", () => socket.end(answerOf("good"))));
     for (let call = 0; call < 100; call += 1) {
       expect((await ask(loopback.egress, { origin }).told).fault).toBeUndefined();
     }
   });
 
-  test("when it has just been ended by us", async () => {
+  test("when we have just ended it", async () => {
     const { origin, made } = await serve(says(answerOf("good")));
     const agent = new ConnectionPool(createPolicy({ allow: [{ cidr: "127.0.0.1/32", port: undefined }] }));
     const door = { send: (request: EgressRequest, sink: Sink) => agent.send(request, sink) };
@@ -140,8 +140,8 @@ describe("a connection is never used again", () => {
     agent.close();
   });
 
-  test("before all that was read with its answer has been told", async () => {
-    // The answer fills the buffer to its last byte; what follows is read at once.
+  test("before everything that was read with its answer is delivered", async () => {
+    // The answer fills the buffer to its last byte; the following bytes are read at once.
     const size = 65_536 - answerOf("").length - 4;
     const filling = answerOf("a".repeat(size));
     expect(filling.length).toBe(65_536);
@@ -220,7 +220,7 @@ describe("a sink that throws", () => {
     await until(() => heard === 5 && sockets.size === 0);
   });
 
-  test("does not harm the call that it began before", async () => {
+  test("does not harm a call that it started before", async () => {
     const { origin } = await serve(says(answerOf("good")));
     const { promise, resolve } = Promise.withResolvers<string>();
     const onEnd = () => {
@@ -240,11 +240,11 @@ test("thousands of calls to many origins leave nothing behind", async () => {
     const calls = many.flatMap(({ origin }) => [0, 1, 2, 3].map(() => textOf(origin)));
     expect(new Set(await Promise.all(calls))).toEqual(new Set(["good"]));
   }
-  // What is idle for long goes by itself, the clock with the last of it.
+  // Long idle connections are closed, and with the last one the timer ends.
   vi.advanceTimersByTime(31_000);
   await until(() => many.every(({ sockets }) => sockets.size === 0));
   expect(vi.getTimerCount()).toBe(0);
-  // And all of it at once when asked to.
+  // `close` ends all of them at once.
   await Promise.all(many.map(({ origin }) => textOf(origin)));
   loopback.egress.close();
   await until(() => many.every(({ sockets }) => sockets.size === 0));

@@ -1,5 +1,5 @@
-// Keeps the connections of one policy: an idle one of the same origin takes the next call, else another is opened. Never caps them;
-// admissions are capped instead.
+// The connections of one policy: an idle one of the same origin takes the next call, else another is opened. Their number is not capped;
+// admissions are.
 
 import type { Policy } from "#server/egress/policy.ts";
 import { type EgressRequest, type Flow, faultOf, type Sink } from "#server/egress/send.ts";
@@ -7,15 +7,15 @@ import { Connector, type Origin, readOrigin } from "./connect.ts";
 import { Call, Connection, type Keeper } from "./connection.ts";
 import { requestHead } from "./head.ts";
 
-/** How often it is looked at how long things take. */
+/** How often deadlines are checked. */
 const LOOK_MS = 500;
-/** What may take less than this is looked at just in time. */
+/** Shorter timeouts are checked by a timer of their own. */
 const SOON_MS = 2_000;
 
 /** The connections to one origin. */
 interface Pool {
   readonly to: Origin;
-  /** The last one used comes first: those that are not needed grow old and are closed. */
+  /** A stack: the last used one is taken first, so that surplus connections stay idle and are closed. */
   readonly idle: Connection[];
   open: number;
 }
@@ -24,15 +24,15 @@ export class ConnectionPool implements Keeper {
   readonly #connector: Connector;
   readonly #pools = new Map<string, Pool>();
   readonly #connections = new Set<Connection>();
-  /** Those that became idle in this turn of the loop. */
-  readonly #resting: Connection[] = [];
+  /** Connections that became idle in this iteration of the event loop. */
+  readonly #released: Connection[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(policy: Policy) {
     this.#connector = new Connector(policy);
   }
 
-  /** Starts a call. Never throws: one that cannot even begin is a fault, told later like any other. */
+  /** Starts a call. Never throws: a call that cannot begin is a fault, reported later like any other. */
   send(request: EgressRequest, sink: Sink): Flow {
     const call = new Call(request, sink);
     try {
@@ -47,13 +47,13 @@ export class ConnectionPool implements Keeper {
     return call;
   }
 
-  /** Ends all connections; calls that still run are told. */
+  /** Ends all connections; running calls get a fault. */
   close(): void {
     for (const connection of this.#connections) connection.destroy();
   }
 
   onIdle(connection: Connection): void {
-    if (this.#resting.push(connection) === 1) setImmediate(this.#offer);
+    if (this.#released.push(connection) === 1) setImmediate(this.#offer);
   }
 
   onClosed(connection: Connection): void {
@@ -75,12 +75,12 @@ export class ConnectionPool implements Keeper {
   }
 
   /**
-   * Lets those take calls that became idle in this turn of the loop. Not at once: TLS tells of each record by itself, a full buffer is
-   * read again, and servers end connections right behind an answer; whoever took one in between would be told of that.
+   * Offers the connections that became idle in this iteration of the event loop. Not at once: TLS delivers each record separately, a full
+   * buffer is read again, and servers end connections right after an answer; a call that took one in between would get these events.
    */
   readonly #offer = (): void => {
-    for (const connection of this.#resting) this.#pools.get(connection.origin)?.idle.push(connection);
-    this.#resting.length = 0;
+    for (const connection of this.#released) this.#pools.get(connection.origin)?.idle.push(connection);
+    this.#released.length = 0;
   };
 
   #connect(origin: string, pool: Pool): Connection {

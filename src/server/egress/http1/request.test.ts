@@ -6,8 +6,8 @@ import { answerOf, withLoopback } from "#test/emulators/raw-http.ts";
 
 const { serve, textOf } = withLoopback();
 
-describe("what is written", () => {
-  /** Keeps what came, and answers when it is all there. */
+describe("a call writes", () => {
+  /** Records the request, and answers when it is complete. */
   async function record() {
     let chunks: Buffer[] = [];
     const { origin } = await serve((socket) => {
@@ -27,7 +27,7 @@ describe("what is written", () => {
     return { origin, taken };
   }
 
-  test("to the byte", async () => {
+  test("exactly these bytes", async () => {
     const { origin, taken } = await record();
     const host = new URL(origin).host;
     const headers = ["Authorization", "Bearer k", "x-latin", "\xe4"];
@@ -47,7 +47,7 @@ describe("what is written", () => {
     );
   });
 
-  test("as undici writes it", async () => {
+  test("the same bytes as undici", async () => {
     const { origin, taken } = await record();
     const lines = (bytes: Buffer) => {
       const [head = "", body] = bytes.toString("latin1").split("\r\n\r\n");
@@ -97,7 +97,7 @@ describe("what is written", () => {
     },
   );
 
-  test("nothing, when it cannot be sent", async () => {
+  test("no bytes when it cannot be sent", async () => {
     const { origin, made } = await serve((socket) => socket.on("data", () => socket.write(answerOf("bad"))));
     for (const more of [
       { path: "/a b" },

@@ -1,4 +1,4 @@
-// One reply means the same however it is cut into reads, and nothing of it hangs on the buffer it was read into.
+// One reply is parsed alike at any boundaries of reads, and keeps no reference to the read buffer.
 import { describe, expect, test } from "vitest";
 import { HttpError } from "./head.ts";
 import { ReplyReader } from "./response.ts";
@@ -11,11 +11,11 @@ interface Outcome {
   readonly status?: number | undefined;
   readonly headers?: object | undefined;
   readonly body?: string;
-  /** Bytes that did not belong to it. */
+  /** Bytes after the reply. */
   readonly surplus?: number;
 }
 
-/** Reads a reply that comes in these pieces; the buffer is overwritten after each. */
+/** Reads a reply in these pieces; the buffer is overwritten after each. */
 function readIn(pieces: readonly Buffer[]): Outcome {
   const reader = new ReplyReader();
   const bodies: Buffer[] = [];
@@ -125,7 +125,7 @@ const refused: [string, string][] = [
   ["endless trailers", `${CHUNKED}0\r\n${"x: y\r\n".repeat(8_000)}`],
 ];
 
-describe("cut anywhere", () => {
+describe("split anywhere", () => {
   test.each(whole)("%s", (_, text, expected) => {
     const bytes = Buffer.from(text, "latin1");
     const outcome = readIn([bytes]);

@@ -1,39 +1,39 @@
-// One reply of HTTP/1.1, out of what is read from a connection piece by piece. Knows no socket.
+// Parses one HTTP/1.1 reply from the bytes that are read from a connection. Knows no socket.
 import { ChunkReader } from "./chunked.ts";
 import { checkBegin, HttpError, type ReplyHead, readHead } from "./head.ts";
 
-/** Source: what Node's own parser takes. */
+/** Source: the limit of Node's own parser. */
 const HEAD_LIMIT_BYTES = 16 * 1024;
 const HEAD_END = "\r\n\r\n";
 const SWITCHING = 101;
-/** Heads of 1xx before a reply: one or two are sent, a flood of them is an attack on the reader. */
+/** Heads of 1xx before a reply: servers send one or two, a flood of them is an attack. */
 const MOST_INTERIM = 16;
 
 export class ReplyReader {
-  /** undefined = it has not come yet. */
+  /** undefined = it has not arrived yet. */
   head: ReplyHead | undefined;
-  /** What the last `read` found of the body: bytes that may be kept; undefined = nothing. */
+  /** The body bytes of the last `read`, which may be kept; undefined = none. */
   body: Buffer | undefined;
-  /** The begin of a head whose end has not come; undefined = nothing of one has. */
+  /** The beginning of an incomplete head; undefined = none. */
   #begun: Buffer | undefined;
-  /** Bytes of the body to come; Infinity = until its own end, or the connection's. */
+  /** Remaining bytes of the body; Infinity = until its terminator, or the end of the connection. */
   #left = 0;
   #chunks: ChunkReader | undefined;
   #interim = 0;
 
-  /** The reply is whole. */
+  /** The reply is complete. */
   get isDone(): boolean {
     return this.head !== undefined && this.#left === 0;
   }
 
-  /** The reply is whole when the connection ends now. */
+  /** The reply is complete if the connection ends now. */
   get isDoneByClose(): boolean {
     return this.#left === Infinity && this.#chunks === undefined;
   }
 
   /**
-   * Reads bytes[0, end), **whose contents may be moved**; nothing of it is kept. Returns how much of it belongs to this reply: less than
-   * `end` = something came that nobody asked for. Throws: HttpError.
+   * Reads bytes[0, end), **whose contents may be moved**, and keeps no reference. Returns how many of them belong to this reply: less than
+   * `end` = unsolicited bytes followed. Throws: HttpError.
    */
   read(bytes: Buffer, end: number): number {
     this.body = undefined;
@@ -45,7 +45,7 @@ export class ReplyReader {
     return this.#readHead(all, all.length, known) - known;
   }
 
-  /** The first `known` bytes have been here before. */
+  /** The first `known` bytes were read before. */
   #readHead(bytes: Buffer, end: number, known: number): number {
     let at = 0;
     while (this.head === undefined) {
@@ -60,7 +60,7 @@ export class ReplyReader {
       at += found + HEAD_END.length;
       const head = readHead(text.slice(0, found));
       if (head.status === SWITCHING) throw new HttpError("another protocol, which nobody asked for");
-      // Other announcements say nothing; the reply follows.
+      // Other 1xx heads are ignored; the reply follows.
       if (head.status >= 200) this.#begin(head);
       else this.#interim += 1;
       if (this.#interim > MOST_INTERIM) throw new HttpError("too many heads before a reply");

@@ -1,5 +1,5 @@
-// A thousand calls at once, on servers that dawdle, break off, say too much and hang up, with callers that stand still and go away:
-// whoever gets an answer gets the whole of their own. HTTP_STRESS and HTTP_STRESS_SEED widen a run.
+// A thousand calls at once, on servers that are slow, abort, send surplus bytes and close, with callers that pause and abort: a call that
+// gets an answer gets exactly its own. HTTP_STRESS and HTTP_STRESS_SEED widen a run.
 import { createServer as createRaw, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServer as createTls, getCACertificates, setDefaultCACertificates, TLSSocket } from "node:tls";
@@ -20,14 +20,14 @@ const known = getCACertificates("default");
 beforeAll(() => setDefaultCACertificates([...known, certificate.cert]));
 afterAll(() => setDefaultCACertificates(known));
 
-/** What only this call says, and what only it is told. */
+/** A body unique to this call, for its request or its answer. */
 function bodyOf(name: string, id: number, size: number): Buffer {
   return Buffer.alloc(size, `${name} ${id};`);
 }
 
-/** Reads one question after the other and answers each in its own way. */
+/** Reads one request after another and answers each in a random way. */
 class Clerk {
-  /** Questions that did not come as they were sent. */
+  /** Requests that did not arrive as they were sent. */
   static spoilt = 0;
   readonly #socket: Socket;
   readonly #dice: Dice;
@@ -71,13 +71,13 @@ class Clerk {
     if (dice(4) > 0) await sleep(dice(6));
     const way = dice(20);
     if (way === 0) {
-      // Node resets neither what is encrypted nor what it is about to end.
+      // Node resets neither TLS sockets nor sockets that it is ending.
       if (socket instanceof TLSSocket || socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
       return;
     }
     const { bytes: whole, hasEnd, isLast } = answerFor(dice, id, size);
-    // Of an answer that ends with its connection nobody can tell whether it is all there.
+    // An answer that ends with its connection cannot be checked for completeness.
     const cut = hasEnd && way === 1 ? dice(whole.length) : whole.length;
     const surplus = hasEnd && way === 2 ? "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nbad" : "";
     await this.#write(whole.subarray(0, cut), surplus);
@@ -86,7 +86,7 @@ class Clerk {
     else if (way === 3) setTimeout(() => this.#isBusy || socket.end(), dice(4));
   }
 
-  /** In pieces; `surplus` goes out with the last of them. */
+  /** Writes in pieces; `surplus` is written with the last one. */
   async #write(bytes: Buffer, surplus: string): Promise<void> {
     const dice = this.#dice;
     const last = Math.max(0, bytes.length - 1_000);
@@ -103,9 +103,9 @@ class Clerk {
 
 interface Answer {
   readonly bytes: Buffer;
-  /** It says itself where it ends. */
+  /** An answer with explicit framing. */
   readonly hasEnd: boolean;
-  /** The connection ends with it. */
+  /** An answer that ends with its connection. */
   readonly isLast: boolean;
 }
 
@@ -132,7 +132,7 @@ function answerFor(dice: Dice, id: number, size: number): Answer {
   return { bytes: Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]), hasEnd: true, isLast: false };
 }
 
-/** What became of one call, or what was wrong about it. */
+/** The result of one call, or the violation it found. */
 type Outcome = string;
 
 const problems: string[] = [];
@@ -143,7 +143,7 @@ interface Caller {
   readonly dice: Dice;
 }
 
-/** One call with its caller's whims. */
+/** One call with a random caller. */
 function call(
   send: (request: EgressRequest, sink: Sink) => Flow,
   { id, origin, dice }: Caller,

@@ -1,4 +1,4 @@
-// How long a call may take, how it stands still, and how it is given up: over real sockets; only the clock is not real where it is long.
+// Timeouts, pauses and aborts of calls over real sockets; long times use a fake clock.
 import { randomBytes } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -12,21 +12,21 @@ import { type Asked, answerOf, ask, type Listening, until, withLoopback } from "
 const loopback = withLoopback();
 afterEach(() => void vi.useRealTimers());
 
-/** Keeps each connection on which something was asked. */
+/** Records each connection that got a request. */
 async function serve(): Promise<Listening & { readonly asked: Socket[] }> {
   const asked: Socket[] = [];
   const server = await loopback.serve((socket) => socket.once("data", () => asked.push(socket)));
   return { ...server, asked };
 }
 
-/** Says something, and waits until it has been heard. */
+/** Writes to the connection, and waits until it was received. */
 async function say(socket: Socket | undefined, text: string): Promise<void> {
   if (socket === undefined) throw new Error("nobody asked");
   await new Promise<void>((resolve) => socket.write(text, () => resolve()));
   for (let round = 0; round < 4; round += 1) await turn();
 }
 
-/** The fault of a call that has ended; `none` = it is whole, `open` = it still runs. */
+/** The fault of a call that has ended; `none` = it is complete, `open` = it still runs. */
 async function stateOf({ told }: Asked): Promise<string> {
   for (let round = 0; round < 3; round += 1) await turn();
   return Promise.race([told.then(({ fault }) => fault?.code ?? "none"), turn("open")]);
@@ -34,7 +34,7 @@ async function stateOf({ told }: Asked): Promise<string> {
 
 const HEAD = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
 
-describe("long times", () => {
+describe("timeouts", () => {
   const skip = (ms: number) => void vi.advanceTimersByTime(ms);
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] });
@@ -53,7 +53,7 @@ describe("long times", () => {
     return { server, asked, say: (text: string) => say(socket, text) };
   }
 
-  test("ten seconds until a connection stands, its TLS included", async () => {
+  test("ten seconds until a connection is open, its TLS included", async () => {
     const { origin, sockets } = await serve();
     const asked = ask(loopback.egress, { origin: origin.replace("http", "https"), headersTimeoutMs: 0 });
     await until(() => sockets.size === 1);
@@ -65,8 +65,8 @@ describe("long times", () => {
     await until(() => sockets.size === 0);
   });
 
-  test("ten seconds also for a server that accepts nobody", async () => {
-    // It listens with hardly any room, and its thread then sleeps.
+  test("ten seconds also for a server that accepts no connection", async () => {
+    // It listens with a tiny backlog, and its thread then sleeps.
     const sleeper = new Worker(
       `const { parentPort } = require("node:worker_threads");
        const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
@@ -89,7 +89,7 @@ describe("long times", () => {
     await sleeper.terminate();
   });
 
-  test("until the head has come, whatever else does", async () => {
+  test("until the head has arrived, whatever other bytes arrive", async () => {
     const { server, asked, say } = await start();
     skip(119_000);
     await say("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-");
@@ -117,7 +117,7 @@ describe("long times", () => {
     await until(() => server.sockets.size === 0);
   });
 
-  test("none while nobody listens; again as soon as somebody does", async () => {
+  test("none while the call is paused; again as soon as it is resumed", async () => {
     const { asked, say } = await start();
     await say(`${HEAD}x`);
     asked.flow.pause();
@@ -163,7 +163,7 @@ describe("long times", () => {
   });
 });
 
-test("a connection that TCP gives up after it stood is none that could not be made", async () => {
+test("an open connection that TCP gives up is no failed connect", async () => {
   const { origin, asked } = await serve();
   const sockets: Socket[] = [];
   const keep = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
@@ -178,7 +178,7 @@ test("a connection that TCP gives up after it stood is none that could not be ma
   expect(await Promise.all(calls.map(stateOf))).toEqual(["timeout", "idle"]);
 });
 
-test("short times are kept to within a moment", async () => {
+test("short timeouts are precise", async () => {
   const { origin, asked } = await serve();
   const beginMs = performance.now();
   const silent = ask(loopback.egress, { origin, headersTimeoutMs: 60 });
@@ -195,8 +195,8 @@ test("short times are kept to within a moment", async () => {
   expect((await held.told).fault?.code).toBe("idle");
 });
 
-describe("standing still", () => {
-  test("stops the server, and loses nothing", async () => {
+describe("a pause", () => {
+  test("stops the server, and loses no bytes", async () => {
     const piece = randomBytes(1 << 20);
     const pieces = 60;
     let written = 0;
@@ -265,7 +265,7 @@ describe("standing still", () => {
 });
 
 describe("abort", () => {
-  /** Brings a call to this place and gives it up there. */
+  /** Brings a call to this state and aborts it there. */
   const places: [string, string, (flow: Flow) => void][] = [
     ["before anything", "", () => undefined],
     ["when it is sent", "sent", () => undefined],
@@ -337,7 +337,7 @@ describe("abort", () => {
     await sleep(20);
     const all = ["onStart", "onData", "onEnd"];
     expect(heard).toEqual(all.slice(0, all.indexOf(place) + 1));
-    // Of an answer that is whole there is nothing left to give up.
+    // A complete answer cannot be aborted any more.
     expect(sockets.size).toBe(place === "onEnd" ? 1 : 0);
   });
 });

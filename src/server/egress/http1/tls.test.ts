@@ -1,4 +1,4 @@
-// Calls over TLS with real certificates: who is trusted, what a new connection owes to the one before, and bytes that nobody asked for.
+// Calls over TLS with real certificates: trusted certificates, resumed sessions, and unsolicited bytes.
 import { createHash, randomBytes } from "node:crypto";
 import dns, { type LookupAddress, type LookupOptions } from "node:dns";
 import { once } from "node:events";
@@ -26,13 +26,13 @@ function egressFor(): Egress {
 interface Serving extends Listening {
   /** By the name in the certificate. */
   readonly named: string;
-  /** Of each connection, whether it went on with the session of another. */
+  /** For each connection, whether it resumed a session. */
   readonly resumed: boolean[];
 }
 
 type TlsOptions = NonNullable<Parameters<typeof createServer>[0]>;
 
-/** Does this with each connection; before TLS begins `onRaw` may take it. */
+/** Handles each connection; `onRaw` may take it before TLS begins. */
 async function serve(
   onSocket: (socket: TLSSocket, raw: Socket) => void,
   options: TlsOptions = trusted,
@@ -62,8 +62,8 @@ const answers = (socket: Socket) => socket.on("data", () => socket.write(answerO
 const answersAndCloses = (socket: Socket) =>
   socket.on("data", () => socket.end(answerOf("in", "connection: close\r\n")));
 
-describe("who is trusted", () => {
-  test("a certificate of an authority that is known, for this name", async () => {
+describe("a certificate is trusted", () => {
+  test("if it is of a known authority and for this name", async () => {
     const { named, made } = await serve(answers);
     const egress = egressFor();
     for (let turn = 0; turn < 3; turn += 1) {
@@ -96,7 +96,7 @@ describe("who is trusted", () => {
     },
   );
 
-  test("not one of an unknown authority, whatever the environment says", async () => {
+  test("not if its authority is unknown, whatever the environment says", async () => {
     const { named } = await serve(answers, makeCertificate("localhost"));
     const before = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
     process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
@@ -125,7 +125,7 @@ describe("sessions", () => {
     },
   );
 
-  test("one that a connection broke with is not tried again", async () => {
+  test("one whose connection broke is not resumed again", async () => {
     const { named, resumed } = await serve(answersAndCloses, trusted, (raw, at) => {
       if (at === 2) raw.once("data", () => raw.resetAndDestroy());
       return at === 2;
@@ -140,7 +140,7 @@ describe("sessions", () => {
 });
 
 describe("bodies", () => {
-  test("tens of megabytes pass both ways as they are", async () => {
+  test("tens of megabytes pass both ways unchanged", async () => {
     const down = randomBytes(24 << 20);
     const server = createHttps(trusted, (req, res) => {
       const hash = createHash("sha256");
@@ -161,7 +161,7 @@ describe("bodies", () => {
     expect(got.equals(down)).toBe(true);
   });
 
-  test("a pause stops the server and loses nothing", async () => {
+  test("a pause stops the server and loses no bytes", async () => {
     const piece = randomBytes(1 << 20);
     const pieces = 40;
     let written = 0;
@@ -191,7 +191,7 @@ describe("bodies", () => {
   test.each([
     ["a length", "content-length: 10", "12345", "reset"],
     ["chunks", "transfer-encoding: chunked", "5\r\n12345\r\n", "reset"],
-    // What ends with its connection may be cut off by anybody: whoever reads it must know its end from its own words.
+    // An attacker can truncate an answer that ends with its connection: its reader must check that it is complete.
     ["no length", "x: y", "12345", undefined],
   ])("a connection that just breaks off, with %s", async (_, header, body, code) => {
     const { named } = await serve((socket, raw) => {
@@ -205,9 +205,9 @@ describe("bodies", () => {
   });
 });
 
-describe("bytes that nobody asked for", () => {
-  test("in the records after an answer are nobody's answer", async () => {
-    // The answer fills a record to its last byte; what follows is read in one go with it, but told later.
+describe("unsolicited bytes", () => {
+  test("in the records after an answer reach no call", async () => {
+    // The answer fills a record to its last byte; the following bytes are read together with it, but delivered later.
     const size = 16_384 - answerOf("").length - 4;
     const filling = answerOf("a".repeat(size));
     expect(filling.length).toBe(16_384);
@@ -235,7 +235,7 @@ describe("bytes that nobody asked for", () => {
   });
 });
 
-/** `localhost` means these addresses in this test. */
+/** `localhost` resolves to these addresses in this test. */
 function resolveTo(addresses: readonly string[]): void {
   const { lookup } = dns;
   const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
