@@ -1,5 +1,4 @@
-// Promises about wires of agents, Coze and Dify: what they cannot be told is refused by name, strange events never throw, nothing is
-// said twice.
+// Wires of agents, Coze and Dify: unsupported members are refused by name, unknown events never throw, no text is sent twice.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -59,7 +58,7 @@ describe.each([
     expect(() => dialect.encode(request(change), context)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("tells which settings it leaves to the agent", () => {
+  it("reports which settings it leaves to the agent", () => {
     const { dropped } = dialect.encode(
       request({ temperature: 1, maxTokens: 5, seed: 1, user: "u" }),
       context,
@@ -67,7 +66,7 @@ describe.each([
     expect(dropped).toEqual(["max_tokens", "temperature", "seed"]);
   });
 
-  it("throws nothing but a refusal, whatever the conversation", () => {
+  it("throws only Unmappable, for any conversation", () => {
     const part: fc.Arbitrary<HubPart> = fc.oneof(
       fc.record({ kind: fc.constant("text" as const), text: fc.string() }),
       fc.record({
@@ -94,7 +93,7 @@ describe.each([
     );
   });
 
-  it("never throws at events it does not know, or that lack what they should have", () => {
+  it("never throws at unknown or incomplete events", () => {
     const names = fc.constantFrom(
       ...["conversation.chat.created", "conversation.message.delta", "conversation.message.completed"],
       ...["conversation.chat.completed", "conversation.chat.failed", "conversation.chat.requires_action"],
@@ -123,7 +122,7 @@ describe.each([
 describe("a Coze bot", () => {
   const message = (content: string) => ({ type: "answer", content });
 
-  it("that never streams is heard at the end, one that does is heard once", () => {
+  it("that never streams is read at the end, one that streams is read once", () => {
     const done = ["conversation.message.completed", message("Hi")] as const;
     expect(answerOf(say(coze, [done, ["done", '"[DONE]"']]))).toMatchObject({ text: "Hi", finish: "stop" });
     const delta = ["conversation.message.delta", message("Hi")] as const;
@@ -138,7 +137,7 @@ describe("a Coze bot", () => {
 });
 
 describe("a Dify application", () => {
-  it("says the same whole and streamed", () => {
+  it("has the same reply whole and streamed", () => {
     const metadata = { usage: { prompt_tokens: 3, completion_tokens: 2 } };
     const whole = dify.decode({ message_id: "m", answer: "Hi 你", metadata }, DECODE);
     if ("kind" in whole) throw new Error("an answer");
@@ -151,7 +150,7 @@ describe("a Dify application", () => {
     expect(streamed.at(-2)).toEqual(whole.at(-2));
   });
 
-  it("whose answer was taken back ends as filtered", () => {
+  it("whose answer was retracted ends as filtered", () => {
     const found = say(dify, [
       ["", { event: "message_replace", answer: "不能回答" }],
       ["", { event: "message_end" }],
@@ -159,7 +158,7 @@ describe("a Dify application", () => {
     expect(answerOf(found)).toMatchObject({ text: "不能回答", finish: "content_filter" });
   });
 
-  it("cannot take pictures as bytes", () => {
+  it("cannot take inline images", () => {
     const source = { kind: "data", mime: "image/png", base64: "" } as const;
     const messages: HubMessage[] = [{ role: "user", parts: [{ kind: "image", source }] }];
     expect(() => dify.encode(request({ messages }), context)).toThrow(Unmappable);

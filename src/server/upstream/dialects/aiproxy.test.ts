@@ -1,4 +1,4 @@
-// Promises about AI Proxy's library: what it cannot be told is refused by name, strange events never throw, documents are listed once.
+// AI Proxy's library: unsupported members are refused by name, unknown events never throw, documents are listed once.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -33,11 +33,11 @@ describe("a library", () => {
     expect(() => encode(change)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("tells what it does not hear", () => {
+  it("reports what it does not use", () => {
     expect(encode({ user: "u", maxTokens: 5, seed: 1 }).dropped).toEqual(["max_tokens", "seed", "user"]);
   });
 
-  it("lists its documents once, wherever the stream ends", () => {
+  it("lists its documents once, however the stream ends", () => {
     const say = (data: string) => aiproxy.decoder(DECODE).take({ data, field: () => "" });
     expect(say("[DONE]")).toEqual([{ kind: "finish", index: 0, reason: "stop" }, { kind: "end" }]);
     const decoder = aiproxy.decoder(DECODE);
@@ -49,7 +49,7 @@ describe("a library", () => {
     expect(foldReply(found).answers[0]?.text).toBe("ab\n\n参考文档：\n1. [T](U)\n");
   });
 
-  it("never throws, whatever it hears", () => {
+  it("never throws, for any event", () => {
     fc.assert(
       fc.property(fc.array(fc.json()), (events) => {
         const decoder = aiproxy.decoder(DECODE);

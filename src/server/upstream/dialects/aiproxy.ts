@@ -22,7 +22,7 @@ export const aiproxy: Dialect = {
 
   encode(request, { target }): Encoded {
     refuseBeyondAgent(request);
-    // The documents are searched by the question: only the last turn is asked, and the caller is told.
+    // The documents are searched by the question: only the last turn is sent, and the rest is reported as dropped.
     const turns = agentTurns(request.messages);
     const query = turns.at(-1)?.text;
     if (query === undefined) throw new Unmappable("messages", "消息不能为空");
@@ -69,7 +69,7 @@ class LibraryDecoder implements StreamDecoder {
   }
 }
 
-/** The documents as the family lists them: numbered links under a headline; "" = there are none. */
+/** The documents as One API lists them: numbered links under a headline; "" = there are none. */
 function listOf(documents: unknown): string {
   const lines = asList(documents).map((item, index) => {
     const document = asObject(item);
@@ -78,7 +78,7 @@ function listOf(documents: unknown): string {
   return lines.length === 0 ? "" : `\n\n参考文档：\n${lines.join("")}`;
 }
 
-/** `errCode` other than 0, with whatever status. */
+/** `errCode` other than 0, with any status. */
 function errorIn(body: JsonRecord, httpStatus = 500): WireError | undefined {
   const code = asNumber(body["errCode"]);
   const message = asText(body["message"]) ?? "";

@@ -1,5 +1,5 @@
 // The hub → a body of DashScope's own generation service (vendors/dashscope-chat): OpenAI's messages within `input`, settings within
-// `parameters`; models that see and hear take their content as parts of another form.
+// `parameters`; multimodal models take their content as parts of another form.
 
 import { chatMessages, mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import { offerOf, ownExtras, soundMessages, within } from "#server/upstream/hub/plain.ts";
@@ -32,18 +32,18 @@ const OWN_MEMBERS = [
   "vl_high_resolution_images",
 ];
 const NAME_LIMIT = 64;
-/** A name that asks for a search by its end. */
+/** A suffix of the model name that requests a web search. */
 const SEARCHING = /-internet$/;
-/** Models of the multimodal address. */
+/** Models of the multimodal endpoint. */
 const MULTIMODAL = /^(qwen[\w.]*-(vl|omni|audio)|qvq|qwen(3\.[5-9]|[4-9](\.\d+)?)-plus|qwen3\.8-(max|flash))/;
-/** They answer in streams only. Source: vendors/dashscope. */
+/** Models that answer in streams only. Source: vendors/dashscope. */
 const STREAMING = /^(qwq|qvq|qwen[\w.]*-omni)/;
-/** Open models that think unless told not to, and can do so in streams only. */
+/** Open models that think by default, and can do so in streams only. */
 const THINKING = /^qwen3-\d[\w.-]*b(-a\d+b)?$/;
-/** Models that can be told whether to think. */
+/** Models whose thinking can be switched. */
 const TAKES_THINKING = /^(qwen3|qwen-(plus|turbo|flash|max)|qwen[4-9]|deepseek|glm|kimi)/;
 
-/** Whether a model's answers come from the multimodal address. */
+/** Whether a model is served by the multimodal endpoint. */
 export function isMultimodal(model: string): boolean {
   return MULTIMODAL.test(model);
 }
@@ -126,14 +126,14 @@ function messagesOf({ messages }: HubRequest, model: string, names: ToolNames): 
     (message): JsonRecord[] => {
       const parts = partsOf(message["content"]);
       if (isMedia) return [{ ...message, content: parts }];
-      // What a tool showed cannot be shown to a model that reads only.
+      // A text-only model cannot take media of tool results.
       const texts = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
       return texts.length === 0 && parts.length > 0 ? [] : [{ ...message, content: texts.join("\n") }];
     },
   );
 }
 
-/** Throws: Unmappable, by the name that chat clients know. */
+/** Throws: Unmappable, with the name from chat bodies. */
 function refuse(parts: readonly HubPart[], isMedia: boolean): void {
   for (const { kind } of parts) {
     if (kind === "text" || kind === "refusal") continue;
@@ -142,7 +142,7 @@ function refuse(parts: readonly HubPart[], isMedia: boolean): void {
   }
 }
 
-/** The content of a chat message in DashScope's words. */
+/** The content of a chat message in DashScope's format. */
 function partsOf(content: unknown): JsonRecord[] {
   if (typeof content === "string") return content === "" ? [] : [{ text: content }];
   return asList(content).flatMap((item): JsonRecord[] => {

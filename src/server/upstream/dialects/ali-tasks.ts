@@ -1,5 +1,5 @@
-// Pictures and rerank of DashScope (vendors/dashscope-images, vendors/dashscope-errors). A picture is a task: it is asked for, and then
-// asked after.
+// Images and rerank of DashScope (vendors/dashscope-images, vendors/dashscope-errors). An image is an asynchronous task: it is requested,
+// and then polled.
 
 import { scoresIn } from "#server/upstream/hub/plain.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
@@ -11,7 +11,7 @@ const STILL_AT_IT: ReadonlySet<string> = new Set(["PENDING", "RUNNING", "SUSPEND
 
 type ErrorIn = (body: JsonRecord) => WireError | undefined;
 
-/** `errorIn` reads the localErrors of the wire. */
+/** `errorIn` reads the errors of the wire. */
 export function aliImages(errorIn: ErrorIn): ImageWire {
   return {
     formats: ["url"],
@@ -33,7 +33,7 @@ export function aliImages(errorIn: ErrorIn): ImageWire {
         return url === undefined ? textsIn(result?.["b64_image"]) : [{ url }];
       });
       if (images.length > 0) return { kind: "drawn", images, usage: undefined };
-      // A task that failed says why, as a whole or for its pictures.
+      // A failed task has an error, of the whole task or of single images.
       const failed = results.find((result) => asText(result?.["code"]) !== undefined) ?? output ?? {};
       return errorIn(body) ?? errorIn(failed) ?? failure(status);
     },
@@ -51,7 +51,7 @@ function failure(status: string): WireError {
   return { kind: "error", status: 502, message: "上游没有生成图片", code: status || null, type: "ali_error" };
 }
 
-/** `errorIn` reads the localErrors of the wire. */
+/** `errorIn` reads the errors of the wire. */
 export function aliRerank(errorIn: ErrorIn): RerankWire {
   return {
     encode({ model, query, documents, top }) {

@@ -1,5 +1,5 @@
-// DashScope's own wire, Tongyi Qianwen (vendors/dashscope-chat, vendors/dashscope-errors): OpenAI's choices within `output`, usage by names
-// of its own.
+// DashScope's own wire, Tongyi Qianwen (vendors/dashscope-chat, vendors/dashscope-errors): OpenAI's choices within `output`, usage under
+// its own names.
 
 import { ChatStream } from "#server/upstream/hub/chat-reply.ts";
 import { vectorsOf } from "#server/upstream/hub/plain.ts";
@@ -24,7 +24,7 @@ import type {
 } from "./dialect.ts";
 
 /**
- * What its codes stand for where the status does not tell; the first that fits counts. Source: vendors/dashscope-errors, requirements
+ * The statuses of its codes, where the HTTP status is misleading; the first match counts. Source: vendors/dashscope-errors, requirements
  * T29.18.
  */
 const STATUS: readonly (readonly [code: RegExp, status: number])[] = [
@@ -63,13 +63,13 @@ export const ali: Dialect = {
   embeddings,
   images: aliImages(errorIn),
   rerank: aliRerank(errorIn),
-  // Some models stream whatever the client wants.
+  // Some models stream even if the client wants no stream.
   onlyStreams: true,
 
   address(endpoint, wire, { baseUrl, model }) {
     const path = wire.paths[endpoint] ?? "";
     const isMedia = endpoint === "chat" && isMultimodal(model);
-    // A base may name the version already.
+    // The base URL may contain the version already.
     return (
       baseUrl.replace(/\/api\/v1$/, "") +
       (isMedia ? path.replace("/text-generation/", "/multimodal-generation/") : path)
@@ -95,7 +95,7 @@ class AliDecoder implements StreamDecoder {
     return body === undefined ? NOTHING : this.read(body);
   }
 
-  /** A whole answer or one event: both become OpenAI's reply. */
+  /** A whole answer or one event, as OpenAI's reply. */
   read(body: JsonRecord): readonly HubChunk[] | WireError {
     const error = errorIn(body);
     if (error !== undefined) return error;
@@ -114,20 +114,20 @@ class AliDecoder implements StreamDecoder {
   }
 }
 
-/** Without `result_format` an answer is a text beside its end. */
+/** Without `result_format` an answer is a text and a finish reason. */
 function plainChoices(output: JsonRecord | undefined): JsonRecord[] {
   const text = asText(output?.["text"]);
   if (text === undefined) return [];
   return [choiceOf({ message: { content: text }, finish_reason: output?.["finish_reason"] })];
 }
 
-/** The word "null" means that the answer goes on. */
+/** The string "null" means that the answer continues. */
 function choiceOf(item: unknown): JsonRecord {
   const choice = asObject(item) ?? {};
   return choice["finish_reason"] === "null" ? { ...choice, finish_reason: null } : choice;
 }
 
-/** Pages that a search found, the same in every event: OpenAI's citations without a place in the text. */
+/** Web search results, repeated in every event: OpenAI's citations without a position in the text. */
 function sourcesIn(search: JsonRecord | undefined): readonly HubChunk[] {
   return asList(search?.["search_results"]).flatMap((item): HubChunk[] => {
     const page = asObject(item);
@@ -138,7 +138,7 @@ function sourcesIn(search: JsonRecord | undefined): readonly HubChunk[] {
   });
 }
 
-/** Cumulative in a stream: the last one counts. Embeddings tell the total alone. */
+/** Cumulative in a stream: the last one counts. Embeddings report only the total. */
 function usageOf(usage: JsonRecord | undefined): JsonRecord | undefined {
   const total = asNumber(usage?.["total_tokens"]);
   const prompt_tokens = asNumber(usage?.["input_tokens"]) ?? total;

@@ -1,4 +1,4 @@
-// Promises about Claude at clouds: betas that a client asks for reach the cloud in its own place, as far as it knows them.
+// Claude at clouds: betas that a client requests are sent in the cloud's own form, as far as it knows them.
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import type { HubRequest } from "#server/upstream/hub/request.ts";
@@ -18,19 +18,19 @@ const KNOWN = ["interleaved-thinking-2025-05-14", "context-1m-2025-08-07"];
 describe("betas", () => {
   const asked = { wire, target, passHeaders: ["anthropic-version", "2023-06-01", "anthropic-beta", BETAS] };
 
-  it("stand in Bedrock's body", () => {
+  it("are in Bedrock's body", () => {
     const { body, headers, dropped } = bedrock.encode(request, asked);
     expect(body["anthropic_beta"]).toEqual(KNOWN);
     expect([headers, dropped]).toEqual([undefined, ["anthropic-beta"]]);
   });
 
-  it("stand in a header of Vertex AI", () => {
+  it("are in a header of Vertex AI", () => {
     const { body, headers, dropped } = vertexClaude.encode(request, asked);
     expect(headers).toEqual(["anthropic-beta", KNOWN.join(",")]);
     expect([body["anthropic_beta"], dropped]).toEqual([undefined, ["anthropic-beta"]]);
   });
 
-  it("of our own stand with the client's", () => {
+  it("of our own are added to the client's", () => {
     const thoughtful: HubRequest = {
       ...request,
       model: "global.anthropic.claude-opus-5-5",
@@ -50,7 +50,7 @@ describe("betas", () => {
     expect(vertexClaude.encode(thoughtful, asked).headers).toEqual(["anthropic-beta", own.join(",")]);
   });
 
-  it("leave no trace where none is asked for", () => {
+  it("are absent if none is requested", () => {
     expect(bedrock.encode(request, { wire, target })).toMatchObject({ dropped: [] });
     expect(bedrock.encode(request, { wire, target }).body).not.toHaveProperty("anthropic_beta");
     expect(vertexClaude.encode(request, { wire, target, passHeaders: [] })).not.toHaveProperty("headers");

@@ -1,5 +1,5 @@
-// Claude at a cloud's own address: Anthropic's wire, but the model stands in the path, the version in the body, and Bedrock frames its
-// streams in its own way. Source: vendors/bedrock, vendors/vertex.
+// Claude at a cloud's own endpoint: Anthropic's wire, but the model is in the path, the version in the body, and Bedrock has its own
+// framing of streams. Source: vendors/bedrock, vendors/vertex.
 import type { EndpointName, Wire } from "#contract/providers.ts";
 import { awsException } from "#server/upstream/hub/aws.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
@@ -19,11 +19,11 @@ import type {
 const BEDROCK_VERSION = "bedrock-2023-05-31";
 const VERTEX_VERSION = "vertex-2023-10-16";
 
-/** Betas that clouds have too and that need nothing in the body; they answer 400 to any they do not know. */
+/** Betas that clouds support too and that need no member of the body; clouds answer 400 to unknown betas. */
 const BETAS =
   /^(interleaved-thinking|context-1m|fine-grained-tool-streaming|token-efficient-tools|output-128k)-[\d-]+$/;
 
-/** AWS Bedrock's `invoke`. Anything but Claude speaks converse.ts. */
+/** AWS Bedrock's `invoke`, for Claude only; other models use converse.ts. */
 export const bedrock: Dialect = {
   native: undefined,
   frames: "aws",
@@ -83,7 +83,7 @@ function inCloud({ headers: _, ...encoded }: Encoded, version: string): Encoded 
   return { ...encoded, body: { anthropic_version: version, ...message } };
 }
 
-/** Our own betas, and those of a client's header as far as the cloud knows them; the others are told by the header's name. */
+/** Our own betas, and those of a client's header as far as the cloud knows them; if others are dropped, the header is reported. */
 function betasOf(
   { passHeaders = [] }: EncodeContext,
   { headers = [] }: Encoded,
@@ -109,7 +109,7 @@ class BedrockDecoder implements StreamDecoder {
     const exception = event.field("exception");
     if (exception !== "") return awsException(exception, event.data);
     const bytes = asText(readJson(event.data)?.["bytes"]);
-    // What stands in for Bedrock may leave the wrapping out.
+    // Servers compatible with Bedrock may omit the wrapping.
     const data = bytes === undefined ? event.data : Buffer.from(bytes, "base64").toString();
     return this.#inner.take({ data, field: () => "" });
   }

@@ -29,11 +29,11 @@ describe("models", () => {
     ["claude-sonnet-5", "disabled", true, true],
     ["claude-sonnet-5-5", "between_tools", true, false],
     ["claude-haiku-5-5", "disabled", true, true],
-    // Not known yet: as the newest of the family.
+    // Unknown versions are treated as the newest of the family.
     ["claude-opus-6", "never", true, false],
     ["claude-sonnet-6-20270101", "between_tools", true, false],
     ["glm-4.7", "disabled", false, true],
-  ])("%s is told not to think by %s; unasked it thinks: %s, and takes demands for a call: %s", (...row) => {
+  ])("%s: thinking is switched off by %s, thinks by default: %s, accepts forced calls: %s", (...row) => {
     const [model, off, thinksUnasked, forcesTools] = row;
     expect(traitsOf(model)).toMatchObject({ off, thinksUnasked, forcesTools });
   });

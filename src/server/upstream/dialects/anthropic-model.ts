@@ -1,26 +1,26 @@
-// What a Claude model accepts, told from its name: how it thinks, which sampling it takes, how much it may write. Names that are not
-// Claude's belong to vendors with an Anthropic-compatible address; they get the middle of the road.
+// What a Claude model accepts, derived from its name: thinking, sampling, output limit. Names that are not Claude's belong to vendors with
+// an Anthropic-compatible address; they get moderate defaults.
 
-/** How a generation is told to think: not at all, by a number of tokens, or by a word. */
+/** How thinking is requested from a generation: not at all, by a number of tokens, or by an effort. */
 export type ThinkingKind = "none" | "budget" | "either" | "word";
 
-/** What asks for no thinking: a type of `thinking`, or nothing, since the model always thinks. */
+/** The `thinking` type that switches thinking off; undefined = the model always thinks. */
 export type ThinkingOff = "disabled" | "between_tools" | "never";
 
 export interface ModelTraits {
   readonly thinking: ThinkingKind;
   readonly off: ThinkingOff;
-  /** Thinks though the request does not say so. */
+  /** Thinks by default. */
   readonly thinksUnasked: boolean;
-  /** Leaves thoughts empty unless `display` says otherwise. */
+  /** Sends empty thoughts unless `display` is set. */
   readonly hidesThoughts: boolean;
-  /** Takes a `tool_choice` that demands a call. */
+  /** Accepts a `tool_choice` that forces a call. */
   readonly forcesTools: boolean;
-  /** Refuses thoughts of earlier turns when anything that stood before them has changed. */
+  /** Refuses thoughts of earlier turns when anything before them has changed. */
   readonly bindsThoughts: boolean;
-  /** Goes on with an answer that the last message begins. */
+  /** Accepts a prefill: it continues an answer that the last message begins. */
   readonly takesPrefill: boolean;
-  /** The words of `output_config.effort`, weakest first. */
+  /** The values of `output_config.effort`, weakest first. */
   readonly efforts: readonly string[];
   /** `none`: temperature, top_p and top_k are refused; `one`: temperature and top_p not together. */
   readonly sampling: "any" | "one" | "none";
@@ -28,26 +28,26 @@ export interface ModelTraits {
   readonly hasSchemas: boolean;
   /** Unit: tokens. */
   readonly maxOutput: number;
-  /** What stands when the client names no limit; the wire demands one. Unit: tokens. */
+  /** The default limit; the wire requires one. Unit: tokens. */
   readonly defaultOutput: number;
-  /** The same for an answer that is streamed. Unit: tokens. */
+  /** The same for a streamed answer. Unit: tokens. */
   readonly defaultStream: number;
 }
 
-/** The model without a suffix that means an effort, and the word for it. */
+/** The model without an effort suffix, and the effort. */
 export interface ModelName {
   readonly model: string;
   readonly suffix: string | undefined;
 }
 
 const ALL_WORDS = ["low", "medium", "high", "xhigh", "max"] as const;
-/** Since when families always think, and since when they refuse a demand for a tool's call; Haiku does neither. */
+/** From which version families always think, and from which they refuse a forced call; Haiku does neither. */
 const ALWAYS_THINK: Readonly<Record<string, number>> = { fable: 500, mythos: 500, opus: 505 };
 const NO_DEMANDS: Readonly<Record<string, number>> = { fable: 501, mythos: 501, opus: 505, sonnet: 505 };
 const BIND_THOUGHTS: Readonly<Record<string, number>> = { ...NO_DEMANDS, haiku: 505 };
 /** Source: vendors/claude-request, "model's max output (table 26) capped to 8192". */
 const DEFAULT_OUTPUT_LIMIT = 8192;
-/** What Claude Code asks for (vendors/claude-code): room for an agent's longest edits. Why not more, and not for all: decision 031. */
+/** The limit that Claude Code requests (vendors/claude-code), enough for an agent's longest edits. Its reasons: decision 031. */
 const DEFAULT_STREAM_LIMIT = 32_000;
 
 const FOREIGN: ModelTraits = {
@@ -67,7 +67,7 @@ const FOREIGN: ModelTraits = {
 };
 
 /**
- * Bedrock's, Vertex's and OpenRouter's spellings count too; a version that is not known yet is like the newest of its family. Source of the
+ * Accepts Bedrock's, Vertex's and OpenRouter's spellings too; an unknown version is treated as the newest of its family. Source of the
  * generations: vendors/claude-request, vendors/claude-thinking, vendors/prices; from 5 on platform.claude.com/docs (pages of the models,
  * thinking, effort; 2026-11).
  */
@@ -75,7 +75,7 @@ export function traitsOf(model: string): ModelTraits {
   const version = versionOf(model);
   if (version === undefined) return FOREIGN;
   const maxOutput = maxOutputOf(model, version);
-  // Older ones refuse a prompt that does not leave room for all of the limit (decision 031).
+  // Older models refuse a prompt that does not leave space for the whole limit (decision 031).
   const streamLimit = version >= 405 ? DEFAULT_STREAM_LIMIT : DEFAULT_OUTPUT_LIMIT;
   return {
     thinking: thinkingOf(version),

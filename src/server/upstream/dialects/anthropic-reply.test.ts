@@ -31,7 +31,7 @@ function end(reason: string | null, usage: JsonRecord, more: JsonRecord = {}) {
 }
 
 describe("reply", () => {
-  it("is the worked one of vendors/claude", () => {
+  it("is the documented example of vendors/claude", () => {
     const { answers, usage, id } = foldReply(
       whole({
         id: "msg_1",
@@ -66,7 +66,7 @@ describe("reply", () => {
     });
   });
 
-  it("follows the stream of vendors/claude-stream", () => {
+  it("decodes the stream of vendors/claude-stream", () => {
     const chunks = streamed([
       start({
         input_tokens: 12,
@@ -105,7 +105,7 @@ describe("reply", () => {
     });
   });
 
-  it("says the same whole and streamed", () => {
+  it("is the same whole and streamed", () => {
     const text = fc.string({ minLength: 1 });
     const place = fc.record({ type: fc.constant("web_search_result_location"), url: text, title: text });
     const block = fc.oneof(
@@ -145,7 +145,7 @@ describe("reply", () => {
     );
   });
 
-  it("believes the newest counters, but no zero that takes back what was told", () => {
+  it("takes the newest counters, but no zero over a reported count", () => {
     const early = { input_tokens: 0, output_tokens: 0 };
     const late = { input_tokens: 40, cache_read_input_tokens: 10, output_tokens: 7 };
     expect(foldReply(streamed([start(early), end("end_turn", late), stop])).usage).toMatchObject({
@@ -163,7 +163,7 @@ describe("reply", () => {
     });
   });
 
-  it("survives any order and any form of events", () => {
+  it("never throws at any order and any form of events", () => {
     const index = fc.constantFrom(0, 1, undefined, "x");
     const member = fc.oneof(
       fc.anything({ maxDepth: 2 }),
@@ -194,7 +194,7 @@ describe("reply", () => {
   });
 });
 
-/** The events a whole block would come as. */
+/** A whole block as stream events. */
 function eventsOf(block: JsonRecord, index: number): unknown[] {
   const empty: Record<string, unknown> = { ...block };
   const deltas: unknown[] = [];
@@ -226,7 +226,7 @@ function eventsOf(block: JsonRecord, index: number): unknown[] {
 }
 
 describe("usage", () => {
-  it("counts the cache into the prompt and keeps what was written for an hour apart", () => {
+  it("counts the cache into the prompt and separates writes for an hour", () => {
     expect(
       openAiUsage({
         input_tokens: 6,
@@ -245,7 +245,7 @@ describe("usage", () => {
     });
   });
 
-  it("says nothing when a counter cannot be", () => {
+  it("is undefined when a counter is impossible", () => {
     expect(openAiUsage({ input_tokens: -5, output_tokens: 3 })).toBeUndefined();
     expect(openAiUsage({ input_tokens: "5" })).toBeUndefined();
     expect(laterUsage({ input_tokens: 5 }, { input_tokens: null, output_tokens: 0 })).toEqual({
@@ -256,7 +256,7 @@ describe("usage", () => {
 });
 
 describe("errors", () => {
-  it("have the status of their type, and low credit is the account's", () => {
+  it("have the status of their type, and low credit blames the account", () => {
     const decoder = new MessageDecoder();
     const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     expect(decoder.take({ data: JSON.stringify(overloaded), field: () => "error" })).toEqual({

@@ -1,5 +1,5 @@
-// Replies of Anthropic's wire, whole and streamed, as pieces of the hub (vendors/claude-reply, vendors/claude-stream,
-// vendors/claude-events). Both go through the same blocks, so that they cannot differ.
+// Replies of Anthropic's wire, whole and streamed, as hub chunks (vendors/claude-reply, vendors/claude-stream, vendors/claude-events).
+// Both use the same block decoder, so that they cannot differ.
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
 import { asList, asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
@@ -20,7 +20,7 @@ const ERROR_STATUS: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** pause_turn: the client cannot go on with a turn of the server's own tools. Source: vendors/claude-reply. */
+/** pause_turn: the client cannot continue a turn of the server's own tools. Source: vendors/claude-reply. */
 const FINISH: Readonly<Record<string, FinishReason>> = {
   max_tokens: "length",
   model_context_window_exceeded: "length",
@@ -30,7 +30,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 
 const NOTHING: readonly HubChunk[] = [];
 
-/** A whole 200 body; none = it is no message. */
+/** Decodes a whole 200 body; no chunks = it is no message. */
 export function decodeMessage(body: JsonRecord): readonly HubChunk[] | WireError {
   const error = errorIn(body);
   if (error !== undefined) return error;
@@ -49,7 +49,7 @@ export function decodeMessage(body: JsonRecord): readonly HubChunk[] | WireError
   return chunks;
 }
 
-/** Follows one stream. Events that are unknown, or of a form that is, say nothing. */
+/** Decodes one stream. Unknown and malformed events give no chunks. */
 export class MessageDecoder implements StreamDecoder {
   readonly #blocks = new Blocks();
   #usage: JsonRecord | undefined;
@@ -97,20 +97,20 @@ export class MessageDecoder implements StreamDecoder {
   }
 }
 
-/** An open block; blocks never overlap, but nothing here relies on it. */
+/** An open block; blocks never overlap, but the decoder does not rely on it. */
 interface Block {
   readonly type: string;
-  /** Of a tool block: its place among the calls. */
+  /** Of a tool block: its position among the calls. */
   readonly at: number;
-  /** Arguments that came with the start; used when no piece follows. */
+  /** Arguments that came with the start; used when no delta follows. */
   readonly whole: string;
   hasPieces: boolean;
-  /** Where the block's text begins in the answer. */
+  /** The offset of the block's text in the answer. */
   readonly textStart: number;
   readonly citations: JsonRecord[];
 }
 
-/** The blocks of one message, however they come. */
+/** Decodes the blocks of one message, whole or streamed. */
 class Blocks {
   readonly #open = new Map<unknown, Block>();
   #calls = 0;
@@ -150,7 +150,7 @@ class Blocks {
           },
         ];
       default:
-        // The server's own tools and their results: nothing a client of another format could use (vendors/claude-reply).
+        // The server's own tools and their results: useless to clients of other formats (vendors/claude-reply).
         return NOTHING;
     }
   }
@@ -186,7 +186,7 @@ class Blocks {
     return block.citations.flatMap((citation) => annotationsOf(citation, span));
   }
 
-  /** `source` holds the stop reason; without one a complete answer has ended by itself. */
+  /** `source` holds the stop reason; a complete answer without one ended regularly. */
   finish(source: JsonRecord): readonly HubChunk[] {
     const told = source["stop_reason"];
     const fallback = this.#calls > 0 ? "tool_calls" : "stop";
@@ -246,7 +246,7 @@ function citationsIn(value: unknown): JsonRecord[] {
     .filter((item) => item !== undefined);
 }
 
-/** Only places in the web have a counterpart (requirements T18.7). */
+/** Only web citations have a counterpart (requirements T18.7). */
 function annotationsOf(citation: JsonRecord, span: JsonRecord): readonly HubChunk[] {
   const { url, title } = citation;
   if (typeof url !== "string") return NOTHING;
@@ -264,11 +264,11 @@ export function errorIn(body: JsonRecord, status?: number): WireError | undefine
   const error = asObject(body["error"]);
   if (error === undefined || body["type"] === "message") return undefined;
   const message = asText(error["message"]) ?? "";
-  // Said as a bad request, but it is the account's (vendors/claude-errors).
+  // Reported as a bad request, but the account is the cause (vendors/claude-errors).
   if (/^your credit balance is too low/i.test(message))
     return { kind: "error", status: 402, message, code: "billing_error", type: "billing_error" };
   const told = asText(error["type"]);
-  // An error reply of another form is read as any error (requirements T21.1).
+  // An error reply of another form is read generically (requirements T21.1).
   if (told === undefined && status !== undefined) return undefined;
   const type = told ?? "api_error";
   return { kind: "error", status: status ?? ERROR_STATUS[type] ?? 500, message, code: type, type };

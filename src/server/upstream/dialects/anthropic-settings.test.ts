@@ -30,7 +30,7 @@ describe("settings", () => {
     ["claude-sonnet-4-6", true, 32_000],
     ["anthropic.claude-opus-5", true, 32_000],
     ["claude-sonnet-4-6", false, 8192],
-    // These think unasked, and that counts.
+    // These think by default.
     ["claude-sonnet-5", false, 32_000],
     ["claude-opus-5-5", false, 32_000],
     ["claude-sonnet-4-20250514", true, 8192],
@@ -94,7 +94,7 @@ describe("settings", () => {
       },
     ],
     ["glm-4.7", { effort: "medium" }, 9000, { max_tokens: 9000, thinking: budget(2048) }],
-  ])("%s thinks as its generation can: %j of %s", (model, reasoning, maxTokens, expected) => {
+  ])("%s gets the thinking of its generation: %j of %s", (model, reasoning, maxTokens, expected) => {
     const { body } = encode({
       model,
       maxTokens,
@@ -114,12 +114,12 @@ describe("settings", () => {
   const summarized = { type: "adaptive", display: "summarized" };
 
   it.each<[model: string, request: Partial<HubRequest>, thinking: unknown]>([
-    // 5.5 writes in thoughts what older models write as text between calls of tools.
+    // 5.5 sends as thoughts what older models send as text between tool calls.
     ["claude-opus-5-5", { tellsThoughts: true }, summarized],
     ["claude-sonnet-5-5", { tellsThoughts: true, reasoning: thought("high") }, summarized],
     ["claude-opus-4-8", { tellsThoughts: true, reasoning: thought("high") }, summarized],
     ["claude-fable-5-1", { tellsThoughts: true, tools: [tool], toolChoice: { kind: "any" } }, summarized],
-    // The client said so itself, or its format tells no thoughts.
+    // The client set it itself, or its format has no thoughts.
     ["claude-opus-5-5", { tellsThoughts: false }, undefined],
     ["claude-opus-5-5", {}, undefined],
     ["claude-opus-5-5", { reasoning: thought("high") }, { type: "adaptive" }],
@@ -128,13 +128,13 @@ describe("settings", () => {
       { tellsThoughts: true, reasoning: { ...thought("high"), isShown: false } },
       { type: "adaptive", display: "omitted" },
     ],
-    // These do not think unasked, tell their thoughts anyway, or would refuse a tool that is demanded.
+    // These do not think by default, send their thoughts anyway, or would refuse a forced tool.
     ["claude-opus-4-8", { tellsThoughts: true }, undefined],
     ["claude-sonnet-4-6", { tellsThoughts: true, reasoning: thought("high") }, { type: "adaptive" }],
     ["claude-sonnet-5-5", { tellsThoughts: true, reasoning: thought("none") }, { type: "between_tools" }],
     ["claude-fable-5", { tellsThoughts: true, tools: [tool], toolChoice: { kind: "any" } }, undefined],
     ["glm-4.7", { tellsThoughts: true }, undefined],
-  ])("%s is asked to tell its thoughts to clients that show them: %j", (model, request, thinking) => {
+  ])("%s is asked to send its thoughts to clients that show them: %j", (model, request, thinking) => {
     expect(encode({ model, ...request }).body["thinking"]).toEqual(thinking);
   });
 
@@ -161,7 +161,7 @@ describe("settings", () => {
     expect(body).toMatchObject({ model: "claude-opus-4-7", output_config: { effort: "xhigh" } });
   });
 
-  it("sends new models no sampling, and none that thinking forbids", () => {
+  it("sends new models no sampling, and no other model what thinking forbids", () => {
     const sampling = { temperature: 0.5, topP: 0.9, topK: 5 };
     expect(encode({ ...sampling, model: "claude-opus-4-7" }).dropped).toEqual([
       "temperature",
@@ -178,7 +178,7 @@ describe("settings", () => {
     expect(encode({ ...sampling, reasoning }).dropped).toEqual(["temperature", "top_p", "top_k"]);
   });
 
-  it("does not think by a budget in a tool's turn whose thinking the client did not keep", () => {
+  it("does not think by a budget in a tool turn whose thinking the client dropped", () => {
     const reasoning = { effort: "low", budgetTokens: undefined, isShown: undefined } as const;
     const turn = (signature: string | undefined): HubMessage[] => [
       question,

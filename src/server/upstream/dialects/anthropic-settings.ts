@@ -1,5 +1,4 @@
-// How much to think, how freely to choose and how long to write, in the words the model's generation understands (vendors/claude-request,
-// vendors/claude-thinking).
+// Thinking, sampling and output limit, as the model's generation takes them (vendors/claude-request, vendors/claude-thinking).
 
 import {
   type Effort,
@@ -10,7 +9,7 @@ import {
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { type ModelTraits, splitSuffix, traitsOf } from "./anthropic-model.ts";
 
-/** Members of the body, and the hints that found no place in it. */
+/** Members of the body, and the dropped hints. */
 export interface Settings {
   readonly model: string;
   readonly traits: ModelTraits;
@@ -21,9 +20,9 @@ export interface Settings {
   readonly dropped: readonly string[];
 }
 
-/** The least the wire accepts. Unit: tokens. */
+/** The smallest budget that the wire accepts. Unit: tokens. */
 const MIN_BUDGET = 1024;
-/** Budgets by effort. Source: vendors/claude-thinking (New API's numbers), continued upwards. Unit: tokens. */
+/** Budgets by effort. Source: vendors/claude-thinking (New API's numbers), extrapolated upwards. Unit: tokens. */
 const BUDGETS: Readonly<Record<string, number>> = {
   low: 1280,
   medium: 2048,
@@ -31,12 +30,12 @@ const BUDGETS: Readonly<Record<string, number>> = {
   xhigh: 8192,
   max: 16_384,
 };
-/** The part of the limit that thinking may take. */
+/** The share of the limit that thinking may take. */
 const BUDGET_SHARE = 0.8;
-/** The limit of a client that names none and thinks. Source: vendors/claude-code. Unit: tokens. */
+/** The limit of a request with thinking that sets none. Source: vendors/claude-code. Unit: tokens. */
 const THINKING_OUTPUT = 32_000;
 
-/** Thinking as far as it is decided before the limit is known. */
+/** The decision on thinking before the limit is known. */
 type Plan =
   | { readonly kind: "none"; readonly isDropped: boolean }
   | { readonly kind: "off"; readonly isDropped: boolean }
@@ -56,12 +55,12 @@ export function settingsOf(request: HubRequest): Settings {
   const wanted = planOf(reasoning, traits, isForcedTool);
   const thinks = isThinking(wanted) || (wanted.kind === "none" && traits.thinksUnasked);
   const room = thinks ? Math.max(THINKING_OUTPUT, open) : open;
-  // The client's limit within the model's. Thinking counts as output: a client that names none gets room for both.
+  // The client's limit, clamped to the model's. Thinking counts as output: the default leaves space for both.
   const maxTokens = Math.min(Math.max(1, request.maxTokens ?? room), traits.maxOutput);
   const plan = lacksProof(request.messages) ? unproven(wanted) : fitted(wanted, maxTokens);
   const sampling = samplingOf(request, traits, isThinking(plan));
   const display = displayOf(request, traits, reasoning?.isShown);
-  // What a model that thinks unasked does anyway; only so can it be told to tell its thoughts.
+  // The model thinks by default; `thinking` is sent only to set `display`.
   const isToldUnasked =
     plan.kind === "none" && traits.thinksUnasked && !isForcedTool && display === "summarized";
   return {
@@ -79,14 +78,14 @@ export function settingsOf(request: HubRequest): Settings {
   };
 }
 
-/** A tool's result is being answered, and the turn that called it has lost its thinking: most clients do not send it back. */
+/** The request answers a tool result, and the calling turn has lost its thinking: most clients do not send it back. */
 function lacksProof(messages: HubRequest["messages"]): boolean {
   const last = messages.findLast(({ role }) => role === "assistant");
   if (last?.role !== "assistant" || last.toolCalls.length === 0) return false;
   return !last.thoughts.some(({ signature, redacted }) => Boolean(signature ?? redacted));
 }
 
-/** Thinking by a budget demands the thinking of such a turn; thinking by a word does not (vendor docs, checked 2026-11). */
+/** Thinking by a budget requires the thinking of such a turn; thinking by an effort does not (vendor docs, checked 2026-11). */
 function unproven(plan: Plan): Plan {
   return plan.kind === "budget" ? { kind: "none", isDropped: true } : plan;
 }
@@ -95,7 +94,7 @@ function isThinking(plan: Plan): boolean {
   return plan.kind === "budget" || plan.kind === "word";
 }
 
-/** The client's own words win over the model name's. */
+/** The client's own settings take precedence over the model name's suffix. */
 function withSuffix(
   reasoning: HubReasoning | undefined,
   suffix: string | undefined,
@@ -104,7 +103,7 @@ function withSuffix(
   if (reasoning !== undefined || suffix === undefined) return reasoning;
   if (suffix === "thinking")
     return { effort: undefined, budgetTokens: Math.floor(maxTokens * BUDGET_SHARE), isShown: undefined };
-  // The other suffixes are words of Effort.
+  // The other suffixes are values of Effort.
   return { effort: suffix as Effort, budgetTokens: undefined, isShown: undefined };
 }
 
@@ -113,7 +112,7 @@ function planOf(reasoning: HubReasoning | undefined, traits: ModelTraits, isForc
   if (isForcedTool) return forcedPlan(wish, traits);
   if (wish === undefined) return { kind: "none", isDropped: false };
   if (traits.thinking === "none") return { kind: "none", isDropped: wish !== "off" };
-  // Who cannot be told to stop thinking is told to think little.
+  // A model whose thinking cannot be switched off gets its lowest effort.
   if (wish === "off" && traits.off === "never") return { kind: "word", word: traits.efforts[0] };
   if (wish === "off") return { kind: "off", isDropped: false };
   const { effort, tokens } = wish;
@@ -126,7 +125,7 @@ function planOf(reasoning: HubReasoning | undefined, traits: ModelTraits, isForc
   };
 }
 
-/** Thinking and a tool that is forced exclude each other (vendor docs); the tool is what the client asked for. */
+/** Thinking and a forced tool exclude each other (vendor docs); the tool takes precedence. */
 function forcedPlan(wish: Wish, { thinking, off, thinksUnasked }: ModelTraits): Plan {
   const isDropped = wish !== undefined && wish !== "off";
   const isTold = wish === "off" || thinksUnasked;
@@ -135,7 +134,7 @@ function forcedPlan(wish: Wish, { thinking, off, thinksUnasked }: ModelTraits): 
 
 type Wish = undefined | "off" | { readonly effort: Effort | undefined; readonly tokens: number | undefined };
 
-/** What the client said: nothing, no thinking, or how much; neither word nor number = as the model likes. */
+/** The client's setting: none, off, or an amount; neither effort nor number = the model decides. */
 function wishOf(reasoning: HubReasoning | undefined): Wish {
   const effort = reasoning?.effort;
   const budget = reasoning?.budgetTokens;
@@ -150,15 +149,15 @@ function effortFor(budgetTokens: number): Effort {
   return budgetTokens <= 16_384 ? "medium" : "high";
 }
 
-/** The nearest word the model knows: xhigh is max where there is one, else high. */
+/** The nearest effort the model knows: xhigh is max where there is one, else high. */
 function wordOf(effort: Effort | undefined, { efforts }: ModelTraits): string | undefined {
   if (effort === undefined || efforts.includes(effort)) return effort;
   return efforts.at(-1);
 }
 
 /**
- * Fits a budget under the limit (vendors/claude-thinking). The limit is never raised for it, as some relays do: it bounds what the client can
- * be charged. Where no budget fits there is no thinking.
+ * Fits a budget under the limit (vendors/claude-thinking). Unlike in some relays the limit is never raised for it: it bounds the charge of
+ * the client. Where no budget fits there is no thinking.
  */
 function fitted(plan: Plan, maxTokens: number): Plan {
   if (plan.kind !== "budget") return plan;
@@ -169,8 +168,8 @@ function fitted(plan: Plan, maxTokens: number): Plan {
 }
 
 /**
- * Newer models leave their thoughts empty unless asked, and what 5.5 writes between calls of tools is a thought: a client whose format shows
- * thoughts unasked would be told nothing for minutes. Source: platform.claude.com/docs, "What's new in Claude Sonnet 5.5" (2026-11).
+ * Newer models send empty thoughts by default, and the text of 5.5 between tool calls is a thought: a client whose format shows thoughts
+ * by default would get no text for minutes. Source: platform.claude.com/docs, "What's new in Claude Sonnet 5.5" (2026-11).
  */
 function displayOf(
   { tellsThoughts }: HubRequest,
@@ -196,7 +195,7 @@ function thinkingOf(plan: Plan, { off }: ModelTraits, display: string | undefine
 }
 
 /**
- * Temperature is at most 1 here; with thinking on only values that change nothing are accepted (vendors/claude-request,
+ * Temperature is at most 1 on this wire; with thinking only default values are accepted (vendors/claude-request,
  * vendors/claude-thinking).
  */
 function samplingOf(

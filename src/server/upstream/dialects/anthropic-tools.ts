@@ -1,16 +1,16 @@
-// Tools and the choice among them in Anthropic's words (vendors/claude-request, requirements T18.2).
+// Tools and tool choice in Anthropic's format (vendors/claude-request, requirements T18.2).
 
 import { type HubRequest, type HubTool, Unmappable } from "#server/upstream/hub/request.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { cacheControl } from "./anthropic-turns.ts";
 
-/** Searches by the size of context wanted. Source: vendors/claude-request (New API). */
+/** Number of searches by the requested context size. Source: vendors/claude-request (New API). */
 const SEARCH_USES: Readonly<Record<string, number>> = { low: 1, medium: 5, high: 10 };
 
-/** The members `tools` and `tool_choice`; none where there are no tools. `forces`: a call may be demanded. Throws: Unmappable. */
+/** The members `tools` and `tool_choice`; none where there are no tools. `forces`: a call may be forced. Throws: Unmappable. */
 export function toolsOf(request: HubRequest, nameOf: (name: string) => string, forces: boolean): JsonRecord {
   const choice = request.toolChoice;
-  // There is no choice among some: the others are left out.
+  // The wire has no choice among several tools: the other tools are dropped.
   const offered = (request.tools ?? []).filter(
     (tool) => choice?.kind !== "subset" || tool.kind === "web-search" || choice.names.includes(tool.name),
   );
@@ -51,7 +51,7 @@ function toolOf(tool: HubTool, nameOf: (name: string) => string): JsonRecord {
   }
 }
 
-/** A grammar cannot be enforced here; the model is told of it. */
+/** A grammar cannot be enforced on this wire; it is put into the description. */
 function grammarOf(format: JsonRecord | undefined): string {
   const grammar = asObject(format?.["grammar"]) ?? format;
   const definition = grammar?.["definition"];
@@ -71,7 +71,7 @@ function searchOf(options: JsonRecord): JsonRecord {
     ...(typeof uses === "number" && { max_uses: uses }),
     ...(Array.isArray(allowed) && { allowed_domains: allowed }),
     ...(Array.isArray(blocked) && { blocked_domains: blocked }),
-    // OpenAI's place is one level deeper.
+    // OpenAI's location is nested one level deeper.
     ...(place !== undefined && {
       user_location: { type: "approximate", ...(asObject(place["approximate"]) ?? place) },
     }),

@@ -1,4 +1,4 @@
-// Thoughts of earlier turns that go back: bound to what stood before them from Claude 5.5 and Fable 5.1 on (vendor docs, preserved thinking).
+// Thoughts of earlier turns: from Claude 5.5 and Fable 5.1 on they are bound to the content before them (vendor docs, preserved thinking).
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
 import type { HubMessage, HubRequest } from "#server/upstream/hub/request.ts";
@@ -49,7 +49,7 @@ describe("thoughts of earlier turns", () => {
     expect(contentOf(encoded)).toEqual(told([block, text]));
   });
 
-  it("keep what the client said about thinking", () => {
+  it("keep the client's setting of thinking", () => {
     const reasoning = { effort: "low", budgetTokens: undefined, isShown: true } as const;
     expect(encode({ model: "claude-opus-5-5", reasoning }).body["thinking"]).toEqual({
       type: "adaptive",
@@ -70,7 +70,7 @@ describe("thoughts of earlier turns", () => {
     expect(encoded.dropped).toEqual(["messages[].reasoning_content"]);
   });
 
-  it("need nothing where there are none, or the model does not bind them", () => {
+  it("need no member where there are none, or the model does not bind them", () => {
     for (const encoded of [encode({ model: "claude-opus-5-5" }, ""), encode({ model: "claude-opus-5" })]) {
       expect(encoded.body).not.toHaveProperty("thinking");
       expect(encoded.headers).toHaveLength(2);

@@ -1,4 +1,4 @@
-// The history as Anthropic wants it: turns of user and assistant that alternate, tool results first and together (vendors/claude-request,
+// The history in Anthropic's format: alternating turns of user and assistant, tool results first and together (vendors/claude-request,
 // 17.1.2).
 
 import { CallIds } from "#server/upstream/hub/call-ids.ts";
@@ -19,33 +19,33 @@ import type { JsonRecord } from "#server/upstream/json/values.ts";
 export interface Turns {
   readonly system: string | readonly JsonRecord[] | undefined;
   readonly messages: readonly JsonRecord[];
-  /** Hints that found no place. */
+  /** Dropped hints. */
   readonly dropped: readonly string[];
 }
 
 interface Turn {
   readonly role: "user" | "assistant";
-  /** Stand first in a user's turn. */
+  /** Tool results, which come first in a user turn. */
   readonly results: JsonRecord[];
   readonly blocks: JsonRecord[];
 }
 
-/** Empty turns are refused; this says nothing. Source: vendors/claude-request. */
+/** Neutral text for an empty turn, which would be refused. Source: vendors/claude-request. */
 const PLACEHOLDER = { type: "text", text: "..." } as const;
-/** Stands behind a begun answer that the model would refuse: the user has the last word (vendor docs, Claude 4.6 and newer). */
+/** User text after a prefill that the model would refuse (vendor docs, Claude 4.6 and newer). */
 const GO_ON = { type: "text", text: "Continue." } as const;
 const PDF = "application/pdf";
 
-/** What depends on the request and its model. */
+/** Settings that depend on the request and its model. */
 interface Manner {
   /** Added to the system texts. */
   readonly hint: string | undefined;
   readonly takesPrefill: boolean;
-  /** Whether thoughts of earlier turns go back. */
+  /** Whether thoughts of earlier turns are sent. */
   readonly takesThoughts: boolean;
 }
 
-/** `nameOf` gives a tool's name on the wire. Throws: Unmappable. */
+/** `nameOf` returns a tool's name on the wire. Throws: Unmappable. */
 export function turnsOf(
   messages: readonly HubMessage[],
   nameOf: (name: string) => string,
@@ -91,7 +91,7 @@ export function turnsOf(
   return { system: systemOf(messages, hint), messages: alternating(turns), dropped: [...dropped] };
 }
 
-/** Empty turns go, equal neighbours become one, and the user begins. */
+/** Removes empty turns, joins adjacent turns of one role, and lets the user begin. */
 function alternating(turns: readonly Turn[]): readonly JsonRecord[] {
   const messages: { role: string; content: JsonRecord[] }[] = [];
   for (const { role, results, blocks } of turns) {
@@ -105,7 +105,7 @@ function alternating(turns: readonly Turn[]): readonly JsonRecord[] {
   return messages;
 }
 
-/** Blanks at the end of a begun answer are refused. Source: vendors/claude-request. */
+/** Trailing blanks of a prefill are refused. Source: vendors/claude-request. */
 function trimLast(turn: Turn | undefined): void {
   const last = turn?.role === "assistant" ? turn.blocks.at(-1) : undefined;
   if (last?.["type"] !== "text") return;
@@ -115,8 +115,8 @@ function trimLast(turn: Turn | undefined): void {
 }
 
 /**
- * A turn that ends with a thought is refused, and with it all that follows: so ends an answer that was broken off before its first word.
- * Source: Anthropic's 400 "The final block in an assistant message cannot be `thinking`".
+ * A turn that ends with a thought makes the whole request invalid: an answer that was aborted before its text ends so. Source: Anthropic's
+ * 400 "The final block in an assistant message cannot be `thinking`".
  */
 function dropLastThoughts({ blocks }: Turn): void {
   while (String(blocks.at(-1)?.["type"]).endsWith("thinking")) blocks.pop();
@@ -135,7 +135,7 @@ function systemOf(messages: readonly HubMessage[], hint: string | undefined): Tu
   return texts.length === 0 ? undefined : texts.join("\n\n");
 }
 
-/** Thinking without a proof of its origin is refused (vendors/claude-request). */
+/** Thinking without a signature is refused (vendors/claude-request). */
 function addThoughts(blocks: JsonRecord[], { thoughts }: HubMessage & { role: "assistant" }): void {
   for (const { text, signature, redacted } of thoughts) {
     if (redacted !== undefined) blocks.push({ type: "redacted_thinking", data: redacted });
@@ -163,19 +163,19 @@ function resultOf({ parts, isError, cache }: HubMessage & { role: "tool" }, id: 
   return {
     type: "tool_result",
     tool_use_id: id,
-    // An error must say something.
+    // An error result must have text.
     content: isError && content.length === 0 ? [PLACEHOLDER] : content,
     ...(isError && { is_error: true }),
     ...cacheControl(cache),
   };
 }
 
-/** Ids of other vendors may hold signs that are refused here; the same id stays the same. */
+/** Ids of other vendors may contain characters that this wire refuses; the mapping is stable. */
 function toolId(id: string): string {
   return id === "" ? "toolu_0" : id.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** A part as a block; blank texts are refused, so they go. Throws: Unmappable. */
+/** A part as a block; blank texts would be refused, so they are dropped. Throws: Unmappable. */
 function blockOf(part: HubPart): JsonRecord[] {
   switch (part.kind) {
     case "text":
@@ -219,7 +219,7 @@ function fileOf({ source, filename, cache }: HubPart & { kind: "file" }): JsonRe
   return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...more };
 }
 
-/** The member that marks a block for the prompt cache. */
+/** The member `cache_control` of a block. */
 export function cacheControl(cache: CacheMark | undefined): JsonRecord {
   if (cache === undefined) return {};
   return { cache_control: { type: "ephemeral", ...(cache.ttl !== undefined && { ttl: cache.ttl }) } };

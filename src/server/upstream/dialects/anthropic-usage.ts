@@ -1,13 +1,13 @@
-// Anthropic's usage object in OpenAI's shape: Anthropic's input leaves the cache out, OpenAI's counts it in (vendors/claude-reply,
+// Anthropic's usage object in OpenAI's shape: Anthropic's input excludes the cache, OpenAI's includes it (vendors/claude-reply,
 // vendors/claude-messages).
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Counters that are told at the start and corrected later. */
+/** Counters that are sent at the start and corrected later. */
 const INPUTS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] as const;
 
 /**
- * Lays newer counters over older ones: they are totals, never added. A zero never takes back what was told: vendors repeat the object
- * with its input side empty (vendors/claude-events).
+ * Merges newer counters over older ones: they are totals, never added. A zero never overwrites a reported count: vendors repeat the object
+ * with its input counts empty (vendors/claude-events).
  */
 export function laterUsage(known: JsonRecord | undefined, news: JsonRecord): JsonRecord {
   const merged: Record<string, unknown> = { ...known };
@@ -19,13 +19,13 @@ export function laterUsage(known: JsonRecord | undefined, news: JsonRecord): Jso
   return merged;
 }
 
-/** A counter that counts nothing, or an object of such. */
+/** A counter of 0, or an object of such counters. */
 export function isZero(value: unknown): boolean {
   const counters = asObject(value);
   return counters === undefined ? value === 0 : Object.values(counters).every((counter) => counter === 0);
 }
 
-/** undefined = nothing that can be believed: a counter is no whole number ≥ 0, or there is none. */
+/** undefined = no valid usage: a counter is no whole number ≥ 0, or there is none. */
 export function openAiUsage(usage: JsonRecord): JsonRecord | undefined {
   const written = asObject(usage["cache_creation"]);
   const hour = countOf(written?.["ephemeral_1h_input_tokens"]);
@@ -52,7 +52,7 @@ export function openAiUsage(usage: JsonRecord): JsonRecord | undefined {
   };
 }
 
-/** undefined = not told; NaN = a number that cannot be. */
+/** undefined = absent; NaN = invalid. */
 function countOf(value: unknown): number | undefined {
   if (typeof value !== "number") return undefined;
   return Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;

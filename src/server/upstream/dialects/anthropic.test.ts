@@ -29,7 +29,7 @@ function encode(request: Partial<HubRequest>) {
 const assistant = { role: "assistant", parts: [], thoughts: [], toolCalls: [] } as const;
 
 describe("address", () => {
-  it("adds the path once, whether the base ends in a version or not", () => {
+  it("adds the path once, whether the base URL ends in a version or not", () => {
     expect(anthropic.address("chat", wire, target)).toBe("https://api.anthropic.com/v1/messages");
     const versioned = { ...target, baseUrl: "https://api.deepseek.com/anthropic/v1" };
     expect(anthropic.address("chat", wire, versioned)).toBe("https://api.deepseek.com/anthropic/v1/messages");
@@ -37,7 +37,7 @@ describe("address", () => {
 });
 
 describe("request", () => {
-  it("is the worked one of vendors/claude", () => {
+  it("is the documented example of vendors/claude", () => {
     const parameters = {
       type: "object",
       properties: { city: { type: "string" } },
@@ -95,7 +95,7 @@ describe("request", () => {
     expect(headers).toEqual(["anthropic-version", "2023-06-01"]);
   });
 
-  it("begins with the user, has no empty turns and no blanks at the end of a begun answer", () => {
+  it("begins with the user, has no empty turns and no trailing blanks in a prefill", () => {
     const messages: HubMessage[] = [
       { ...assistant, parts: [{ kind: "text", text: "hello" }] },
       user(""),
@@ -116,12 +116,12 @@ describe("request", () => {
       { role: "assistant", content: [{ type: "text", text: "so" }] },
     ];
     expect(encode({ model: "claude-sonnet-4-5", messages }).body["messages"]).toEqual(told);
-    // From 4.6 on the user has the last word (vendor's 400 "does not support assistant message prefill").
+    // From 4.6 on the last turn must be the user's (vendor's 400 "does not support assistant message prefill").
     const word = { role: "user", content: [{ type: "text", text: "Continue." }] };
     expect(encode({ model: "claude-opus-4-6", messages }).body["messages"]).toEqual([...told, word]);
   });
 
-  it("keeps thinking that is proven, marks of the cache, errors of tools, images and documents", () => {
+  it("keeps signed thinking, cache breakpoints, errors of tools, images and documents", () => {
     const { body, dropped } = encode({
       messages: [
         { role: "system", parts: [{ kind: "text", text: "s", cache: { ttl: "1h" } }] },
@@ -202,8 +202,8 @@ describe("request", () => {
     expect(dropped).toEqual(["messages[].reasoning_content"]);
   });
 
-  it("gives calls ids of their own, whatever the client's repeat, and their results the same", () => {
-    // Ids are unique in a turn only, where a client or vendor makes them from a place or a name; `a.b` and `a:b` become alike.
+  it("gives calls unique ids even if the client repeats them, and their results the same", () => {
+    // Ids are unique only in a turn where a client or vendor makes them from a position or a name; `a.b` and `a:b` become equal.
     const turns = ["call_f", "call_f", "a.b", "a:b", ""].flatMap((id): HubMessage[] => [
       { ...assistant, toolCalls: [{ id, name: "f", arguments: "{}" }] },
       { role: "tool", callId: id, name: "f", parts: [], isError: false },
@@ -219,7 +219,7 @@ describe("request", () => {
     expect(ids("tool_result", "tool_use_id")).toEqual(ids("tool_use", "id"));
   });
 
-  it("sends no blank text, and no error that says nothing", () => {
+  it("sends no blank text, and no error without text", () => {
     const messages: HubMessage[] = [
       user("x"),
       {
@@ -241,7 +241,7 @@ describe("request", () => {
     ]);
   });
 
-  it("leaves out the thoughts of an answer that was broken off before its first word", () => {
+  it("drops the thoughts of an answer that was aborted before its text", () => {
     const thoughts = [
       { text: "T", signature: "sig" },
       { text: "", signature: undefined, redacted: "R" },
@@ -257,7 +257,7 @@ describe("request", () => {
         { ...assistant, thoughts, parts: [{ kind: "text", text: " " }] },
       ],
     });
-    // As the wire has it (vendors/claude-request).
+    // In the wire's format (vendors/claude-request).
     const shape = (body["messages"] as { role: string; content: { type: string }[] }[]).map(
       ({ role, content }) => [role, ...content.map(({ type }) => type)],
     );
@@ -287,7 +287,7 @@ describe("request", () => {
     expect(() => encode({ toolChoice: { kind: "any" } })).toThrow(Unmappable);
   });
 
-  it("gives long or odd tool names a shorter one everywhere and tells which", () => {
+  it("replaces long or odd tool names everywhere and returns the mapping", () => {
     const name = `mcp.${"x".repeat(140)}`;
     const { body, toolNames } = encode({
       tools: [{ kind: "function", name, description: undefined, parameters: undefined }],
@@ -300,7 +300,7 @@ describe("request", () => {
     expect(JSON.stringify(body).split(`"${short}"`)).toHaveLength(4);
   });
 
-  it("enforces schemas where the model can, else asks for them", () => {
+  it("enforces schemas where the model can, else requests them in the prompt", () => {
     const format = {
       kind: "schema",
       name: "n",
@@ -332,7 +332,7 @@ describe("request", () => {
     ]);
   });
 
-  it("refuses what would change the answer and names hints that it drops", () => {
+  it("refuses members that would change the answer and reports dropped hints", () => {
     expect(() => encode({ n: 2 })).toThrow(Unmappable);
     expect(() =>
       encode({ messages: [{ role: "user", parts: [{ kind: "audio", base64: "", format: "wav" }] }] }),

@@ -1,5 +1,5 @@
-// Anthropic Messages, and the vendors with an address that speaks it (vendors/claude, vendors/claude-messages). The wire's own reading and
-// writing; what a model's generation accepts is told in anthropic-model.ts.
+// Anthropic Messages, and the vendors with an endpoint that speaks it (vendors/claude, vendors/claude-messages). Encodes and decodes the
+// wire; anthropic-model.ts knows what a model's generation accepts.
 
 import {
   type Ability,
@@ -19,7 +19,7 @@ import type { Dialect, Encoded, NativeEdits } from "./dialect.ts";
 export const BETA_HEADER = "anthropic-beta";
 /** Source: vendors/claude. */
 const VERSION = "2023-06-01";
-/** Source: vendors/claude-messages; longer ones get a name of their own for the call. */
+/** Source: vendors/claude-messages; longer names are replaced for the call. */
 const TOOL_NAME_LIMIT = 128;
 const ABILITIES: ReadonlySet<Ability> = new Set([
   "top_k",
@@ -34,7 +34,7 @@ export const anthropic: Dialect = {
 
   address(endpoint, wire, { baseUrl }) {
     const path = wire.paths[endpoint] ?? "";
-    // A base that ends in its version already holds the path's first segment (requirements T1.2).
+    // A base URL that ends in its version already contains the path's first segment (requirements T1.2).
     return baseUrl + (/\/v\d+$/.test(baseUrl) ? path.replace(/^\/v\d+(?=\/)/, "") : path);
   },
 
@@ -45,7 +45,7 @@ export const anthropic: Dialect = {
   readError: (status, body) => errorIn(body, status),
 };
 
-/** The request in Anthropic's words. Throws: Unmappable. */
+/** The request in Anthropic's format. Throws: Unmappable. */
 function encodeMessages(request: HubRequest): Encoded {
   const hints = hintsBeyond(request, ABILITIES);
   const names = new ToolNames(TOOL_NAME_LIMIT);
@@ -55,7 +55,7 @@ function encodeMessages(request: HubRequest): Encoded {
   const turns = turnsOf(request.messages, nameOf, {
     hint: format.hint,
     takesPrefill: settings.traits.takesPrefill,
-    // Bound thoughts go back to a model that thinks, or not at all (vendor docs, preserved thinking).
+    // Bound thoughts are sent only to a model that thinks (vendor docs, preserved thinking).
     takesThoughts: !settings.traits.bindsThoughts || !isOff(settings.thinking),
   });
   const stops = request.stop?.filter((stop) => stop.trim() !== "") ?? [];
@@ -99,8 +99,8 @@ function encodeMessages(request: HubRequest): Encoded {
 const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
 /**
- * Where thoughts go back to a model that binds them, a change of what stood before them costs these thoughts and not the answer: system texts
- * and tools are gathered anew for every call, so one that a client adds on the way stands before all of them.
+ * For a model that binds thoughts: if the content before a thought has changed, only the thought is lost, not the answer. System texts and
+ * tools are collected for every call, so one that a client adds during a conversation comes before all thoughts.
  */
 function bound(encoded: Encoded): Encoded {
   const { body, headers = [] } = encoded;
@@ -126,10 +126,10 @@ function isOff(thinking: JsonRecord | undefined): boolean {
   return thinking?.["type"] === "disabled" || thinking?.["type"] === "between_tools";
 }
 
-/** Members by which a name's suffix is obeyed, and which bound each other. */
+/** Members that implement a name's suffix, and which bound each other. */
 const SUFFIX_NAMES = ["model", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"];
 
-/** A suffix that says how to think (vendors/claude-thinking) is obeyed in bodies that pass, too. */
+/** A suffix for thinking (vendors/claude-thinking) also applies to bodies that pass through. */
 function nativeEdits(model: string, request: () => HubRequest): NativeEdits | undefined {
   if (splitSuffix(model).suffix === undefined) return undefined;
   const { body } = encodeMessages(request());
@@ -138,7 +138,7 @@ function nativeEdits(model: string, request: () => HubRequest): NativeEdits | un
   return { set: Object.fromEntries(kept.map((name) => [name, body[name]])), drop };
 }
 
-/** Schemas are enforced by models that can; others, and plain JSON, are asked for (vendors/claude-request). */
+/** Schemas are enforced where the model can; others, and plain JSON, are requested in the prompt (vendors/claude-request). */
 function formatOf(
   format: HubFormat | undefined,
   { traits }: Settings,
@@ -150,7 +150,7 @@ function formatOf(
   return { hint: `Respond with one JSON object that matches this JSON schema, and nothing else:\n${schema}` };
 }
 
-/** undefined = the wire has no such tier, or needs no word for it: `auto` is what it does by itself. */
+/** undefined = the wire has no such tier, or it is the default (`auto`). */
 function tierOf(tier: string | undefined): string | undefined {
   return tier === "default" || tier === "standard_only" ? "standard_only" : undefined;
 }

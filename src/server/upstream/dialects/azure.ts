@@ -1,11 +1,11 @@
-// Azure OpenAI's dated surface: OpenAI's bodies under an address that names the deployment (vendors/azure). Its v1 surface is
-// plain OpenAI and has a row of its own in the catalogue.
+// Azure OpenAI's dated API: OpenAI's bodies at an address with the deployment (vendors/azure). Its v1 API is plain OpenAI and has a row of
+// its own in the catalogue.
 import type { Wire } from "#contract/providers.ts";
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";
 import type { Dialect, Target } from "./dialect.ts";
 
-/** Stands when neither the client nor the channel names a version. Source: requirements B5, W20.17. */
+/** The version if neither the client nor the channel sets one. Source: requirements B5, W20.17. */
 const FALLBACK_VERSION = "2023-06-01-preview";
 const CLOUDFLARE_GATEWAY = "gateway.ai.cloudflare.com";
 
@@ -41,12 +41,12 @@ function versionOf(target: Target): string {
   return target.apiVersion || target.other || FALLBACK_VERSION;
 }
 
-/** Versions compare by their date; `v1` and `preview` are newer than every date. */
+/** Versions are compared by date; `v1` and `preview` are newer than every date. */
 function isSince(version: string, since: string): boolean {
   return !/^\d/.test(version) || version.slice(0, 10) >= since.slice(0, 10);
 }
 
-/** Azure names cannot hold dots where the model's name did in the old days. Source: vendors/azure. */
+/** Deployment names cannot contain the dots of older model names. Source: vendors/azure. */
 function deploymentOf(wire: Wire, model: string): string {
   const dropsDots = wire.quirks?.deploymentDropsDots?.some((prefix) => model.startsWith(prefix)) === true;
   return dropsDots ? model.replaceAll(".", "") : model;

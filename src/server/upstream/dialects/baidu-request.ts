@@ -1,4 +1,4 @@
-// The hub → a body of Qianfan's classic service (vendors/baidu): texts only, strict turns, functions one at a time.
+// The hub → a body of Qianfan's classic service (vendors/baidu): texts only, alternating roles, one function call at a time.
 
 import { mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import {
@@ -32,7 +32,7 @@ const OWN_MEMBERS = ["disable_search", "enable_citation", "enable_trace", "penal
 const NAME_LIMIT = 64;
 const STOPS = { count: 4, chars: 20 };
 const MAX_TOKENS = { low: 2, high: 2048 };
-/** Baidu's own models; those of other makers have no word for a system text. */
+/** Baidu's own models; models of other vendors take no system text. */
 const OWN_MODELS = /^(ernie|eb-|completions|ai_apaas)/;
 
 interface Turn {
@@ -80,13 +80,13 @@ export function encodeRequest(request: HubRequest): Encoded {
   return { body, dropped, toolNames: names.changed };
 }
 
-/** What the wire takes of settings it has narrower limits for; what does not fit joins the dropped ones. */
+/** Settings for which the wire has narrower limits; values that do not fit are dropped. */
 function fitting(
   { stop = [], maxTokens, frequencyPenalty, reasoning }: HubRequest,
   hints: readonly string[],
 ) {
   const stops = stop.filter((text) => text.length <= STOPS.chars).slice(0, STOPS.count);
-  // 1 … 2 is all it knows of penalties.
+  // Its only penalty ranges from 1 to 2.
   const penalty =
     frequencyPenalty !== undefined && frequencyPenalty > 0
       ? Math.min(1 + frequencyPenalty / 2, 2)
@@ -117,7 +117,7 @@ function functionsOf(request: HubRequest, names: ToolNames, dropped: string[]): 
   };
 }
 
-/** A turn calls one function; calls made at once are told one after the other, each with its result. */
+/** A turn calls one function; parallel calls become consecutive turns, each with its result. */
 function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
   const results = new Results(messages);
   return messages.flatMap((message): Turn[] => {
@@ -127,7 +127,7 @@ function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
       case "assistant":
         return answerTurns(message, results, names);
       case "tool":
-        // Results stand behind their calls; one without a call is told as text.
+        // Results follow their calls; a result without a call becomes text.
         return results.take(message.callId, message) !== undefined
           ? [{ role: "user", content: resultSaid(message) }]
           : [];
@@ -139,7 +139,7 @@ function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
 
 type ToolResult = HubMessage & { role: "tool" };
 
-/** What tools gave back, to be found by their calls; ids may come again in a later turn. */
+/** Tool results, looked up by their calls; ids may be reused in a later turn. */
 class Results {
   readonly #byId: ReadonlyMap<string, ToolResult[]>;
 
@@ -150,7 +150,7 @@ class Results {
     );
   }
 
-  /** The next result of that call, once; `wanted` = only if it is this one. */
+  /** The next unused result of that call; `wanted` = only if it is this one. */
   take(callId: string, wanted?: ToolResult): ToolResult | undefined {
     const left = this.#byId.get(callId);
     return wanted === undefined || left?.[0] === wanted ? left?.shift() : undefined;
@@ -184,6 +184,6 @@ function plainText(parts: readonly HubPart[]): string {
 function joined(one: Turn, other: Turn): Joined<Turn> {
   const isPlain = one.role !== "function" && other.role !== "function" && one.function_call === undefined;
   if (!isPlain) return undefined;
-  // A template grows without copying what is there: thousands of neighbours cost no more than their texts.
+  // Template strings concatenate without copying: thousands of adjacent turns cost no more than their texts.
   return { ...other, content: `${one.content}\n${other.content}` };
 }

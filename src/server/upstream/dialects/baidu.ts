@@ -1,4 +1,4 @@
-// Qianfan's classic service, the ERNIE models of wenxinworkshop (vendors/baidu): one address per model, localErrors with status 200.
+// Qianfan's classic service, the ERNIE models of wenxinworkshop (vendors/baidu): one address per model, errors with status 200.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import { scoresIn, usageIn, vectorsOf } from "#server/upstream/hub/plain.ts";
@@ -15,7 +15,7 @@ import type {
   WireError,
 } from "./dialect.ts";
 
-/** What its codes stand for. Source: vendors/baidu. */
+/** The statuses of its codes. Source: vendors/baidu. */
 const STATUS: Readonly<Record<number, number>> = {
   1: 500,
   2: 503,
@@ -120,7 +120,7 @@ class BaiduDecoder implements StreamDecoder {
     return chunks;
   }
 
-  /** A call comes whole, with its thoughts. */
+  /** A call is sent whole, with its thoughts. */
   #call(call: JsonRecord | undefined, chunks: HubChunk[]): void {
     const name = asText(call?.["name"]) ?? "";
     if (name === "" || this.#hasCall) return;

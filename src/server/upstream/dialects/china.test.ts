@@ -1,4 +1,4 @@
-// Promises of the wires of vendors in China: what they cannot be told is refused by name, turns take their turn, strange events never throw.
+// Wires of vendors in China: unsupported members are refused by name, roles alternate, unknown events never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -59,26 +59,26 @@ describe.each(DIALECTS)("%s", (name, dialect, model) => {
       { format: { kind: "schema", name: "a", schema: {}, strict: true, description: undefined } },
       ["ali"],
     ],
-  ])("refuses %s by name where it has no word for it", (what, change, knows) => {
+  ])("refuses %s by name where it does not support it", (what, change, knows) => {
     if (knows.includes(name)) expect(of(change).body).toBeDefined();
     else expect(() => of(change)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("never calls one of several tools at the client's word, nor one that is not there", () => {
+  it("never forces a choice among several tools, nor an unknown tool", () => {
     const several = { tools: [TOOL, OTHER], toolChoice: { kind: "any" } } as const;
     expect(() => of(several)).toThrow(Unmappable);
     const none = { tools: [TOOL], toolChoice: { kind: "tool", name: "else" } } as const;
     expect(() => of(none)).toThrow(Unmappable);
   });
 
-  it("gives renamed tools their names back, and takes none where none may be called", () => {
+  it("restores the names of renamed tools, and sends none where none may be called", () => {
     if (name === "zhipu") return;
     expect([...(of({ tools: [TOOL] }).toolNames?.values() ?? [])]).toEqual(["files.read"]);
     const body = JSON.stringify(of({ tools: [TOOL], toolChoice: { kind: "none" } }).body);
     expect(body).not.toContain("files_read");
   });
 
-  it("names the media of tools that it tells by a word only", () => {
+  it("reports media of tool results that it replaces by a placeholder text", () => {
     const source = { kind: "data", mime: "image/png", base64: "AA==" } as const;
     const messages: HubMessage[] = [
       { role: "user", parts: [{ kind: "text", text: "hi" }] },
@@ -89,7 +89,7 @@ describe.each(DIALECTS)("%s", (name, dialect, model) => {
     else expect(of({ messages }).dropped).toContain("messages[].content[].image");
   });
 
-  it("throws nothing but a refusal, whatever is asked", () => {
+  it("throws only Unmappable, for any request", () => {
     fc.assert(
       fc.property(conversations, (messages) => {
         try {
@@ -101,7 +101,7 @@ describe.each(DIALECTS)("%s", (name, dialect, model) => {
     );
   });
 
-  it("never throws at an answer it does not know", () => {
+  it("never throws at an unknown answer", () => {
     fc.assert(
       fc.property(fc.array(strangeBody), (bodies) => {
         const decode = { wire, model, seed: "seed" };
@@ -168,7 +168,7 @@ const strangeBody = fc.dictionary(
 );
 
 describe("turns", () => {
-  it("are the user's and the model's in turn, from the user to the user, for Baidu and Tencent", () => {
+  it("alternate between user and model, the user first and last, for Baidu and Tencent", () => {
     fc.assert(
       fc.property(conversations, (messages) => {
         const isAnswer = (turn: object, name: string) =>
@@ -187,7 +187,7 @@ describe("turns", () => {
     );
   });
 
-  it("give each call its own result, though ids come again, and say something for tools that said nothing", () => {
+  it("give each call its own result even if ids repeat, and a text for empty results", () => {
     const turns = ["first", "second", ""].flatMap((text): HubMessage[] => [
       {
         role: "assistant",
@@ -208,7 +208,7 @@ describe("turns", () => {
     expect(said(tencent, "hunyuan-pro", "Messages", ["Role", "Content"])).toEqual(results);
   });
 
-  it("keep a tool's schema but for what old wires stumble over", () => {
+  it("keep a tool's schema except for keywords that old wires refuse", () => {
     const parameters = {
       $schema: "x",
       type: "object",
@@ -265,7 +265,7 @@ describe("DashScope", () => {
     JSON.stringify(ali.encode(request(model, change), contextFor(model)).body);
   const reasoning = { effort: "none", budgetTokens: undefined, isShown: undefined } as const;
 
-  it("is told whether to think by those of its models that know the word", () => {
+  it("gets the switch of thinking for models that know it", () => {
     expect(body("qwen-plus", { reasoning })).toContain('"enable_thinking":false');
     const budget = { effort: undefined, budgetTokens: 2000, isShown: undefined };
     expect(body("qwen3-max", { reasoning: budget })).toContain(
@@ -274,7 +274,7 @@ describe("DashScope", () => {
     expect(body("qwen-long", { reasoning })).not.toContain("enable_thinking");
   });
 
-  it("streams for an open model that shall think, even if the client wants the answer whole", () => {
+  it("streams for an open model with thinking, even if the client wants the answer whole", () => {
     const { headers } = ali.encode(
       request("qwen3-32b", { isStream: false, reasoning: { ...reasoning, effort: "low" } }),
       contextFor("qwen3-32b"),
@@ -293,12 +293,12 @@ describe("DashScope", () => {
     ["qwen3.7-max", "text"],
     ["qwen3-max", "text"],
     ["deepseek-v3.2", "text"],
-  ])("answers %s from its %s address", (model, kind) => {
+  ])("serves %s at its %s endpoint", (model, kind) => {
     const row = { ...wire, paths: { chat: "/text-generation/generation" } };
     expect(ali.address("chat", row, contextFor(model).target)).toBe(`/${kind}-generation/generation`);
   });
 
-  it("names the pages it searched once", () => {
+  it("cites its web search results once", () => {
     const decoder = ali.decoder({ wire, model: "m", seed: "s" });
     const event = (content: string, finish: string) => ({
       data: JSON.stringify({

@@ -37,7 +37,7 @@ export function decodeWhole(body: JsonRecord): readonly HubChunk[] | WireError {
 }
 
 export class CohereDecoder implements StreamDecoder {
-  /** Numbers of events' calls → positions. */
+  /** Call indexes of events → positions. */
   readonly #calls = new Map<unknown, number>();
 
   take({ data }: WireEvent): readonly HubChunk[] | WireError {
@@ -92,13 +92,13 @@ function begun(call: JsonRecord | undefined, at: number): HubChunk {
   };
 }
 
-/** What it means to do with its tools is text to everybody else. */
+/** Its tool plan is text in other formats. */
 function planned(plan: unknown): readonly HubChunk[] {
   const text = asText(plan) ?? "";
   return text === "" ? NOTHING : [{ kind: "text", index: 0, text }];
 }
 
-/** Text or thinking, of a part or of a piece of one. */
+/** Text or thinking, of a part or of a delta. */
 function spoken(part: JsonRecord | undefined): readonly HubChunk[] {
   const thought = asText(part?.["thinking"]) ?? "";
   const text = asText(part?.["text"]) ?? "";
@@ -108,7 +108,7 @@ function spoken(part: JsonRecord | undefined): readonly HubChunk[] {
   ];
 }
 
-/** ERROR and TIMEOUT break an answer off. */
+/** ERROR and TIMEOUT abort an answer. */
 function ended(told: JsonRecord): readonly HubChunk[] | WireError {
   const word = asText(told["finish_reason"]);
   if (word === "ERROR" || word === "TIMEOUT") {
@@ -125,7 +125,7 @@ function ended(told: JsonRecord): readonly HubChunk[] | WireError {
   ];
 }
 
-/** All tokens of the call; what is billed leaves Cohere's own preamble out. */
+/** All tokens of the call; billed units would exclude Cohere's own preamble. */
 function usageOf(usage: JsonRecord | undefined): JsonRecord | undefined {
   const counts = asObject(usage?.["tokens"]) ?? asObject(usage?.["billed_units"]);
   const prompt_tokens = asNumber(counts?.["input_tokens"]);
@@ -140,7 +140,7 @@ function usageOf(usage: JsonRecord | undefined): JsonRecord | undefined {
   };
 }
 
-/** `{id, message}` with a text for a message, whatever status it came with. */
+/** `{id, message}` with a text message, with any status. */
 export function cohereError(body: JsonRecord, httpStatus: number): WireError | undefined {
   const message = asText(body["message"]);
   if (message === undefined) return undefined;

@@ -19,7 +19,7 @@ const OWN_MEMBERS = ["documents", "citation_options", "safety_mode", "strict_too
 /** Source: vendors/cohere. */
 const RANGES = { temperature: [0, 1], p: [0.01, 0.99], k: [0, 500], penalty: [0, 1] } as const;
 const STOP_LIMIT = 5;
-/** Models that answer without thinking, and refuse to be told about it. */
+/** Models that do not think, and refuse `thinking`. */
 const WITHOUT_THINKING = /^command-(r|light|nightly|a-(03|vision|translate))/;
 
 /** Throws: Unmappable. */
@@ -59,7 +59,7 @@ function refuseMedia({ messages }: HubRequest): void {
         throw new Unmappable(`messages[].content[].${kind}`, "该渠道只支持文本与图片");
 }
 
-/** More hints that are left out, by OpenAI's names. */
+/** More dropped hints, by OpenAI's names. */
 function unheard({ tools = [], reasoning, stop = [] }: HubRequest, thinks: boolean): string[] {
   const asksThought = reasoning !== undefined && !isOff(reasoning);
   return [
@@ -69,7 +69,7 @@ function unheard({ tools = [], reasoning, stop = [] }: HubRequest, thinks: boole
   ];
 }
 
-/** The request as it can be written down. It knows no choice of one tool: that one alone is shown then. */
+/** The request as the wire can express it. It has no choice of one tool: then only that tool is sent. */
 function shown(request: HubRequest): HubRequest {
   const { toolChoice } = request;
   const messages = soundMessages(request.messages);
@@ -82,7 +82,7 @@ function choiceOf(choice: HubRequest["toolChoice"]): string | undefined {
   return isToolForced(choice) ? "REQUIRED" : undefined;
 }
 
-/** Strictness is a matter of all tools there. */
+/** `strict` applies to all tools on this wire. */
 function isStrict({ tools = [] }: HubRequest): boolean {
   return tools.some((tool) => tool.kind === "function" && tool.strict === true);
 }
@@ -93,7 +93,7 @@ function toolOf(tool: unknown): JsonRecord {
   return { type, function: described };
 }
 
-/** Nobody has a name; what was said along with calls is their plan. */
+/** The wire has no names; text along with calls is their plan. */
 function messageOf(message: unknown): JsonRecord {
   const { name: _, content, ...said } = asObject(message) ?? {};
   if (said["role"] === "tool" && content === "") return { ...said, content: SILENT_RESULT };

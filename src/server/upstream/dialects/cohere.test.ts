@@ -1,5 +1,4 @@
-// Promises about Cohere's v2: what it cannot be told is refused by name, whole and streamed answers are the same, strange events never
-// throw.
+// Cohere's v2: unsupported members are refused by name, whole and streamed answers are the same, unknown events never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -46,7 +45,7 @@ describe("requests", () => {
     expect(() => encode(change)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("say something for a tool that said nothing", () => {
+  it("have a text for an empty tool result", () => {
     const { body } = encode({
       messages: [
         { role: "user", parts: [{ kind: "text", text: "hi" }] },
@@ -70,7 +69,7 @@ describe("requests", () => {
     expect(body["tools"]).toMatchObject(names.map((name) => ({ function: { name } })));
   });
 
-  it("hold what the API takes of penalties and stops", () => {
+  it("have penalties and stops that the API accepts", () => {
     const stop = ["a", "b", "c", "d", "e", "f"];
     const { body, dropped } = encode({ frequencyPenalty: 1.5, presencePenalty: -2, stop });
     expect(body).toMatchObject({
@@ -81,7 +80,7 @@ describe("requests", () => {
     expect(dropped).toEqual(["stop"]);
   });
 
-  it("say how much to think to models that think only", () => {
+  it("have a thinking budget only for models that think", () => {
     const reasoning = { effort: undefined, budgetTokens: 500, isShown: undefined };
     expect(encode({ reasoning }).body["thinking"]).toEqual({ type: "enabled", token_budget: 500 });
     const { body, dropped } = encode({ reasoning, model: "command-r-08-2024" });
@@ -130,7 +129,7 @@ describe("answers", () => {
     );
   });
 
-  it("never make it throw", () => {
+  it("never throw", () => {
     const type = fc.constantFrom(
       "message-start",
       "content-delta",

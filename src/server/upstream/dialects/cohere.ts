@@ -1,10 +1,10 @@
-// Cohere's v2 (vendors/rerank, vendors/cohere): /v2/chat, /v2/embed, /v2/rerank; requests and replies stand in cohere-*.ts.
+// Cohere's v2 (vendors/rerank, vendors/cohere): /v2/chat, /v2/embed, /v2/rerank; requests and replies are in cohere-*.ts.
 import { asList, asNumber, asObject, asText } from "#server/upstream/json/values.ts";
 import { CohereDecoder, cohereError, decodeWhole } from "./cohere-reply.ts";
 import { encodeRequest } from "./cohere-request.ts";
 import type { Dialect, Embedded, EmbeddingWire, Ranked, RerankWire, WireError } from "./dialect.ts";
 
-/** Demanded by models from v3 on; a client may say another one. */
+/** Required by models from v3 on; a client may set another one. */
 const INPUT_TYPE = "search_document";
 
 const embeddings: EmbeddingWire = {
@@ -33,7 +33,7 @@ const embeddings: EmbeddingWire = {
   },
 };
 
-/** It is charged by the search; of tokens it tells nothing (vendors/rerank). */
+/** Charged by the search; it reports no tokens (vendors/rerank). */
 const rerank: RerankWire = {
   encode({ model, query, documents, top }) {
     return { body: { model, query, documents, top_n: top } };
@@ -54,7 +54,7 @@ export const cohere: Dialect = {
   embeddings,
   rerank,
 
-  // An address may be told with its version.
+  // The base URL may contain the version.
   address: (endpoint, wire, { baseUrl }) => baseUrl.replace(/\/v[12]$/, "") + (wire.paths[endpoint] ?? ""),
 
   encode: encodeRequest,

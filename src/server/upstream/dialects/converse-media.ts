@@ -19,7 +19,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   "text/markdown": "md",
 };
 
-/** None for a blank text, which is refused. Throws: Unmappable. */
+/** No block for a blank text, which would be refused. Throws: Unmappable. */
 export function blockOf(part: HubPart, names: DocumentNames): JsonRecord[] {
   switch (part.kind) {
     case "text":
@@ -52,9 +52,9 @@ function mediumOf(
   return { format, source: { bytes: source.base64 } };
 }
 
-/** What the documents of one request are called: no two by one name, or all is refused. */
+/** Names of the documents of one request: duplicates would be refused. */
 export class DocumentNames {
-  /** How many go by each name. */
+  /** How often each name was used. */
   readonly #taken = new Map<string, number>();
 
   next(filename: string | undefined): string {
@@ -72,7 +72,7 @@ function numbered(name: string, count: number): string {
   return `${name} (${count})`;
 }
 
-/** A document's name may hold letters, digits, single blanks, hyphens and brackets only, 200 of them. */
+/** A document's name may have letters, digits, single blanks, hyphens and brackets only, at most 200 characters. */
 function nameOf(filename: string | undefined): string {
   const name = (filename ?? "")
     .replace(/\.\w+$/, "")

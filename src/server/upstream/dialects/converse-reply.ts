@@ -38,7 +38,7 @@ export function decodeWhole(body: JsonRecord): readonly HubChunk[] {
 }
 
 export class ConverseDecoder implements StreamDecoder {
-  /** Numbers of content blocks → positions of calls. */
+  /** Indexes of content blocks → positions of calls. */
   readonly #calls = new Map<unknown, number>();
 
   take(event: WireEvent): readonly HubChunk[] | WireError {
@@ -83,7 +83,7 @@ function begun(call: JsonRecord, at: number, input: string): HubChunk {
   return { kind: "tool", index: 0, at, id, name: asText(call["name"]) ?? "", arguments: input };
 }
 
-/** Text or thinking, of a block or of a piece of one. */
+/** Text or thinking, of a block or of a delta. */
 function spoken(block: JsonRecord): readonly HubChunk[] {
   const text = asText(block["text"]) ?? "";
   if (text !== "") return [{ kind: "text", index: 0, text }];
@@ -105,7 +105,7 @@ function finished(body: JsonRecord): readonly HubChunk[] {
   return reason === undefined ? NOTHING : [{ kind: "finish", index: 0, reason: FINISHES[reason] ?? "stop" }];
 }
 
-/** What was read from the cache and written to it stands beside the input. */
+/** The input excludes cache reads and writes. */
 function usageIn(body: JsonRecord): readonly HubChunk[] {
   const usage = asObject(body["usage"]);
   const fresh = asNumber(usage?.["inputTokens"]);

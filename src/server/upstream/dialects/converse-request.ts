@@ -24,7 +24,7 @@ import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["thoughts"]);
 const TOOL_NAME_LIMIT = 64;
-/** What it calls a call may hold no other signs. */
+/** Characters that a call id must not contain. */
 const CALL_ID_LIMIT = 64;
 
 /** Throws: Unmappable. */
@@ -54,13 +54,13 @@ function droppedOf(request: HubRequest): string[] {
   return [
     ...hintsBeyond(request, ABILITIES),
     ...lostThoughts(request, ({ signature }) => signature !== undefined),
-    // Each family has a word of its own for it.
+    // Each model family has its own member for it.
     ...(request.reasoning === undefined ? [] : ["reasoning_effort"]),
     ...(searches ? ["web_search_options"] : []),
   ];
 }
 
-/** Stands where something must be said. */
+/** Neutral text where the API requires text. */
 const FILLER = { text: "…" };
 
 interface Turn {
@@ -68,7 +68,7 @@ interface Turn {
   readonly content: JsonRecord[];
 }
 
-/** Sides take turns: neighbours of one side are one turn, and the user begins. Throws: Unmappable. */
+/** Roles alternate: adjacent turns of one role are joined, and the user begins. Throws: Unmappable. */
 function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
   const turns: Turn[] = [];
   const known = {
@@ -87,7 +87,7 @@ function turnsOf(messages: readonly HubMessage[], names: ToolNames): Turn[] {
   return completed(turns, messages.at(-1)?.role === "user");
 }
 
-/** A word where the API wants one: before an answer, where the user said nothing, beside a document. */
+/** Adds text where the API requires it: before an answer, in an empty user turn, with a document. */
 function completed(turns: Turn[], endsWithUser: boolean): Turn[] {
   if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [FILLER] });
   if (turns.length === 0 || (endsWithUser && turns.at(-1)?.role !== "user"))
@@ -99,14 +99,14 @@ function completed(turns: Turn[], endsWithUser: boolean): Turn[] {
   return turns;
 }
 
-/** What calls, tools and documents of one request go by. */
+/** The names of calls, tools and documents of one request. */
 interface Names {
   readonly names: ToolNames;
   readonly ids: CallIds;
   readonly documents: DocumentNames;
 }
 
-/** None for system texts, which stand elsewhere. Throws: Unmappable. */
+/** undefined for system texts, which are sent elsewhere. Throws: Unmappable. */
 function contentOf(message: HubMessage, { names, ids, documents }: Names): JsonRecord[] {
   const said = message.parts.flatMap((part) => blockOf(part, documents));
   switch (message.role) {
@@ -130,7 +130,7 @@ function contentOf(message: HubMessage, { names, ids, documents }: Names): JsonR
   }
 }
 
-/** Thinking without its proof is refused. */
+/** Thinking without its signature is refused. */
 function thoughtsOf(thoughts: readonly HubThought[]): JsonRecord[] {
   return thoughts.flatMap(({ text, signature }) =>
     signature === undefined ? [] : [{ reasoningContent: { reasoningText: { text, signature } } }],
@@ -153,7 +153,7 @@ function toolConfigOf(request: HubRequest, names: ToolNames): JsonRecord | undef
     tool.kind === "web-search" || wanted?.has(tool.name) === false ? [] : [functionOf(tool, names)],
   );
   if (toolChoice?.kind === "none" || offered.length === 0) {
-    // A history of calls is refused where no tools are offered, and offered tools may be called.
+    // A history with calls is refused without tools, and tools that are sent may be called.
     if (called.length > 0) throw new Unmappable("tool_choice", "该渠道的工具调用历史必须附带可用的工具");
     return undefined;
   }

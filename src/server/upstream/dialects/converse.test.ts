@@ -1,5 +1,5 @@
-// Promises about Bedrock's Converse: what it cannot be told is refused by name, sides take turns, whole and streamed answers are the
-// same, strange events never throw.
+// Bedrock's Converse: unsupported members are refused by name, roles alternate, whole and streamed answers are the same, unknown events
+// never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -62,7 +62,7 @@ describe("requests", () => {
     expect(() => encode(change)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("let sides take turns, the user first, without blank texts", () => {
+  it("alternate roles, the user first, without blank texts", () => {
     const messages = [said("assistant", "a"), said("user", " "), said("assistant", "b"), said("user", "c")];
     expect(encode({ messages }).body["messages"]).toEqual([
       { role: "user", content: [{ text: "…" }] },
@@ -71,7 +71,7 @@ describe("requests", () => {
     ]);
   });
 
-  it("call no two calls by one id", () => {
+  it("have unique call ids", () => {
     const result: HubMessage = { role: "tool", callId: "call:1", name: "f", parts: [], isError: false };
     const messages = [said("user", "x"), CALLED, result, CALLED, result];
     const text = JSON.stringify(encode({ messages, tools: [TOOL] }).body["messages"]);
@@ -80,7 +80,7 @@ describe("requests", () => {
     expect(ids).toEqual([ids[0], ids[0], ids[2], ids[2]]);
   });
 
-  it("hold what the API takes: settings in range, documents by names of their own, never without a text", () => {
+  it("have settings in range, and documents with unique names and a text", () => {
     const source = { kind: "data", mime: "application/pdf", base64: "" } as const;
     const filed = (...filenames: (string | undefined)[]): HubMessage => ({
       role: "user",
@@ -103,7 +103,7 @@ describe("requests", () => {
     expect(text.split('{"text":"…"}')).toHaveLength(3);
   });
 
-  it("send back thinking with its proof only, and names it can bear", () => {
+  it("send back thinking only with its signature, and names the API accepts", () => {
     const result: HubMessage = {
       role: "tool",
       callId: "call:1",
@@ -174,7 +174,7 @@ describe("answers", () => {
     );
   });
 
-  it("never make it throw", () => {
+  it("never throw", () => {
     const names = ["contentBlockStart", "contentBlockDelta", "messageStop", "metadata", "else", ""];
     const event = fc.tuple(fc.constantFrom(...names), fc.json());
     fc.assert(

@@ -1,5 +1,5 @@
-// AWS Bedrock's Converse, one wire for every family of models there (vendors/bedrock): Nova, Llama, Mistral, DeepSeek and what comes;
-// Claude has its own. Requests and replies stand in converse-*.ts.
+// AWS Bedrock's Converse, one wire for every model family there (vendors/bedrock): Nova, Llama, Mistral, DeepSeek and others; Claude has
+// its own wire. Requests and replies are in converse-*.ts.
 import { ConverseDecoder, decodeWhole } from "./converse-reply.ts";
 import { encodeRequest } from "./converse-request.ts";
 import type { Dialect } from "./dialect.ts";
@@ -7,7 +7,7 @@ import type { Dialect } from "./dialect.ts";
 export const converse: Dialect = {
   native: undefined,
   frames: "aws",
-  // It opens no addresses but those of Amazon's own store.
+  // It opens only addresses of Amazon S3.
   inlinesMedia: true,
 
   address(endpoint, wire, { baseUrl, model, isStream }) {

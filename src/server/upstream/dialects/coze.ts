@@ -1,4 +1,4 @@
-// Coze's v3 chat: a bot answers, always as a stream, since a whole answer would have to be polled for (vendors/coze).
+// Coze's v3 chat: a bot answers, always as a stream, since a whole answer would have to be polled (vendors/coze).
 
 import { agentHints, agentTurns, agentUser, refuseBeyondAgent } from "#server/upstream/hub/agent.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
@@ -34,7 +34,7 @@ export const coze: Dialect = {
     return { body, dropped: agentHints(request) };
   },
 
-  // Whole bodies are localErrors: answers come as streams.
+  // Whole bodies are errors: answers come as streams.
   decode: (body) => errorIn(body) ?? NOTHING,
   decoder: () => new CozeDecoder(),
   readError: (status, body) => errorIn(body, status),
@@ -56,7 +56,7 @@ class CozeDecoder implements StreamDecoder {
       case "conversation.message.delta":
         return this.#say(body);
       case "conversation.message.completed":
-        // It repeats what came before; only a bot that never streams says something new here.
+        // It repeats the streamed text; it is new only for a bot that never streams.
         return this.#hasSpoken
           ? NOTHING
           : this.#say(this.#hasThought ? { ...body, reasoning_content: "" } : body);
@@ -73,7 +73,7 @@ class CozeDecoder implements StreamDecoder {
     }
   }
 
-  /** Only the answer is said: follow-up questions, tool calls and knowledge are the bot's own matter. */
+  /** Only the answer is passed on: follow-up questions, tool calls and knowledge are internal to the bot. */
   #say(body: JsonRecord): readonly HubChunk[] {
     if (body["type"] !== "answer") return NOTHING;
     const thought = asText(body["reasoning_content"]) ?? "";
@@ -101,7 +101,7 @@ function usageIn(usage: JsonRecord | undefined): readonly HubChunk[] {
   return [{ kind: "usage", usage: { prompt_tokens, completion_tokens, total_tokens } }];
 }
 
-/** `{code, msg}` with a code other than 0, with status 200 or any other. */
+/** `{code, msg}` with a code other than 0, with any status. */
 function errorIn(body: JsonRecord, httpStatus = 200): WireError | undefined {
   const code = asNumber(body["code"]);
   if (code === undefined || code === 0) return undefined;

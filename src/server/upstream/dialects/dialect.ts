@@ -1,5 +1,5 @@
-// What a wire must be able to say: address, request, reply, stream, error. A dialect is an object of pure functions: no clock, no
-// network, no chance.
+// The interface of a wire: address, request, reply, stream, error. A dialect is an object of pure functions: no clock, no network, no
+// randomness.
 import type { EndpointName, GenerationEndpoint, Wire } from "#contract/providers.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
 import type { HubRequest } from "#server/upstream/hub/request.ts";
@@ -12,19 +12,19 @@ export interface Target {
   readonly other: string;
   /** Upstream name, after the model mapping. */
   readonly model: string;
-  /** `api-version` of the client's own query; "" = it gave none. */
+  /** `api-version` of the client's query; "" = none. */
   readonly apiVersion: string;
   readonly isStream: boolean;
-  /** Names the account in the request itself, for wires that want it there. */
+  /** The account id, for wires that need it in the request itself. */
   readonly account?: string;
 }
 
-/** A request in the wire's words. */
+/** A request encoded for the wire. */
 export interface Encoded {
   readonly body: JsonRecord;
-  /** Headers of this very call, names and values in turn. */
+  /** Headers of this call, names and values in turn. */
   readonly headers?: readonly string[];
-  /** Hints that this wire has no word for, by OpenAI's names; the caller is told (`x-tollgate-dropped`). */
+  /** Hints that this wire does not support, by OpenAI's names; reported to the caller (`x-tollgate-dropped`). */
   readonly dropped?: readonly string[];
   /** Tools that had to be renamed: name on the wire → the client's name. */
   readonly toolNames?: ReadonlyMap<string, string>;
@@ -41,52 +41,52 @@ export interface DecodeContext {
   readonly wire: Wire;
   /** Upstream name of the model. */
   readonly model: string;
-  /** Letters and digits of this request alone; ids that the wire does not give are made from it. */
+  /** Letters and digits unique to this request; missing ids are made from it. */
   readonly seed: string;
 }
 
-/** An error in the upstream's own words; they are redacted before anybody sees them. */
+/** An error as the upstream reported it; its text is redacted before it leaves this room. */
 export interface WireError {
   readonly kind: "error";
-  /** The HTTP status this error stands for, whatever status it came with. */
+  /** The true HTTP status of this error, whatever status it came with. */
   readonly status: number;
   readonly message: string;
   readonly code: string | number | null;
   /** e.g. `baidu_error`. */
   readonly type: string;
-  /** How long the upstream asks to be left alone, where its body says it; undefined = only a header may. */
+  /** How long the upstream asks to wait, if its body says so; undefined = only a header may. */
   readonly retryAfterMs?: number | undefined;
-  /** The exchanged credential is no longer good: a new one may be. */
+  /** The exchanged credential is no longer valid: a new one may be. */
   readonly isStaleCredential?: true;
 }
 
-/** One event of a streamed answer, whatever framed it. */
+/** One event of a streamed answer, in any framing. */
 export interface WireEvent {
   /** The payload; "" = it has none. */
   readonly data: string;
-  /** Another field of the event, e.g. `event`; "" = absent. Where there are no fields: always "". */
+  /** Another field of the event, e.g. `event`; "" = absent, or the framing has no fields. */
   field(name: string): string;
 }
 
-/** Follows one streamed answer. Unknown events give no chunks. */
+/** Decodes one streamed answer. Unknown events give no chunks. */
 export interface StreamDecoder {
   take(event: WireEvent): readonly HubChunk[] | WireError;
 }
 
-/** Texts to be turned into vectors. */
+/** Texts to be embedded. */
 export interface EmbeddingRequest {
   readonly model: string;
   readonly inputs: readonly string[];
   readonly dimensions: number | undefined;
   readonly user: string | undefined;
-  /** What the client said beyond that, by its own names. */
+  /** The other members of the client's body, by their names. */
   readonly hints?: JsonRecord;
 }
 
 export interface Embedded {
   readonly kind: "embedded";
   readonly vectors: readonly (readonly number[])[];
-  /** In OpenAI's shape; undefined = the upstream told none. */
+  /** In OpenAI's shape; undefined = the upstream reported none. */
   readonly usage: JsonRecord | undefined;
 }
 
@@ -97,50 +97,50 @@ export interface EmbeddingWire {
   decode(body: JsonRecord): Embedded | WireError;
 }
 
-/** How a client takes pictures: at an address, or inline. */
+/** How a client takes images: by URL, or inline. */
 export type PictureFormat = "url" | "b64_json";
 
-/** A text to be turned into pictures. */
+/** A request for images. */
 export interface ImageRequest {
   readonly model: string;
   readonly prompt: string;
-  /** Pictures wanted. */
+  /** Number of images. */
   readonly n: number;
-  /** As OpenAI writes it, e.g. 1024x1536; undefined = as the model likes. */
+  /** In OpenAI's notation, e.g. 1024x1536; undefined = the model decides. */
   readonly size: string | undefined;
   readonly format: PictureFormat;
 }
 
 export interface Drawn {
   readonly kind: "drawn";
-  /** In base64, or where they stand. */
+  /** In base64, or by URL. */
   readonly images: readonly (string | { readonly url: string })[];
-  /** In OpenAI's shape; undefined = the upstream told none. */
+  /** In OpenAI's shape; undefined = the upstream reported none. */
   readonly usage: JsonRecord | undefined;
 }
 
-/** The upstream is still at it: its task is asked after again. */
+/** The upstream's task is unfinished: it is polled again. */
 export interface Pending {
   readonly kind: "pending";
   readonly task: string;
 }
 
 export interface ImageWire {
-  /** Forms in which it gives pictures; the first stands where the client named none. Absent = inline only. */
+  /** Forms in which it returns images; the first is the default. Absent = inline only. */
   readonly formats?: readonly PictureFormat[];
   /** Throws: Unmappable. */
   encode(request: ImageRequest, context: EncodeContext): Encoded;
   decode(body: JsonRecord, context: DecodeContext): Drawn | Pending | WireError;
-  /** Where a pending task is asked after. Absent = nothing is ever pending. */
+  /** The URL to poll a pending task. Absent = no task is ever pending. */
   taskAddress?(task: string, target: Target): string;
 }
 
-/** Texts to be put in the order in which they answer a question. */
+/** Texts to be ranked by their relevance to a query. */
 export interface RerankRequest {
   readonly model: string;
   readonly query: string;
   readonly documents: readonly string[];
-  /** undefined = all of them. */
+  /** Number of results; undefined = all. */
   readonly top: number | undefined;
   readonly returnsDocuments: boolean;
 }
@@ -148,7 +148,7 @@ export interface RerankRequest {
 export interface Ranked {
   readonly kind: "ranked";
   readonly results: readonly { readonly index: number; readonly score: number }[];
-  /** In OpenAI's shape; undefined = the upstream told none. */
+  /** In OpenAI's shape; undefined = the upstream reported none. */
   readonly usage: JsonRecord | undefined;
 }
 
@@ -157,12 +157,12 @@ export interface RerankWire {
   decode(body: JsonRecord, context: DecodeContext): Ranked | WireError;
 }
 
-/** A text to be said. */
+/** A text to be spoken. */
 export interface SpeechRequest {
   readonly model: string;
   readonly text: string;
   readonly voice: string;
-  /** As OpenAI names it: mp3, wav … */
+  /** By OpenAI's name: mp3, wav … */
   readonly format: string;
   readonly speed: number | undefined;
 }
@@ -172,29 +172,29 @@ export interface Spoken {
   readonly audio: Uint8Array;
 }
 
-/** A wire whose speech stands in a JSON answer. */
+/** A wire that returns speech inside JSON. */
 export interface SpeechWire {
   /** Throws: Unmappable. */
   encode(request: SpeechRequest, context: EncodeContext): Encoded;
   decode(body: JsonRecord, context: DecodeContext): Spoken | WireError;
 }
 
-/** Members of a body that passes otherwise: new values, and names that go. */
+/** Edits of a body that passes through: new values, and names to drop. */
 export interface NativeEdits {
   readonly set: JsonRecord;
   readonly drop: readonly string[];
 }
 
 export interface Dialect {
-  /** The client format whose bytes this wire takes as they are; undefined = every request is translated. */
+  /** The client format whose bytes this wire takes unchanged; undefined = every request is translated. */
   readonly native: GenerationEndpoint | undefined;
   /** How streamed answers are framed; `lines` = one JSON text per line; `aws` = AWS event stream. Absent = SSE. */
   readonly frames?: "lines" | "aws";
-  /** Answers may come as streams whatever was asked for: a client that wants a whole one gets it put together. */
+  /** Answers may be streams even if none was requested: for a client that wants a whole answer the stream is assembled. */
   readonly onlyStreams?: true;
-  /** Media by address must be fetched by us and sent inline. */
+  /** Media given by URL must be fetched by the gateway and sent inline. */
   readonly inlinesMedia?: true;
-  /** Addresses that the upstream opens itself nevertheless. Absent = none. */
+  /** URLs that the upstream opens itself nevertheless. Absent = none. */
   opens?(url: string): boolean;
   /** The full URL, query included. `endpoint` is `chat` for every generation that is translated. */
   address(endpoint: EndpointName, wire: Wire, target: Target): string;
@@ -203,14 +203,14 @@ export interface Dialect {
   /** Throws: Unmappable. */
   encode(request: HubRequest, context: EncodeContext): Encoded;
   /**
-   * What a body in the wire's own format must say otherwise because the model's name says more than a name; undefined = nothing.
-   * Throws: Unmappable.
+   * Edits of a body in the wire's own format for a model name with a suffix that sets more than the model; undefined = none. Throws:
+   * Unmappable.
    */
   nativeEdits?(model: string, request: () => HubRequest): NativeEdits | undefined;
-  /** A whole 200 body. */
+  /** Decodes a whole 200 body. */
   decode(body: JsonRecord, context: DecodeContext): readonly HubChunk[] | WireError;
   decoder(context: DecodeContext): StreamDecoder;
-  /** An error body with a status of its own; undefined = nothing special: it is read as any error (requirements T21.1). */
+  /** Reads an error body of this wire; undefined = it is read generically (requirements T21.1). */
   readError?(status: number, body: JsonRecord): WireError | undefined;
   readonly embeddings?: EmbeddingWire;
   readonly images?: ImageWire;

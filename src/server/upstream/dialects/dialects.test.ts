@@ -1,5 +1,5 @@
-// Every recorded case of every dialect, through the very code that calls an upstream: the request on the wire, the reply the
-// client gets, the usage read from it, and the same again with the reply cut at every byte.
+// Every recorded case of every dialect, through the code that calls an upstream: the request on the wire, the reply the client gets, the
+// usage read from it, and the same again with the reply split at every byte.
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readUsage } from "#server/upstream/usage.ts";
@@ -14,7 +14,7 @@ function usageOf({ result }: Run) {
     : readUsage(result.usage, BOUNDS, result.quirks)?.usage;
 }
 
-/** All that `check` looks at. */
+/** Everything that `check` compares. */
 function told(run: Run) {
   const { result, bytes, text } = run;
   return result.kind === "fault" ? result : { bytes, text, usage: usageOf(run) };
@@ -50,18 +50,18 @@ describe.each(fixtures)("$name", (fixture) => {
     check(fixture, await playFixture(fixture));
   });
 
-  it("does so wherever the reply is cut", async () => {
+  it("does so at any chunk boundaries", async () => {
     const whole = await playFixture(fixture);
     check(fixture, whole);
     for (let cut = 1; cut < fixture.reply.length; cut += 1) {
       const run = await playFixture(fixture, { cuts: [cut] });
-      // Some hundred thousand cuts: what is the same in everything has been checked.
+      // Some hundred thousand boundaries: an equal result needs no second check.
       if (!isDeepStrictEqual(told(run), told(whole))) check(fixture, run);
     }
   });
 });
 
-it("says the same in a plain and in a streamed reply", () => {
+it("has the same content in a plain and in a streamed reply", () => {
   const byDialect = Map.groupBy(fixtures, ({ name }) => name.split("/")[0]);
   for (const [dialect, cases] of byDialect) {
     const of = (kind: string) => cases.find(({ name }) => name === `${dialect}/${kind}`)?.about.expect;

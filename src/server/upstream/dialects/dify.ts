@@ -1,4 +1,4 @@
-// Dify's chat-messages: an application answers, always as a stream, since agents know no other way; it keeps no history for us, so the
+// Dify's chat-messages: an application answers, always as a stream, since agents support nothing else. Its history is not used: the whole
 // conversation goes into one query (vendors/dify).
 
 import {
@@ -20,7 +20,7 @@ export const dify: Dialect = {
   native: undefined,
   onlyStreams: true,
 
-  // The address of a server is told with and without its version.
+  // The base URL may or may not contain the version.
   address: (endpoint, wire, { baseUrl }) => baseUrl.replace(/\/v1$/, "") + (wire.paths[endpoint] ?? ""),
 
   encode(request): Encoded {
@@ -45,7 +45,7 @@ function isImage({ kind }: HubPart): boolean {
   return kind === "image";
 }
 
-/** A single turn is the query itself; a longer conversation is written down, the last turn at its end. */
+/** A single turn is the query itself; a longer conversation becomes text, with the last turn at its end. */
 function queryOf(turns: readonly Turn[]): string {
   const [first, ...others] = turns;
   if (first === undefined) throw new Unmappable("messages", "消息不能为空");
@@ -53,7 +53,7 @@ function queryOf(turns: readonly Turn[]): string {
   return turns.map(({ role, text }) => `${SPEAKERS[role]}: ${text}`).join("\n\n");
 }
 
-/** Pictures are handed over by address; bytes would have to be uploaded first. Throws: Unmappable. */
+/** Images are sent by URL; bytes would have to be uploaded first. Throws: Unmappable. */
 function filesOf(messages: readonly HubMessage[]) {
   return messages
     .flatMap(({ parts }) => parts)
@@ -65,7 +65,7 @@ function filesOf(messages: readonly HubMessage[]) {
     });
 }
 
-/** An answer in one piece, from a server that does not stream. */
+/** A whole answer, from a server that does not stream. */
 function decodeWhole(body: JsonRecord): readonly HubChunk[] | WireError {
   const answer = asText(body["answer"]);
   if (answer === undefined) return body["code"] === undefined ? NOTHING : errorIn(body);
@@ -91,7 +91,7 @@ class DifyDecoder implements StreamDecoder {
       case "agent_message":
         return [...this.#head(body), ...this.#say(asText(body["answer"]) ?? "")];
       case "message_replace":
-        // A moderator took the answer back: what was said cannot be unsaid, but it is told.
+        // A moderator retracted the answer: text that was sent stays, but the finish reason tells it.
         this.#isReplaced = true;
         return this.#hasSpoken ? NOTHING : this.#say(asText(body["answer"]) ?? "");
       case "message_end":

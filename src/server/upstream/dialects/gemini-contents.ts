@@ -16,7 +16,7 @@ import { generationOf, isSelfWilled } from "./gemini-thinking.ts";
 type Assistant = HubMessage & { role: "assistant" };
 type ToolResult = HubMessage & { role: "tool" };
 
-/** Stands where a call's signature is not known, so that Gemini 3 does not ask for it. Source: vendors/gemini-thinking. */
+/** Replaces an unknown signature of a call, which Gemini 3 requires. Source: vendors/gemini-thinking. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 export interface Conversation {
@@ -29,7 +29,8 @@ interface Turn {
   readonly parts: JsonRecord[];
 }
 
-export interface Speaker {
+/** The model and the API version that the contents are encoded for. */
+export interface Recipient {
   /** Upstream name. */
   readonly model: string;
   /** The API in use knows `systemInstruction`: v1 does not. */
@@ -37,8 +38,8 @@ export interface Speaker {
   wireName(name: string): string;
 }
 
-/** The messages in Gemini's words. Throws: Unmappable. */
-export function conversation(messages: readonly HubMessage[], speaker: Speaker): Conversation {
+/** The messages in Gemini's format. Throws: Unmappable. */
+export function conversation(messages: readonly HubMessage[], recipient: Recipient): Conversation {
   const system = systemText(messages) ?? "";
   const turns = new Turns();
   const calls = new Map<string, HubToolCall>();
@@ -54,18 +55,18 @@ export function conversation(messages: readonly HubMessage[], speaker: Speaker):
         break;
       case "assistant":
         for (const call of message.toolCalls) calls.set(call.id, call);
-        turns.add("model", [...partsOf(message.parts), ...callsOf(message, speaker)]);
+        turns.add("model", [...partsOf(message.parts), ...callsOf(message, recipient)]);
         break;
       case "tool":
-        turns.add("user", resultOf(message, calls.get(message.callId), speaker));
+        turns.add("user", resultOf(message, calls.get(message.callId), recipient));
         break;
     }
   }
-  if (isSelfWilled(speaker.model)) turns.handBack();
-  return placed(system, turns.list, speaker);
+  if (isSelfWilled(recipient.model)) turns.handBack();
+  return placed(system, turns.list, recipient);
 }
 
-/** Neighbours of one role are one turn; Gemini wants them in alternation, results of parallel calls together. */
+/** Joins adjacent turns of one role; Gemini requires alternating roles, and results of parallel calls together. */
 class Turns {
   readonly list: Turn[] = [];
 
@@ -76,7 +77,7 @@ class Turns {
     else this.list.push({ role, parts: [...parts] });
   }
 
-  /** Gives the user the last word: an answer that was begun goes on by it. */
+  /** Adds a user turn after a prefill, so that the model continues it. */
   handBack(): void {
     const last = this.list.at(-1);
     if (last?.role === "model" && last.parts.every((part) => part["functionCall"] === undefined))
@@ -84,17 +85,17 @@ class Turns {
   }
 }
 
-/** Puts the system's text where this model reads it. Old models: a turn of its own, and a nod (One API's way). */
-function placed(system: string, turns: readonly Turn[], speaker: Speaker): Conversation {
+/** Puts the system text where this model reads it. Old models: a turn of its own with a confirming answer (as in One API). */
+function placed(system: string, turns: readonly Turn[], recipient: Recipient): Conversation {
   const contents: JsonRecord[] = turns.map(({ role, parts }) => ({ role, parts }));
-  // A call may follow a turn of the user only: a history that was cut begins anywhere.
-  if (turns[0]?.role === "model" && (speaker.takesSystem || system === ""))
+  // A call may only follow a user turn: a truncated history may begin anywhere.
+  if (turns[0]?.role === "model" && (recipient.takesSystem || system === ""))
     contents.unshift({ role: "user", parts: [{ text: "..." }] });
   if (system === "") return { contents, systemInstruction: undefined };
   const instruction = { parts: [{ text: system }] };
   if (contents.length === 0)
     return { contents: [{ role: "user", ...instruction }], systemInstruction: undefined };
-  if (speaker.takesSystem) return { contents, systemInstruction: instruction };
+  if (recipient.takesSystem) return { contents, systemInstruction: instruction };
   const nod = { role: "model", parts: [{ text: "Okay" }] };
   return { contents: [{ role: "user", ...instruction }, nod, ...contents], systemInstruction: undefined };
 }
@@ -142,10 +143,10 @@ function mediaPart(source: MediaSource, name: string): JsonRecord {
   throw new Unmappable(name, "上游渠道无法打开该地址，请改用 base64 内容");
 }
 
-function callsOf({ toolCalls }: Assistant, { model, wireName }: Speaker): JsonRecord[] {
+function callsOf({ toolCalls }: Assistant, { model, wireName }: Recipient): JsonRecord[] {
   const isThird = generationOf(model) >= 3;
   return toolCalls.map((call, at) => {
-    // Only the first call of a step is signed.
+    // Only the first call of a step has a signature.
     const signature = call.signature ?? (isThird && at === 0 ? NO_SIGNATURE : undefined);
     return {
       functionCall: { ...(isThird && { id: call.id }), name: wireName(call.name), args: argumentsOf(call) },
@@ -154,15 +155,15 @@ function callsOf({ toolCalls }: Assistant, { model, wireName }: Speaker): JsonRe
   });
 }
 
-/** A tool's answer, and its media beside it: they belong to the same turn. */
-function resultOf(message: ToolResult, call: HubToolCall | undefined, speaker: Speaker): JsonRecord[] {
+/** A tool result and its media, in the same turn. */
+function resultOf(message: ToolResult, call: HubToolCall | undefined, recipient: Recipient): JsonRecord[] {
   const name = message.name ?? call?.name;
   if (name === undefined) throw new Unmappable("messages[].tool_call_id", "找不到与之对应的工具调用");
-  const isThird = generationOf(speaker.model) >= 3;
+  const isThird = generationOf(recipient.model) >= 3;
   const response = {
     functionResponse: {
       ...(isThird && { id: message.callId }),
-      name: speaker.wireName(name),
+      name: recipient.wireName(name),
       response: responseOf(textOf(message.parts, "\n"), message.isError),
     },
   };

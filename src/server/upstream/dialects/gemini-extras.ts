@@ -1,5 +1,5 @@
-// What an OpenAI body may hold beyond the hub's words, as far as Gemini has a word for it; everything else is reported as dropped.
-// Google's own extension stands under `extra_body.google`, as its OpenAI-compatible service has it. Pure.
+// Extras of an OpenAI body that Gemini supports; all others are reported as dropped. Google's own extension is under `extra_body.google`,
+// as in its OpenAI-compatible service. Pure.
 
 import {
   type Ability,
@@ -16,7 +16,7 @@ export interface GeminiExtras {
   readonly body: JsonRecord;
 }
 
-/** Image models say so in their names. */
+/** Image models are recognized by name. */
 const IMAGE_MODEL = /-image\b/;
 const ABILITIES: ReadonlySet<Ability> = new Set([
   "n",
@@ -27,7 +27,7 @@ const ABILITIES: ReadonlySet<Ability> = new Set([
   "service_tier",
 ]);
 
-/** Adds to `dropped` what cannot be said. Throws: Unmappable. */
+/** Adds unsupported members to `dropped`. Throws: Unmappable. */
 export function extrasOf(request: HubRequest, dropped: string[]): GeminiExtras {
   const { modalities, audio, image_config, extra_body, ...beyond } = request.extras ?? {};
   dropped.push(...hintsBeyond({ ...request, extras: beyond }, ABILITIES), ...hintsWithin(request));
@@ -48,7 +48,7 @@ export function extrasOf(request: HubRequest, dropped: string[]): GeminiExtras {
   };
 }
 
-/** Gemini speaks raw sound only: 16 bits, 24 kHz, which OpenAI calls pcm16. */
+/** Gemini returns raw audio only: 16 bits, 24 kHz, which OpenAI calls pcm16. */
 function modalitiesOf(model: string, asked: readonly unknown[], audio: JsonRecord): JsonRecord {
   if (asked.includes("audio")) {
     if (audio["format"] !== "pcm16")
@@ -71,7 +71,7 @@ function tierOf(tier: string | undefined, dropped: string[]): JsonRecord {
   return serviceTier === undefined ? {} : { serviceTier };
 }
 
-/** Google's compatible service takes snake_case, its own one camelCase. */
+/** Google's compatible service takes snake_case, its own API camelCase. */
 function camelCased(object: JsonRecord): JsonRecord {
   return Object.fromEntries(
     Object.entries(object).map(([name, value]) => [

@@ -1,4 +1,5 @@
-// Pictures from Google's models (vendors/gemini-images): Imagen has a wire of its own, Gemini's image models draw in an ordinary answer. Pure.
+// Images from Google's models (vendors/gemini-images): Imagen has a wire of its own, Gemini's image models return them in an ordinary
+// answer. Pure.
 
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
@@ -7,7 +8,7 @@ import { GeminiDecoder } from "./gemini-reply.ts";
 
 const MOST_OF_IMAGEN = 4;
 
-/** OpenAI's sizes as ratios; Imagen has none of 3:2 and takes the next to it. Source: vendors/gemini-images. */
+/** OpenAI's sizes as ratios; Imagen has no 3:2 and gets the nearest ratio. Source: vendors/gemini-images. */
 const RATIOS: Readonly<Record<string, { readonly ratio: string; readonly imagen?: string }>> = {
   "256x256": { ratio: "1:1" },
   "512x512": { ratio: "1:1" },
@@ -18,7 +19,7 @@ const RATIOS: Readonly<Record<string, { readonly ratio: string; readonly imagen?
   "1024x1792": { ratio: "9:16" },
 };
 
-/** Whether a model is drawn with by `:predict`. */
+/** Whether a model generates images by `:predict`. */
 export function isImagen(model: string): boolean {
   return /^(models\/)?imagen/.test(model);
 }
@@ -63,7 +64,7 @@ function predictedIn(predictions: readonly unknown[]): Drawn | WireError {
   return { kind: "drawn", images, usage: undefined };
 }
 
-/** The pictures of an ordinary answer; one without any says in words why. */
+/** The images of an ordinary answer; without any, its text is the reason. */
 function drawnIn(body: JsonRecord, context: DecodeContext): Drawn | WireError {
   const found = new GeminiDecoder(context).read(body);
   if ("kind" in found) return found;

@@ -53,7 +53,7 @@ describe("reply", () => {
     responseId: "r",
   };
 
-  it("is the worked one of vendors/gemini", () => {
+  it("is the documented example of vendors/gemini", () => {
     const { answers, usage, id } = foldReply(decode(answer));
     expect(id).toBe("r");
     expect(answers).toMatchObject([
@@ -75,7 +75,7 @@ describe("reply", () => {
     });
   });
 
-  it("streamed says the same as whole", () => {
+  it("is the same whole and streamed", () => {
     const part = fc.oneof(
       fc.record({ text: fc.string() }),
       fc.record({ text: fc.string(), thought: fc.constant(true) }),
@@ -108,7 +108,7 @@ describe("reply", () => {
     );
   });
 
-  it("survives anything in any place", () => {
+  it("never throws at any value of any member", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom("candidates", "usageMetadata", "x"), fc.jsonValue()),
@@ -124,7 +124,7 @@ describe("reply", () => {
     ]);
   });
 
-  it("counts what is missing from the total, and sound and images by kind", () => {
+  it("counts the tokens that the total has beyond its parts, and audio and images by kind", () => {
     const usageMetadata = {
       promptTokenCount: 10,
       toolUsePromptTokenCount: 5,
@@ -145,7 +145,7 @@ describe("reply", () => {
     });
   });
 
-  it("makes citations of the pages an answer rests on, each once", () => {
+  it("cites each web source once", () => {
     const grounded = (uri: string) => ({
       candidates: [{ groundingMetadata: { groundingChunks: [{ web: { uri, title: "t" } }] } }],
     });
@@ -156,7 +156,7 @@ describe("reply", () => {
     ]);
   });
 
-  it("that ends at the limit of one request is cut off", () => {
+  it("that ends at the limit of one request is truncated", () => {
     const content = { role: "model", parts: [{ text: "a" }] };
     const cut = { candidates: [{ content, finishReason: "CONTINUATION", continuationToken: "AbC=" }] };
     expect(foldReply(decode(cut)).answers).toMatchObject([{ text: "a", finish: "length" }]);
@@ -170,7 +170,7 @@ describe("reply", () => {
     expect(gemini.decode(body, decoding)).toMatchObject({ kind: "error", status, code });
   });
 
-  it("blames a bad key and a closed country on the channel", () => {
+  it("blames a bad key and an unsupported region on the channel", () => {
     const error = (message: string) => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } });
     expect(gemini.readError?.(400, error("API key not valid. Please pass a valid API key."))?.status).toBe(
       401,

@@ -13,14 +13,14 @@ import {
 import type { DecodeContext, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { usageOf } from "./gemini-usage.ts";
 
-/** What one answer has come to so far. */
+/** The state of one candidate. */
 interface Candidate {
   toolCalls: number;
   hasOutput: boolean;
   readonly sources: Set<string>;
 }
 
-/** Source: vendors/gemini-reply. What is not listed is an ordinary end. */
+/** Source: vendors/gemini-reply. Unlisted reasons are an ordinary end. */
 const FILTERED: ReadonlySet<string> = new Set([
   "SAFETY",
   "RECITATION",
@@ -32,7 +32,7 @@ const FILTERED: ReadonlySet<string> = new Set([
   "IMAGE_PROHIBITED_CONTENT",
   "IMAGE_RECITATION",
 ]);
-/** The model went wrong: what there is counts, nothing at all is a failure. */
+/** The model failed: partial output counts as an answer, no output is a failure. */
 const FAILED: ReadonlySet<string> = new Set([
   "MALFORMED_FUNCTION_CALL",
   "UNEXPECTED_TOOL_CALL",
@@ -44,7 +44,7 @@ const FAILED: ReadonlySet<string> = new Set([
 
 const NOTHING: readonly HubChunk[] = [];
 
-/** Follows one answer. */
+/** Decodes one answer. */
 export class GeminiDecoder implements StreamDecoder {
   readonly #seed: string;
   readonly #candidates = new Map<number, Candidate>();
@@ -81,7 +81,7 @@ export class GeminiDecoder implements StreamDecoder {
     chunks.push({ kind: "head", id, model });
   }
 
-  /** Each event repeats the usage, mostly grown. */
+  /** Each event repeats the usage so far. */
   #tellUsage(body: JsonRecord, chunks: HubChunk[]): void {
     const metadata = asObject(body["usageMetadata"]);
     const usage = metadata && usageOf(metadata);
@@ -114,7 +114,7 @@ export class GeminiDecoder implements StreamDecoder {
     return candidate;
   }
 
-  #part(part: JsonRecord, { index, candidate }: Place, chunks: HubChunk[]): void {
+  #part(part: JsonRecord, { index, candidate }: CandidateAt, chunks: HubChunk[]): void {
     const text = asText(part["text"]);
     if (text !== undefined) {
       if (text !== "") chunks.push({ kind: part["thought"] === true ? "thought" : "text", index, text });
@@ -141,12 +141,12 @@ export class GeminiDecoder implements StreamDecoder {
   }
 }
 
-interface Place {
+interface CandidateAt {
   readonly index: number;
   readonly candidate: Candidate;
 }
 
-/** Gemini 4 ends each request at a limit of its own, and goes on with a token that no other format has a place for. */
+/** Gemini 4 ends each request at a limit of its own, and continues with a token that other formats cannot express. */
 const SPENT: ReadonlySet<string> = new Set(["MAX_TOKENS", "CONTINUATION"]);
 
 function finishOf(reason: string, { toolCalls }: Candidate): FinishReason {
@@ -191,7 +191,7 @@ function mediumIn(
     chunks.push({ kind: "audio", index, value: { id: `audio_${seed}`, data: base64, transcript: "" } });
 }
 
-/** Code that Gemini ran, and what came out: readable in any client. */
+/** Code that Gemini ran, and its result, as text for any client. */
 function codeIn(part: JsonRecord, index: number, chunks: HubChunk[]): void {
   const code = asObject(part["executableCode"]);
   const result = asObject(part["codeExecutionResult"]);
@@ -207,8 +207,8 @@ function fenced(language: string, text: string): string {
   return `\n\`\`\`${language}\n${text.replace(/\n$/, "")}\n\`\`\`\n`;
 }
 
-/** Pages that the answer rests on, each once. */
-function sourcesIn(told: JsonRecord, { index, candidate }: Place, chunks: HubChunk[]): void {
+/** Web sources of the answer, each once. */
+function sourcesIn(told: JsonRecord, { index, candidate }: CandidateAt, chunks: HubChunk[]): void {
   const grounds = asList(asObject(told["groundingMetadata"])?.["groundingChunks"]);
   for (const ground of grounds) {
     const page = asObject(asObject(ground)?.["web"]);
@@ -220,7 +220,7 @@ function sourcesIn(told: JsonRecord, { index, candidate }: Place, chunks: HubChu
   }
 }
 
-/** In OpenAI's form; Gemini tells no bytes. */
+/** In OpenAI's format; Gemini sends no bytes. */
 function logprobsIn(result: unknown): readonly JsonRecord[] {
   const told = asObject(result);
   const tops = asList(told?.["topCandidates"]);

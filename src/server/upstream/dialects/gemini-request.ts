@@ -9,7 +9,7 @@ import { cleanSchema } from "./gemini-schema.ts";
 import { isSelfWilled, thinkingConfig } from "./gemini-thinking.ts";
 import { toolBox } from "./gemini-tools.ts";
 
-/** One API's five categories; the operator of an upstream key answers for what is asked with it. */
+/** One API's five categories; the operator of an upstream key is responsible for its use. */
 const SAFETY_SETTINGS = [
   "HARM_CATEGORY_HARASSMENT",
   "HARM_CATEGORY_HATE_SPEECH",
@@ -59,7 +59,7 @@ function settingsOf(request: HubRequest, dropped: string[]): JsonRecord {
   const { maxTokens, stop = [], seed, n, logprobs } = request;
   if (stop.length > MOST_STOPS) throw new Unmappable("stop", `最多支持 ${MOST_STOPS} 个停止序列`);
   if (n !== undefined && n > MOST_ANSWERS) throw new Unmappable("n", `最多支持 ${MOST_ANSWERS} 个回答`);
-  // Seeds are 32 bits wide here.
+  // Seeds have 32 bits on this wire.
   const isSeed = seed !== undefined && Number.isInteger(seed) && seed >= -INT32 && seed < INT32;
   if (seed !== undefined && !isSeed) dropped.push("seed");
   return {
@@ -75,7 +75,7 @@ function settingsOf(request: HubRequest, dropped: string[]): JsonRecord {
   };
 }
 
-/** Penalties of 0 are none; some models refuse the very field. */
+/** A penalty of 0 is omitted; some models refuse the field itself. */
 function samplingOf(request: HubRequest, dropped: string[]): JsonRecord {
   const { temperature, topP, topK, presencePenalty, frequencyPenalty } = request;
   const given = [

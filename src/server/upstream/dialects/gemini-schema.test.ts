@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cleanParameters, cleanSchema } from "./gemini-schema.ts";
 
 describe("schema", () => {
-  it("names a type everywhere: Gemini refuses a request of which one schema has none", () => {
+  it("has a type everywhere: Gemini refuses a schema without one", () => {
     const properties = {
       value: { description: "Anything." },
       pairs: { additionalProperties: { type: "string" } },
@@ -21,7 +21,7 @@ describe("schema", () => {
     expect(cleanSchema({ description: "An answer." })).toEqual({ type: "object", description: "An answer." });
   });
 
-  it("keeps what Gemini knows and says the rest in its words", () => {
+  it("keeps keywords that Gemini knows and converts the others", () => {
     const schema = {
       $schema: "x",
       type: "object",
@@ -72,7 +72,7 @@ describe("schema", () => {
     expect(cleanParameters({ type: "object", properties: {} })).toBeUndefined();
   });
 
-  it("ends on schemas that contain themselves, however often", () => {
+  it("terminates on recursive schemas", () => {
     const properties = Object.fromEntries(
       Array.from({ length: 50 }, (_, index) => [`p${index}`, { $ref: "#" }]),
     );

@@ -1,8 +1,8 @@
-// Cleans a JSON schema down to what Gemini's Schema knows (vendors/gemini-schema): references resolved, unknown words left out, types as it
-// writes them. What is left out only loosens the schema. Pure.
+// Reduces a JSON schema to Gemini's Schema (vendors/gemini-schema): references resolved, unknown keywords dropped, types in its notation.
+// A dropped keyword only loosens the schema. Pure.
 import { asList, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Words that are taken over as they are. `example` and `default` may hold anything. */
+/** Keywords that are copied unchanged. `example` and `default` may have any value. */
 const KEPT = [
   "title",
   "description",
@@ -27,40 +27,40 @@ const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ["integer", ["int32", "int64"]],
 ]);
 
-/** Every schema must name its type; of those that allow anything a text says the most. */
+/** Every schema must have a type; for a schema that allows anything, a string can express the most. */
 const ANYTHING = "string";
 
-/** A schema may contain itself this often, then it is an object without details. Source: vendors/gemini-schema. */
+/** A recursive schema is expanded this often, then it is an object without details. Source: vendors/gemini-schema. */
 const RECURSION_DEPTH = 5;
-/** No honest schema is deeper or larger; what lies beyond is an object without details. */
+/** No real schema is deeper or larger; beyond this it is an object without details. */
 const NESTING_DEPTH = 40;
 const MOST_NODES = 10_000;
-/** Of all tools together: a few references may stand for very many nodes, and a request may have thousands of tools. */
+/** Of all tools together: a few references may expand to very many nodes, and a request may have thousands of tools. */
 const MOST_NODES_OF_TOOLS = 100_000;
 
-/** What may still be written. */
+/** The nodes that may still be emitted. */
 export interface SchemaBudget {
   nodes: number;
 }
 
-interface Place {
+interface Scope {
   readonly root: JsonRecord;
-  /** References that led here. */
-  readonly trail: readonly string[];
+  /** The references that were followed to get here. */
+  readonly references: readonly string[];
   readonly depth: number;
   readonly budget: SchemaBudget;
 }
 
-/** For the schemas of all tools of a request. */
+/** The budget for the schemas of all tools of a request. */
 export function toolsBudget(): SchemaBudget {
   return { nodes: MOST_NODES_OF_TOOLS };
 }
 
-/** The schema in Gemini's words. What it takes is taken from `shared`. */
+/** The schema in Gemini's format. Its nodes are deducted from `shared`. */
 export function cleanSchema(schema: JsonRecord, shared = toolsBudget()): JsonRecord {
   const most = Math.min(MOST_NODES, shared.nodes);
   const budget = { nodes: most };
-  const cleaned = clean(schema, { root: schema, trail: [], depth: 0, budget });
+  const cleaned = clean(schema, { root: schema, references: [], depth: 0, budget });
   shared.nodes -= most - Math.max(budget.nodes, 0);
   return cleaned;
 }
@@ -76,21 +76,21 @@ export function cleanParameters(
   return isEmpty ? undefined : { type: "object", ...cleaned };
 }
 
-function clean(schema: unknown, place: Place): JsonRecord {
+function clean(schema: unknown, scope: Scope): JsonRecord {
   const given = asObject(schema);
-  place.budget.nodes -= 1;
-  // `true` allows anything, `false` nothing; neither can be said.
-  if (given === undefined || place.depth > NESTING_DEPTH || place.budget.nodes < 0) return { type: "object" };
+  scope.budget.nodes -= 1;
+  // `true` allows anything, `false` nothing; neither can be expressed.
+  if (given === undefined || scope.depth > NESTING_DEPTH || scope.budget.nodes < 0) return { type: "object" };
   const reference = given["$ref"];
-  if (typeof reference === "string") return followed(given, reference, place);
-  if (given["allOf"] !== undefined) return clean(merged(given, place), place);
-  const below = { ...place, depth: place.depth + 1 };
+  if (typeof reference === "string") return followed(given, reference, scope);
+  if (given["allOf"] !== undefined) return clean(merged(given, scope), scope);
+  const below = { ...scope, depth: scope.depth + 1 };
   const { types, isNullable } = typesOf(given);
   const kept = keptOf(given);
   if (isNullable) kept["nullable"] = true;
   const choices = choicesOf(given, types, below);
   if (choices !== undefined) return withChoices(kept, choices);
-  const type = types[0] ?? implied(given) ?? (place.depth === 0 ? "object" : ANYTHING);
+  const type = types[0] ?? implied(given) ?? (scope.depth === 0 ? "object" : ANYTHING);
   return {
     type,
     ...kept,
@@ -107,16 +107,16 @@ function keptOf(given: JsonRecord): Record<string, unknown> {
   return kept;
 }
 
-/** Follows `#/$defs/…`; words beside the reference stay. */
-function followed(given: JsonRecord, reference: string, place: Place): JsonRecord {
+/** Resolves `#/$defs/…`; keywords next to the reference stay. */
+function followed(given: JsonRecord, reference: string, scope: Scope): JsonRecord {
   const { $ref: _, ...beside } = given;
-  const target = asObject(lookUp(place.root, reference));
-  if (target === undefined || isCircle(place, reference)) return { type: "object", ...keptOf(beside) };
-  return clean({ ...target, ...beside }, { ...place, trail: [...place.trail, reference] });
+  const target = asObject(lookUp(scope.root, reference));
+  if (target === undefined || isCircle(scope, reference)) return { type: "object", ...keptOf(beside) };
+  return clean({ ...target, ...beside }, { ...scope, references: [...scope.references, reference] });
 }
 
-function isCircle({ trail }: Place, reference: string): boolean {
-  return trail.filter((earlier) => earlier === reference).length >= RECURSION_DEPTH;
+function isCircle({ references }: Scope, reference: string): boolean {
+  return references.filter((earlier) => earlier === reference).length >= RECURSION_DEPTH;
 }
 
 function lookUp(root: JsonRecord, reference: string): unknown {
@@ -132,14 +132,14 @@ function lookUp(root: JsonRecord, reference: string): unknown {
   return current;
 }
 
-/** All parts of `allOf` in one schema: properties and required add up, of other words the last counts. */
-function merged(given: JsonRecord, place: Place): JsonRecord {
+/** Merges all parts of `allOf`: properties and required add up, of other keywords the last counts. */
+function merged(given: JsonRecord, scope: Scope): JsonRecord {
   const { allOf, ...own } = given;
   let properties: JsonRecord = {};
   let required: readonly unknown[] = [];
   let all: JsonRecord = {};
   for (const part of [...asList(allOf), own]) {
-    const plain = resolved(asObject(part) ?? {}, place);
+    const plain = resolved(asObject(part) ?? {}, scope);
     properties = { ...properties, ...asObject(plain["properties"]) };
     required = [...required, ...asList(plain["required"])];
     all = { ...all, ...plain };
@@ -153,14 +153,14 @@ function merged(given: JsonRecord, place: Place): JsonRecord {
 }
 
 /** A part of `allOf` without its own reference or `allOf`. */
-function resolved(part: JsonRecord, place: Place): JsonRecord {
-  const below = { ...place, depth: place.depth + 1 };
-  place.budget.nodes -= 1;
-  if (below.depth > NESTING_DEPTH || place.budget.nodes < 0) return {};
+function resolved(part: JsonRecord, scope: Scope): JsonRecord {
+  const below = { ...scope, depth: scope.depth + 1 };
+  scope.budget.nodes -= 1;
+  if (below.depth > NESTING_DEPTH || scope.budget.nodes < 0) return {};
   const reference = part["$ref"];
   const { $ref: _, ...beside } = part;
   const plain =
-    typeof reference === "string" ? { ...asObject(lookUp(place.root, reference)), ...beside } : part;
+    typeof reference === "string" ? { ...asObject(lookUp(scope.root, reference)), ...beside } : part;
   if (typeof plain["$ref"] === "string") return resolved(plain, below);
   return plain["allOf"] === undefined ? plain : merged(plain, below);
 }
@@ -179,21 +179,21 @@ function implied(given: JsonRecord): string | undefined {
 }
 
 /**
- * The schemas of which one must hold; undefined = there is no choice. `null` among them is told by "nullable". Beside properties a
- * choice only says which of them belong together: it is left out.
+ * The alternatives of a schema; undefined = there are none. `null` among them becomes "nullable". Next to properties, alternatives only
+ * say which of them belong together: they are dropped.
  */
-function choicesOf(given: JsonRecord, types: readonly string[], place: Place): JsonRecord[] | undefined {
+function choicesOf(given: JsonRecord, types: readonly string[], scope: Scope): JsonRecord[] | undefined {
   const listed = given["anyOf"] ?? given["oneOf"];
   if (Array.isArray(listed) && given["properties"] === undefined) {
     const isNull = (choice: unknown) => asObject(choice)?.["type"] === "null";
-    const some = listed.filter((choice) => !isNull(choice)).map((choice) => clean(choice, place));
+    const some = listed.filter((choice) => !isNull(choice)).map((choice) => clean(choice, scope));
     if (some.length === 0) return undefined;
     const nullable = some.length < listed.length;
     return nullable ? some.map((choice) => ({ ...choice, nullable: true })) : some;
   }
   if (types.length < 2) return undefined;
   const { type: _, ...rest } = given;
-  return types.map((type) => clean({ ...rest, type }, place));
+  return types.map((type) => clean({ ...rest, type }, scope));
 }
 
 function withChoices(kept: JsonRecord, choices: readonly JsonRecord[]): JsonRecord {
@@ -213,7 +213,7 @@ function formatOf(given: JsonRecord, type: string | undefined): JsonRecord {
   return typeof format === "string" && FORMATS.get(type ?? "")?.includes(format) === true ? { format } : {};
 }
 
-/** Gemini's enums are texts: those of other types are dropped, for numbers as texts would be another answer. */
+/** Gemini's enums are strings: values of other types are dropped, since numbers as strings would be another answer. */
 function enumOf(given: JsonRecord, type: string | undefined): JsonRecord {
   const values = given["const"] === undefined ? given["enum"] : [given["const"]];
   if (!Array.isArray(values) || type !== "string") return {};
@@ -221,7 +221,7 @@ function enumOf(given: JsonRecord, type: string | undefined): JsonRecord {
   return texts.length === 0 ? {} : { enum: texts };
 }
 
-function propertiesOf(given: JsonRecord, place: Place): JsonRecord {
+function propertiesOf(given: JsonRecord, scope: Scope): JsonRecord {
   const properties = asObject(given["properties"]) ?? {};
   const names = Object.keys(properties);
   if (names.length === 0) return {};
@@ -229,14 +229,14 @@ function propertiesOf(given: JsonRecord, place: Place): JsonRecord {
     (name) => typeof name === "string" && Object.hasOwn(properties, name),
   );
   return {
-    properties: Object.fromEntries(names.map((name) => [name, clean(properties[name], place)])),
+    properties: Object.fromEntries(names.map((name) => [name, clean(properties[name], scope)])),
     ...(required.length > 0 && { required }),
   };
 }
 
-/** A list must say what it holds; one schema per place cannot be said, so the first counts. */
-function itemsOf(given: JsonRecord, place: Place): JsonRecord {
+/** A list must have an item schema; a schema per position cannot be expressed, so the first counts. */
+function itemsOf(given: JsonRecord, scope: Scope): JsonRecord {
   const items = Array.isArray(given["items"]) ? given["items"][0] : given["items"];
   const named = items ?? asList(given["prefixItems"])[0];
-  return named === undefined ? { type: ANYTHING } : clean(named, place);
+  return named === undefined ? { type: ANYTHING } : clean(named, scope);
 }

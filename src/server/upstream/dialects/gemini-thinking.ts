@@ -1,13 +1,13 @@
-// How much a Gemini model is asked to think, by its generation (vendors/gemini-thinking). Facts about model names; pure.
+// The thinking settings of a Gemini model, by its generation (vendors/gemini-thinking). Facts about model names; pure.
 
 import type { Effort, HubReasoning } from "#server/upstream/hub/request.ts";
 import type { JsonRecord } from "#server/upstream/json/values.ts";
 
 interface Family {
-  /** 2.5 counts tokens, 3 knows words; others do not think or cannot be told how much. */
+  /** 2.5 takes a number of tokens, 3 takes levels; other models do not think, or their thinking cannot be set. */
   readonly speaks: "budget" | "level" | "nothing";
   readonly isPro: boolean;
-  /** Unit: tokens; the least that is not "off". */
+  /** Unit: tokens; the smallest budget that is not "off". */
   readonly least: number;
   readonly most: number;
   readonly hasMedium: boolean;
@@ -15,10 +15,10 @@ interface Family {
 }
 
 const NAME = /^gemini-(\d+)(?:\.(\d+))?-(pro|flash-lite|flash|argon)/;
-/** They draw or speak; how long they think about it is theirs. */
+/** Image and speech models, whose thinking cannot be set. */
 const NOT_TOLD = /-(image|tts|native-audio|live)\b/;
 const LATEST = /^gemini-(pro|flash|flash-lite)-latest$/;
-/** Moving names: what they stood for in November 2026. */
+/** Alias names: their targets in November 2026. */
 const LATEST_GENERATION: Readonly<Record<string, number>> = { pro: 3.1, flash: 3.8, "flash-lite": 3.5 };
 
 const BUDGETS: Readonly<Record<string, readonly [least: number, most: number]>> = {
@@ -27,7 +27,7 @@ const BUDGETS: Readonly<Record<string, readonly [least: number, most: number]>> 
   "flash-lite": [512, 24_576],
 };
 
-/** The generation of a model: 2.5, 3, 3.1 …; 0 = not a Gemini name that says it. */
+/** The generation of a model: 2.5, 3, 3.1 …; 0 = unknown. */
 export function generationOf(model: string): number {
   const latest = LATEST_GENERATION[LATEST.exec(model)?.[1] ?? ""];
   if (latest !== undefined) return latest;
@@ -36,14 +36,14 @@ export function generationOf(model: string): number {
 }
 
 /**
- * Gemini 3.6, Flash-Lite 3.5 and what is newer choose their sampling themselves, and refuse penalties and an answer that the last turn
- * begins. Source: ai.google.dev/gemini-api/docs/whats-new-gemini-3.6 and Vertex AI's page of the model (2026-11).
+ * Gemini 3.6, Flash-Lite 3.5 and newer models choose their sampling themselves, and refuse penalties and a prefill. Source:
+ * ai.google.dev/gemini-api/docs/whats-new-gemini-3.6 and Vertex AI's page of the model (2026-11).
  */
 export function isSelfWilled(model: string): boolean {
   return generationOf(model) >= (kindOf(model) === "flash-lite" ? 3.5 : 3.6);
 }
 
-/** Gemini's `thinkingConfig`. undefined = the model cannot be told; the wish is then a hint that was dropped. */
+/** Gemini's `thinkingConfig`. undefined = the model does not take it; the setting is then a dropped hint. */
 export function thinkingConfig(model: string, wish: HubReasoning): JsonRecord | undefined {
   const family = familyOf(model);
   const isOff = wish.effort === "none" || wish.budgetTokens === 0;
@@ -68,7 +68,7 @@ function familyOf(model: string): Family {
   const generation = generationOf(model);
   const [least, most] = BUDGETS[kind ?? ""] ?? [0, 0];
   const isPro = kind === "pro";
-  // Source of the words: the table on docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking (2026-11).
+  // Source of the levels: the table on docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking (2026-11).
   const hasMinimal = kind === "flash-lite" || (!isPro && generation < 3.7);
   const common = { isPro, least, most, hasMedium: !isPro || generation >= 3.1, hasMinimal };
   if (kind === undefined || NOT_TOLD.test(model) || generation < 2.5) return { ...common, speaks: "nothing" };

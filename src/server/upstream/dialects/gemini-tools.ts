@@ -1,4 +1,4 @@
-// Tools and the choice among them in Gemini's words (vendors/gemini-request). Pure.
+// Tools and tool choice in Gemini's format (vendors/gemini-request). Pure.
 
 import {
   type HubRequest,
@@ -17,7 +17,7 @@ export interface ToolBox {
 
 type FunctionTool = HubTool & { kind: "function" };
 
-/** Functions of these names stand for what Gemini does itself (a convention of the family). Source: vendors/gemini-request. */
+/** Functions of these names request Gemini's built-in tools (a convention of One API). Source: vendors/gemini-request. */
 const BUILT_IN: ReadonlySet<string> = new Set(["googleSearch", "codeExecution", "urlContext"]);
 
 /** Throws: Unmappable. */
@@ -36,7 +36,7 @@ export function toolBox(request: HubRequest, wireName: (name: string) => string)
     throw new Unmappable("tools", "该模型不能同时使用内置工具与函数工具");
   if (declarations.length === 0)
     return { tools: builtIn.length > 0 ? builtIn : undefined, toolConfig: undefined };
-  // Arguments that must fit their schema. Older models do not know this mode.
+  // The mode that enforces the schema of arguments. Older models do not know it.
   const isStrict =
     generationOf(request.model) >= 2.5 && tools.some((tool) => "strict" in tool && tool.strict === true);
   return {
@@ -51,7 +51,7 @@ function isBuiltIn(tool: HubTool): tool is FunctionTool {
   );
 }
 
-/** Where a subset may be used freely, the others are not shown at all. */
+/** With a free choice among a subset, the other tools are not sent. */
 function isOffered(name: string, choice: HubToolChoice | undefined): boolean {
   return choice?.kind !== "subset" || choice.isRequired || choice.names.includes(name);
 }
@@ -69,7 +69,7 @@ function declared(
   };
 }
 
-/** A tool of free text is a function with one text. */
+/** A custom tool becomes a function with one text. */
 const CUSTOM_INPUT = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
 
 function configOf(

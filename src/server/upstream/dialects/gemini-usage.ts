@@ -1,7 +1,7 @@
 // Gemini's `usageMetadata` in OpenAI's shape (vendors/gemini-reply). Pure; usage.ts judges the numbers.
 import { asList, asNumber, asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 
-/** Unit: tokens. Thoughts are completion, tool results are prompt; what the upstream did not tell is left out. */
+/** Unit: tokens. Thoughts are completion, tool results are prompt; missing counts are omitted. */
 export function usageOf(metadata: JsonRecord): JsonRecord | undefined {
   const count = (name: string) => asNumber(metadata[name]);
   const told = count("promptTokenCount");
@@ -10,7 +10,7 @@ export function usageOf(metadata: JsonRecord): JsonRecord | undefined {
   const prompt = (told ?? 0) + (count("toolUsePromptTokenCount") ?? 0);
   const thoughts = count("thoughtsTokenCount") ?? 0;
   const candidates = count("candidatesTokenCount");
-  // The first events of a stream have no candidates yet; some models never name them.
+  // The first events of a stream have no candidate count yet; some models never send it.
   const completion =
     candidates === undefined ? Math.max((total ?? prompt) - prompt, thoughts) : candidates + thoughts;
   const cached = count("cachedContentTokenCount");
@@ -39,7 +39,7 @@ function isFilled(object: JsonRecord): boolean {
 
 const KINDS: Readonly<Record<string, string>> = { AUDIO: "audio_tokens", IMAGE: "image_tokens" };
 
-/** Sound and images among the tokens; text, video and documents are priced as text. */
+/** The audio and image tokens; text, video and documents are priced as text. */
 function kindsIn(details: unknown): JsonRecord {
   const kinds: Record<string, number> = {};
   for (const item of asList(details)) {

@@ -33,7 +33,7 @@ describe("address", () => {
   const address = (endpoint: "chat" | "embeddings", target: Target) => gemini.address(endpoint, wire, target);
   const base = "https://generativelanguage.googleapis.com";
 
-  it("names the model in the path and asks for events", () => {
+  it("has the model in the path and requests events", () => {
     expect(address("chat", targetFor("gemini-2.5-pro"))).toBe(
       `${base}/v1beta/models/gemini-2.5-pro:generateContent`,
     );
@@ -47,7 +47,7 @@ describe("address", () => {
 });
 
 describe("request", () => {
-  it("is the worked one of vendors/gemini", () => {
+  it("is the documented example of vendors/gemini", () => {
     const call = { id: "call_a", name: "get_weather", arguments: '{"city":"Paris"}' };
     const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const { body, dropped } = encode({
@@ -100,7 +100,7 @@ describe("request", () => {
     expect(dropped).toEqual(["user"]);
   });
 
-  it("signs the first call of a step for Gemini 3, or says that there is no signature", () => {
+  it("has the signature of the first call of a step for Gemini 3, or its placeholder", () => {
     const calls = [
       { id: "a", name: "f", arguments: "{}", signature: "c2ln" },
       { id: "b", name: "g", arguments: "" },
@@ -126,7 +126,7 @@ describe("request", () => {
     ]);
   });
 
-  it("takes media inline and refuses addresses that Gemini does not open", () => {
+  it("takes media inline and refuses URLs that Gemini does not open", () => {
     const withUrl = (url: string): HubMessage => ({
       role: "user",
       parts: [
@@ -149,7 +149,7 @@ describe("request", () => {
     expect(() => encode({ messages: [withUrl("https://example.com/x.mp4")] })).toThrow(Unmappable);
   });
 
-  it("reports every hint that it leaves out", () => {
+  it("reports every dropped hint", () => {
     const { body, dropped } = encode({
       model: "gemini-2.0-flash",
       seed: 2 ** 40,
@@ -193,7 +193,7 @@ describe("request", () => {
     ["gemini-3.8-flash", false],
     ["gemini-flash-latest", false],
     ["gemini-4-flash", false],
-  ])("leaves %s its sampling, and the last word to the user, unless it takes them: %s", (model, takes) => {
+  ])("sends %s sampling and a prefill only if it takes them: %s", (model, takes) => {
     const penalties = { presencePenalty: 0.5, frequencyPenalty: 0 };
     const begun: HubMessage = {
       role: "assistant",
@@ -216,7 +216,7 @@ describe("request", () => {
     expect(body["contents"]).toEqual(takes ? turns : [...turns, word]);
   });
 
-  it("gives functions names that Gemini takes, and remembers theirs", () => {
+  it("gives functions names that Gemini accepts, and returns the mapping", () => {
     const names = ["ok_name", "a/b", `long${"x".repeat(80)}`, "天气"];
     const { body, toolNames } = encode({
       tools: names.map((name) => ({ kind: "function", name, description: undefined, parameters: undefined })),
@@ -232,7 +232,7 @@ describe("request", () => {
     });
   });
 
-  it("stays small though each of many tools unfolds to very much", () => {
+  it("stays small although each of many tools expands to very many nodes", () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => {
         const next = { $ref: `#/$defs/d${at + 1}` };
@@ -249,7 +249,7 @@ describe("request", () => {
     expect(JSON.stringify(encode({ tools }).body).length).toBeLessThan(4e6);
   });
 
-  it("begins with the user and names functions by a letter first", () => {
+  it("begins with the user and starts function names with a letter", () => {
     const call = { id: "a", name: "1st", arguments: "{}" };
     const messages: HubMessage[] = [
       { role: "assistant", parts: [], thoughts: [], toolCalls: [call] },
@@ -264,7 +264,7 @@ describe("request", () => {
     expect(toolNames).toEqual(new Map([["_1st", "1st"]]));
   });
 
-  it("never fails but by naming what it cannot say", () => {
+  it("fails only with Unmappable, naming the member", () => {
     const text = fc.string({ maxLength: 8 });
     const source = fc.oneof(
       fc.record({ kind: fc.constant("data" as const), mime: text, base64: text }),
@@ -345,7 +345,7 @@ describe("thinking", () => {
     expect(config(model, effort)).toEqual(expected);
   });
 
-  it("turns tokens into words where the model knows words, and shows thoughts unless told not to", () => {
+  it("converts tokens to levels where the model takes levels, and shows thoughts by default", () => {
     const wish = (budgetTokens: number) => ({ effort: undefined, budgetTokens, isShown: undefined });
     expect(thinkingConfig("gemini-3.5-flash", wish(16_000))).toEqual({
       thinkingLevel: "MEDIUM",

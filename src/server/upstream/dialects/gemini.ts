@@ -1,4 +1,4 @@
-// Google Gemini's generateContent (vendors/gemini): addresses, errors, embeddings; requests and replies stand in gemini-*.ts.
+// Google Gemini's generateContent (vendors/gemini): addresses, errors, embeddings; requests and replies are in gemini-*.ts.
 import type { EndpointName } from "#contract/providers.ts";
 import { asList, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Dialect, Embedded, EmbeddingWire, Target, WireError } from "./dialect.ts";
@@ -48,13 +48,13 @@ export const gemini: Dialect = {
   images: geminiImages,
 
   address(endpoint, wire, target) {
-    // Image models of Gemini draw in an ordinary answer.
+    // Gemini's image models return images in an ordinary answer.
     const isPlain = endpoint === "images" && !isImagen(target.model);
     const path = (isPlain ? undefined : wire.paths[endpoint]) ?? wire.paths.chat ?? "";
     const filled = path
       .replace("{other}", encodeURIComponent(target.other || DEFAULT_VERSION))
       .replace("models/{model}", pathOf(target.model));
-    // A base that already names a version is taken without it.
+    // A version in the base URL is removed.
     return target.baseUrl.replace(/\/v1(beta|alpha)?$/, "") + streaming(endpoint, filled, target);
   },
 
@@ -70,10 +70,10 @@ export const gemini: Dialect = {
     const message = asText(error["message"]) ?? "";
     const code = asText(error["status"]) ?? null;
     const found = { kind: "error", message, code, type: "gemini_error" } as const;
-    // Both are no fault of the request: another channel may do. Source: vendors/gemini-errors.
+    // Neither is an error of the request: another channel may serve it. Source: vendors/gemini-errors.
     if (status === 400 && isBadKey(error, message)) return { ...found, status: 401 };
     if (status === 400 && /user location is not supported/i.test(message)) return { ...found, status: 403 };
-    // An account without money has the status and the word of any limit. Source: github.com/dyad-sh/dyad/issues/3626.
+    // An account without credit has the status and the code of any limit. Source: github.com/dyad-sh/dyad/issues/3626.
     if (status === 429 && /^your prepayment credits are depleted/i.test(message))
       return { ...found, status: 402 };
     const retryAfterMs = retryDelayOf(error);
@@ -104,7 +104,7 @@ function streaming(endpoint: EndpointName, path: string, { isStream }: Target): 
     : path;
 }
 
-/** Names may come with their collection: models/x, tunedModels/x. */
+/** Names may include their collection: models/x, tunedModels/x. */
 function resourceOf(model: string): string {
   return /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;
 }

@@ -1,4 +1,4 @@
-// MiniMax (vendors/minimax): OpenAI's wire for chat; pictures and speech have shapes of their own, and localErrors come with status 200.
+// MiniMax (vendors/minimax): OpenAI's wire for chat; images and speech have formats of their own, and errors come with status 200.
 
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
 import { ChatStream, chatChunks } from "#server/upstream/hub/chat-reply.ts";
@@ -7,7 +7,7 @@ import { Unmappable } from "#server/upstream/hub/request.ts";
 import { asList, asNumber, asObject, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { DecodeContext, Dialect, ImageWire, SpeechWire, WireError } from "./dialect.ts";
 
-/** Models that tell their thoughts apart when asked to. */
+/** Models that separate their thoughts on request. */
 const THINKING = /^MiniMax-M/;
 /** OpenAI's sizes as ratios. */
 const RATIOS: Readonly<Record<string, string>> = {
@@ -64,7 +64,7 @@ export const minimax: Dialect = {
 
   address(endpoint, wire, { baseUrl }) {
     const path = wire.paths[endpoint] ?? "";
-    // An address may be told with its version.
+    // The base URL may contain the version.
     return baseUrl.replace(/\/v1$/, "") + path;
   },
 
@@ -72,7 +72,7 @@ export const minimax: Dialect = {
 
   encode(request, { wire }) {
     const written = chatBody(request, { keepsThoughts: wire.quirks?.keepsThoughts === true });
-    // Thoughts stand within the text otherwise.
+    // Otherwise thoughts are inside the text.
     const isThinking = THINKING.test(request.model);
     return isThinking ? { ...written, body: { ...written.body, reasoning_split: true } } : written;
   },

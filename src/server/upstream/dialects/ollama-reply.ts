@@ -1,4 +1,4 @@
-// Ollama's answers → the hub: a whole one has the shape of a line of a streamed one (vendors/ollama). Pure.
+// Ollama's answers → the hub: a whole answer has the format of one line of a stream (vendors/ollama). Pure.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
@@ -65,7 +65,7 @@ export class OllamaDecoder {
         kind: "tool",
         index: 0,
         at,
-        // Only newer servers give ids.
+        // Only newer servers send ids.
         id: asText(call?.["id"]) || madeCallId(this.#seed, at),
         name,
         arguments: argumentText(fn?.["arguments"]),
@@ -82,19 +82,19 @@ export class OllamaDecoder {
     );
   }
 
-  /** `load` and `unload` end an answer that has nothing to say. */
+  /** `load` and `unload` end an empty answer. */
   #reason(reason: string | undefined): FinishReason {
     if (reason === "length") return "length";
     return this.#calls > 0 ? "tool_calls" : "stop";
   }
 }
 
-/** A call comes in one piece, its arguments as an object. */
+/** A call is sent whole, its arguments as an object. */
 function argumentText(value: unknown): string {
   return asText(value) ?? JSON.stringify(asObject(value) ?? {});
 }
 
-/** Without the input's count there is none: a server that found the prompt in its cache may leave it out (vendors/ollama). */
+/** No usage without the input count: a server that found the prompt in its cache may omit it (vendors/ollama). */
 function usageOf(body: JsonRecord): JsonRecord | undefined {
   const prompt_tokens = asNumber(body["prompt_eval_count"]);
   const completion_tokens = asNumber(body["eval_count"]) ?? 0;
@@ -102,7 +102,7 @@ function usageOf(body: JsonRecord): JsonRecord | undefined {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** `{"error": text}`, with a status of its own or in the midst of a stream. */
+/** `{"error": text}`, with a status of its own or within a stream. */
 export function ollamaError(body: JsonRecord, status: number): WireError | undefined {
   const message = asText(body["error"]) ?? asText(asObject(body["error"])?.["message"]);
   if (message === undefined) return undefined;

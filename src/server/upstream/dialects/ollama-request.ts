@@ -20,13 +20,13 @@ import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "penalties", "top_k", "thoughts"]);
 const TOOL_NAME_LIMIT = 64;
-/** Ollama's own settings that a client may say beside OpenAI's: they go among the options. */
+/** Ollama's own settings that a client may send in addition to OpenAI's: they become options. */
 const OPTION_EXTRAS = ["min_p", "repeat_penalty", "num_ctx"] as const;
-/** And those with a place of their own. */
+/** Ollama's own settings that are top-level members. */
 const BODY_EXTRAS = ["keep_alive"] as const;
-/** More options, as Ollama writes them. */
+/** More options, in Ollama's format. */
 const OPTIONS = "options";
-/** Models that think at a level; the others just think or do not. */
+/** Models with levels of thinking; others only switch it on or off. */
 const LEVELLED = /gpt-oss/;
 
 /** Throws: Unmappable. */
@@ -55,7 +55,7 @@ export function encodeRequest(request: HubRequest): Encoded {
   return { body, dropped, toolNames: names.changed };
 }
 
-/** undefined = Ollama's and the model's own settings hold. */
+/** undefined = the defaults of Ollama and the model apply. */
 function optionsOf(request: HubRequest, own: JsonRecord): JsonRecord | undefined {
   const options = {
     temperature: request.temperature,
@@ -121,7 +121,7 @@ function messageOf(message: HubMessage, names: ToolNames): JsonRecord {
   }
 }
 
-/** Pictures as base64 without a data URL's head. Throws: Unmappable for any other medium. */
+/** Images as base64 without the prefix of a data URL. Throws: Unmappable for any other medium. */
 function imagesOf(parts: readonly HubPart[]): readonly string[] | undefined {
   const images = parts.flatMap((part) => {
     if (part.kind === "text" || part.kind === "refusal") return [];

@@ -1,5 +1,4 @@
-// Promises about Ollama's wire: what it cannot be told is refused by name, whole and streamed answers are the same, strange lines never
-// throw.
+// Ollama's wire: unsupported members are refused by name, whole and streamed answers are the same, unknown lines never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerOf } from "#contract/providers.ts";
@@ -51,7 +50,7 @@ describe("requests", () => {
     expect(() => ollama.encode(request(change), context)).toThrow(expect.objectContaining({ what }));
   });
 
-  it("take no tools where none may be called, and give shortened names back", () => {
+  it("have no tools where none may be called, and return the mapping of shortened names", () => {
     const none = ollama.encode(request({ tools: [TOOL], toolChoice: { kind: "none" } }), context);
     expect(none.body["tools"]).toBeUndefined();
     const { toolNames } = ollama.encode(request({ tools: [TOOL] }), context);
@@ -69,7 +68,7 @@ describe("requests", () => {
     expect(ollama.encode(request({ model: name, reasoning }), context).body["think"]).toBe(think);
   });
 
-  it("hand on Ollama's own options and tell what has no word", () => {
+  it("pass on Ollama's own options and report unsupported members", () => {
     const extras = { options: { mirostat: 1, top_k: 1 }, num_ctx: 4096, min_p: 0.1, logit_bias: {} };
     const { body, dropped } = ollama.encode(
       request({ extras, topK: 9, user: "u", tools: [{ kind: "web-search", options: {} }] }),
@@ -109,7 +108,7 @@ describe("answers", () => {
     );
   });
 
-  it("never make it throw", () => {
+  it("never throw", () => {
     fc.assert(
       fc.property(fc.array(fc.json()), (lines) => {
         const decoder = ollama.decoder(DECODE);

@@ -1,4 +1,4 @@
-// Ollama's own wire (vendors/ollama): /api/chat with one JSON text per line, /api/embed; requests and replies stand in ollama-*.ts.
+// Ollama's own wire (vendors/ollama): /api/chat with one JSON text per line, /api/embed; requests and replies are in ollama-*.ts.
 import { asList, asNumber, asText, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { Dialect, Embedded, EmbeddingWire, WireError } from "./dialect.ts";
 import { OllamaDecoder, ollamaError } from "./ollama-reply.ts";
@@ -16,7 +16,7 @@ const embeddings: EmbeddingWire = {
   decode(body): Embedded | WireError {
     const error = ollamaError(body, 500);
     if (error !== undefined) return error;
-    // Older servers answer with the one vector that was asked for.
+    // Older servers answer with a single vector.
     const found = body["embedding"] === undefined ? asList(body["embeddings"]) : [body["embedding"]];
     const vectors = found.map((vector) => asList(vector).filter((value) => typeof value === "number"));
     return { kind: "embedded", vectors, usage: usageOf(body) };
@@ -31,11 +31,11 @@ function usageOf(body: JsonRecord): JsonRecord | undefined {
 export const ollama: Dialect = {
   native: undefined,
   frames: "lines",
-  // It opens no addresses.
+  // It opens no URLs.
   inlinesMedia: true,
   embeddings,
 
-  // An address may be told with the `/api` that every path begins with.
+  // The base URL may contain the `/api` that every path begins with.
   address: (endpoint, wire, { baseUrl }) => baseUrl.replace(/\/api$/, "") + (wire.paths[endpoint] ?? ""),
 
   encode: encodeRequest,

@@ -30,7 +30,7 @@ const request: HubRequest = {
 const decoding = { wire, model: "PaLM-2", seed: "s" };
 
 describe("PaLM", () => {
-  it("calls the model by Google's name and asks for no stream", () => {
+  it("sends Google's name of the model and requests no stream", () => {
     expect(palm.address("chat", wire, target)).toBe(
       "https://generativelanguage.googleapis.com/v1beta2/models/chat-bison-001:generateMessage",
     );
@@ -53,7 +53,7 @@ describe("PaLM", () => {
     });
   });
 
-  it("refuses what it has no word for", () => {
+  it("refuses unsupported members", () => {
     expect(() => palm.encode({ ...request, stop: ["x"] }, { wire, target })).toThrow("stop");
     const image = { kind: "image", source: { kind: "url", url: "https://x" } } as const;
     expect(() =>

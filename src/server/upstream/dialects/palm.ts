@@ -1,5 +1,5 @@
-// Google PaLM 2's generateMessage (vendors/palm): switched off by Google in October 2024, still spoken by what stands in
-// for it. Text only, no usage, no streams: whoever asks for a stream gets the whole answer as one.
+// Google PaLM 2's generateMessage (vendors/palm): switched off by Google in October 2024, still spoken by replacement servers. Text only,
+// no usage, no streams: a client that requests a stream gets the whole answer as one.
 
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, WireError } from "./dialect.ts";
 
-/** The family's name for it → Google's. */
+/** One API's name of the model → Google's. */
 const MODELS: Readonly<Record<string, string>> = { "PaLM-2": "chat-bison-001" };
 const MOST_ANSWERS = 8;
 const ABILITIES: ReadonlySet<Ability> = new Set(["n", "top_k"]);
@@ -41,7 +41,7 @@ export const palm: Dialect = {
     const context = systemText(request.messages) ?? "";
     const body = {
       prompt: { ...(context !== "" && { context }), messages: turnsOf(request.messages) },
-      // It knows 0 to 1 only.
+      // Its range is 0 to 1.
       ...(temperature !== undefined && { temperature: Math.min(temperature, 1) }),
       ...(n !== undefined && { candidateCount: n }),
       ...(topP !== undefined && { topP }),
@@ -74,7 +74,7 @@ interface PalmTurn {
   readonly content: string;
 }
 
-/** The user is "0", the model "1"; neighbours of one author are one turn. */
+/** The user is "0", the model "1"; adjacent turns of one author are joined. */
 function turnsOf(messages: readonly HubMessage[]): PalmTurn[] {
   const turns: PalmTurn[] = [];
   for (const message of messages) {
@@ -115,7 +115,7 @@ function decode(body: JsonRecord): readonly HubChunk[] | WireError {
   ]);
 }
 
-/** No answer: a filter says why. */
+/** Without an answer, a filter is the reason. */
 function blocked(body: JsonRecord): WireError {
   const filter = asObject(asList(body["filters"])[0]);
   const reason = asText(filter?.["reason"]);

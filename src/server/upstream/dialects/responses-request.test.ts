@@ -1,4 +1,4 @@
-// Promises about requests to OpenAI's Responses: outputs go by the name of their calls, errors of tools are told whatever they show.
+// Requests to OpenAI's Responses: outputs have the type of their calls, errors of tools are sent even with media.
 import { describe, expect, it } from "vitest";
 import type { HubMessage, HubPart, HubToolCall } from "#server/upstream/hub/request.ts";
 import { responsesBody } from "./responses-request.ts";
@@ -17,7 +17,7 @@ function inputOf(messages: readonly HubMessage[]): unknown {
 }
 
 describe("a history of calls", () => {
-  it("answers custom tools by their own kind of output", () => {
+  it("answers custom tools with their own type of output", () => {
     const said: HubPart[] = [{ kind: "text", text: "done" }];
     const messages = [
       ...turn({ id: "a", name: "patch", arguments: "*** Begin", isCustom: true }, said),
@@ -31,7 +31,7 @@ describe("a history of calls", () => {
     ]);
   });
 
-  it("says that a tool failed, though it shows a picture", () => {
+  it("reports that a tool failed, even if its result has an image", () => {
     const messages = turn({ id: "a", name: "f", arguments: "{}" }, [PICTURE], true);
     expect(inputOf(messages)).toMatchObject([
       {},
@@ -39,7 +39,7 @@ describe("a history of calls", () => {
     ]);
   });
 
-  it("shortens ids that OpenAI refuses, in both places", () => {
+  it("shortens ids that OpenAI refuses, in calls and outputs", () => {
     const messages = turn({ id: `functions.${"x".repeat(64)}:0`, name: "f", arguments: "{}" }, []);
     const text = JSON.stringify(inputOf(messages));
     const ids = [...text.matchAll(/"call_id":"([^"]*)"/g)].map(([, id]) => id);

@@ -34,7 +34,7 @@ const CALL_ID_LIMIT = 64;
 /** Source: decision 032. */
 const TAKES_MAX = /^gpt-(5\.6|6)/;
 
-/** Throws: Unmappable for sound and video. */
+/** Throws: Unmappable for audio and video. */
 export function responsesBody(request: HubRequest): Encoded {
   const names = new ToolNames(TOOL_NAME_LIMIT);
   const { logprobs, maxTokens, reasoning, tools } = request;
@@ -71,7 +71,7 @@ function inputOf(messages: readonly HubMessage[], names: ToolNames): JsonRecord[
   return messages.flatMap((message) => itemsOf(message, names, custom));
 }
 
-/** `custom` are the ids of calls of custom tools: their outputs go by another name. */
+/** `custom` are the ids of calls of custom tools: their outputs have another type. */
 function itemsOf(message: HubMessage, names: ToolNames, custom: ReadonlySet<string>): JsonRecord[] {
   switch (message.role) {
     case "system":
@@ -148,7 +148,7 @@ function toolOf(tool: HubTool, names: ToolNames): JsonRecord {
   if (tool.kind === "custom")
     return { type: "custom", name: names.wireName(name), description, format: tool.format };
   const parameters = tool.parameters ?? { type: "object", properties: {} };
-  // Responses makes schemas strict unless told otherwise; chat does not.
+  // Responses makes schemas strict by default; chat does not.
   return {
     type: "function",
     name: names.wireName(name),

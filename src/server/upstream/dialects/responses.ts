@@ -1,4 +1,4 @@
-// OpenAI Responses as an upstream's wire: models that answer nowhere else are reached by clients of every format (vendors/openai-reasoning,
+// OpenAI Responses as an upstream's wire: clients of every format can use models that exist only there (vendors/openai-reasoning,
 // requirements T18.5).
 
 import type { FinishReason, HubChunk } from "#server/upstream/hub/reply.ts";
@@ -7,7 +7,7 @@ import { asObject, type JsonRecord, readJson } from "#server/upstream/json/value
 import type { Dialect, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 import { responsesBody } from "./responses-request.ts";
 
-/** A base that ends in a version, or in a gateway's segment of the provider, holds the path's first part. Source: requirements T1.2. */
+/** A base URL that ends in a version or a gateway's provider segment has the path's first segment. Source: requirements T1.2. */
 const VERSIONED_BASE = /\/v\d+\w*$|\/\/gateway\.ai\.cloudflare\.com\//;
 
 export const responses: Dialect = {
@@ -41,11 +41,11 @@ export const responses: Dialect = {
 };
 
 class ResponsesDecoder implements StreamDecoder {
-  /** Items that are calls: id or position → what is known of them. */
+  /** Call items: id or position → their state. */
   readonly #calls = new Map<string, { readonly at: number; hasArguments: boolean }>();
-  /** Items whose text has been told already. */
+  /** Items whose text was sent already. */
   readonly #told = new Set<string>();
-  /** Items whose logprobs have. */
+  /** Items whose logprobs were sent already. */
   readonly #logged = new Set<string>();
 
   take({ data }: WireEvent): readonly HubChunk[] | WireError {
@@ -104,7 +104,7 @@ class ResponsesDecoder implements StreamDecoder {
     return [callPiece(call.at, text)];
   }
 
-  /** What came only with the end of its item is told now. */
+  /** Sends the content that came only with the end of its item. */
   #done(event: JsonRecord): readonly HubChunk[] {
     const item = asObject(event["item"]) ?? {};
     if (!isCall(item)) {
@@ -123,7 +123,7 @@ class ResponsesDecoder implements StreamDecoder {
   }
 }
 
-/** Which item an event speaks of: by position, which every event has. */
+/** The item of an event, by position, which every event has. */
 function keyOf(event: JsonRecord): string {
   return String(event["output_index"] ?? event["item_id"] ?? "");
 }
@@ -160,7 +160,7 @@ function callPiece(at: number, text: string): HubChunk {
   return { kind: "tool", index: 0, at, arguments: text };
 }
 
-/** The pieces of a whole message or thought. */
+/** The chunks of a whole message or thought. */
 function itemChunks(item: JsonRecord): HubChunk[] {
   if (item["type"] === "reasoning") {
     return [...objects(item["summary"]), ...objects(item["content"])].flatMap((part): HubChunk[] => {
@@ -178,13 +178,13 @@ function itemChunks(item: JsonRecord): HubChunk[] {
   return [...texts, ...citations(item)];
 }
 
-/** The log probabilities that come with a text, in the form chat clients know: theirs name the bytes. */
+/** The log probabilities of a text in chat's format, which includes the bytes. */
 function logprobsIn(text: JsonRecord): HubChunk[] {
   const content = objects(text["logprobs"]).map((item) => ({ bytes: null, ...item }));
   return content.length === 0 ? [] : [{ kind: "logprobs", index: 0, content }];
 }
 
-/** Citations of a message, in the form chat clients know. */
+/** Citations of a message in chat's format. */
 function citations(item: JsonRecord): HubChunk[] {
   return objects(item["content"]).flatMap((part) =>
     objects(part["annotations"]).flatMap((annotation): HubChunk[] => {
@@ -210,7 +210,7 @@ function reasonOf(response: JsonRecord, hasCalls: boolean): FinishReason {
   return hasCalls ? "tool_calls" : "stop";
 }
 
-/** A response that failed, whatever status it came with. */
+/** A failed response, with any HTTP status. */
 function failureOf(response: JsonRecord): WireError | undefined {
   const error = asObject(response["error"]);
   return error === undefined && response["status"] !== "failed" ? undefined : errorOf(error);

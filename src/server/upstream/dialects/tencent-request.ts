@@ -1,4 +1,4 @@
-// The hub → Hunyuan's ChatCompletions (vendors/hunyuan): names in capitals, strict turns, schemas as texts, no limit of tokens.
+// The hub → Hunyuan's ChatCompletions (vendors/hunyuan): capitalized names, alternating roles, schemas as text, no token limit.
 
 import { mediaInResults } from "#server/upstream/hub/chat-body.ts";
 import {
@@ -27,7 +27,7 @@ import type { JsonRecord } from "#server/upstream/json/values.ts";
 import type { Encoded } from "./dialect.ts";
 
 const ABILITIES: ReadonlySet<Ability> = new Set(["seed", "parallel_tool_calls"]);
-/** Members of the wire that clients of OpenAI's wire know in small letters (vendors/hunyuan). */
+/** Members of the wire that clients of OpenAI's wire send in lower case (vendors/hunyuan). */
 const OWN_MEMBERS: Readonly<Record<string, string>> = {
   enable_enhancement: "EnableEnhancement",
   citation: "Citation",
@@ -76,7 +76,7 @@ export function encodeRequest(request: HubRequest): Encoded {
     TopP: request.topP,
     Stop: request.stop,
     Seed: request.seed,
-    // Some models search unless they are told not to.
+    // Some models search by default.
     EnableEnhancement: searches,
     EnableThinking: thinkingOf(request),
     ...(tools.length > 0 && { Tools: tools, ToolChoice: forced === undefined ? "auto" : "custom" }),
@@ -128,13 +128,13 @@ function contentOf(parts: readonly HubPart[]): Pick<Turn, "Content" | "Contents"
   return { Contents };
 }
 
-/** Results stand beside each other; plain texts of one side become one. */
+/** Results stay separate; adjacent plain texts of one role are joined. */
 function joined(one: Turn, other: Turn): Joined<Turn> {
   if (one.Role === "tool" && other.Role === "tool") return "beside";
   if (one.Role !== other.Role || one.ToolCalls !== undefined) return undefined;
   if (one.Contents !== undefined || other.Contents !== undefined)
     return { Role: one.Role, Contents: [...partsOf(one), ...partsOf(other)] };
-  // A template grows without copying what is there: thousands of neighbours cost no more than their texts.
+  // Template strings concatenate without copying: thousands of adjacent turns cost no more than their texts.
   return { ...other, Content: `${one.Content}\n${other.Content}` };
 }
 

@@ -1,4 +1,4 @@
-// Tencent Hunyuan's own API (vendors/hunyuan): OpenAI's shapes with names in capitals; whole answers and localErrors stand in `Response`.
+// Tencent Hunyuan's own API (vendors/hunyuan): OpenAI's shapes with capitalized names; whole answers and errors are in `Response`.
 
 import { ChatStream } from "#server/upstream/hub/chat-reply.ts";
 import { vectorsOf } from "#server/upstream/hub/plain.ts";
@@ -15,7 +15,7 @@ import {
 import type { DecodeContext, Dialect, EmbeddingWire, StreamDecoder, WireError } from "./dialect.ts";
 import { encodeRequest } from "./tencent-request.ts";
 
-/** What its codes stand for; the first that fits counts. Source: vendors/hunyuan. */
+/** The statuses of its codes; the first match counts. Source: vendors/hunyuan. */
 const STATUS: readonly (readonly [code: RegExp, status: number])[] = [
   [/^AuthFailure/, 401],
   [/^FailedOperation\.(Free)?ResourcePackExhausted/, 402],
@@ -69,7 +69,7 @@ class TencentDecoder implements StreamDecoder {
     return data.trim() === "[DONE]" ? [{ kind: "end" }] : NOTHING;
   }
 
-  /** A whole answer without its wrapping, or one event: both become OpenAI's reply. */
+  /** A whole answer without its wrapping, or one event, as OpenAI's reply. */
   read(body: JsonRecord): readonly HubChunk[] | WireError {
     const error = errorIn(body);
     if (error !== undefined) return error;

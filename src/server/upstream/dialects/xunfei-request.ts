@@ -1,4 +1,4 @@
-// The hub → the one message that Spark's WebSocket service is asked with (vendors/spark-socket): texts only, past calls told in words.
+// The hub → the request message of Spark's WebSocket service (vendors/spark-socket): texts only, past calls as text.
 
 import { mediaInResults, toolText } from "#server/upstream/hub/chat-body.ts";
 import { alternated, isBlank, offerOf, ownExtras, plainSchema, within } from "#server/upstream/hub/plain.ts";
@@ -68,7 +68,7 @@ const FALLBACK_VERSION = "v1.1";
 const ABILITIES: ReadonlySet<Ability> = new Set(["top_k", "parallel_tool_calls"]);
 const NAME_LIMIT = 64;
 
-/** The version a model is spoken to in: by its name, by the client's query, by the channel. */
+/** The API version of a model: by its name, by the client's query, by the channel. */
 export function versionOf({ model, apiVersion, other }: Target): Version {
   const name = NAMES[model.toLowerCase()] ?? /-(v\d.*)$/i.exec(model)?.[1];
   const version = name ?? (apiVersion || other || FALLBACK_VERSION);
@@ -151,7 +151,7 @@ function textsOf(messages: readonly HubMessage[], version: Version, names: ToolN
     : turns;
 }
 
-/** The wire has no words for past calls and their results: they are written down (vendors/spark-socket). */
+/** The wire cannot express past calls and their results: they become text (vendors/spark-socket). */
 function saidIn(message: HubMessage, names: ToolNames): Said[] {
   switch (message.role) {
     case "user": {

@@ -1,4 +1,5 @@
-// iFlytek Spark's WebSocket service (vendors/spark-socket): one message asks, frames answer, the last one has status 2. It only streams.
+// iFlytek Spark's WebSocket service (vendors/spark-socket): one request message, frames as the answer, the last one has status 2. It only
+// streams.
 
 import { madeCallId } from "#server/upstream/hub/call-ids.ts";
 import { usageIn } from "#server/upstream/hub/plain.ts";
@@ -24,7 +25,7 @@ export const xunfei: Dialect = {
   onlyStreams: true,
   address: (_, __, target) => target.baseUrl + versionOf(target).path,
   encode: (request, { target }) => encodeRequest(request, target),
-  // Whole bodies are localErrors of the handshake: answers come as frames.
+  // Whole bodies are errors of the handshake: answers come as frames.
   decode: (body, context) => errorIn(body, context) ?? NOTHING,
   decoder: (context) => new XunfeiDecoder(context),
 };

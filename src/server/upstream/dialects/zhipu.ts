@@ -1,5 +1,5 @@
-// Zhipu's third version, for the models that were named chatglm_* (vendors/zhipu-v3): a prompt of turns, answers as events with a name.
-// Today's models speak OpenAI's wire.
+// Zhipu's third version, for the models named chatglm_* (vendors/zhipu-v3): a prompt of turns, answers as named events. Today's models
+// speak OpenAI's wire.
 
 import { alternated, isBlank, within } from "#server/upstream/hub/plain.ts";
 import type { HubChunk } from "#server/upstream/hub/reply.ts";
@@ -21,7 +21,7 @@ import {
 } from "#server/upstream/json/values.ts";
 import type { Dialect, Encoded, StreamDecoder, WireError, WireEvent } from "./dialect.ts";
 
-/** What its codes stand for; the first that fits counts. Source: vendors/zhipu. */
+/** The statuses of its codes; the first match counts. Source: vendors/zhipu. */
 const STATUS: readonly (readonly [code: RegExp, status: number])[] = [
   [/^100\d$/, 401],
   [/^1113$/, 402],
@@ -98,7 +98,7 @@ class ZhipuDecoder implements StreamDecoder {
         return (body && errorIn(body)) ?? failure(502, null, event.data);
       }
       default: {
-        // A refusal may come as an event without a name.
+        // An error may come as an event without a name.
         const body = readJson(event.data);
         return (body && errorIn(body)) ?? NOTHING;
       }
@@ -119,7 +119,7 @@ function refuse({ tools = [], format, stop = [] }: HubRequest): void {
   if (stop.length > 0) throw new Unmappable("stop");
 }
 
-/** System texts are turns of their own, each with an answer. */
+/** System texts become turns of their own, each with an answer. */
 function promptOf(messages: readonly HubMessage[]): readonly Turn[] {
   const turns = messages.flatMap((message): Turn[] => {
     const { role, parts } = message;
@@ -143,7 +143,7 @@ function promptOf(messages: readonly HubMessage[]): readonly Turn[] {
   });
 }
 
-/** A whole answer's text comes as a JSON text within the JSON. */
+/** The text of a whole answer is a JSON string inside the JSON. */
 function unquoted(text: string): string {
   if (!(text.length >= 2 && text.startsWith('"') && text.endsWith('"'))) return text;
   try {

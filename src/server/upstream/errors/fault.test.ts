@@ -51,7 +51,7 @@ describe("statusFault", () => {
     expect(faultOf(status, { error: { message: "x" } })).toMatchObject({ retry, blame, status: told });
   });
 
-  it("hides the words of a credential failure and redacts all others", () => {
+  it("hides the message of a credential failure and redacts all others", () => {
     const hidden = faultOf(401, {
       error: { message: "key sk-very-secret of org-abcdef1", code: "invalid_api_key" },
     });
@@ -137,7 +137,7 @@ describe("redact", () => {
     expect(redact(text, [])).toBe(clean);
   });
 
-  it("knows keys, accounts and addresses by their looks", () => {
+  it("recognizes keys, accounts and addresses by their form", () => {
     const text =
       "sk-proj-abcdef123456 gsk_x AIzaSyA1234567890 org-AbCdEf123 10.0.0.1:8080 see https://platform.openai.com/docs";
     const clean = redact(text, []);

@@ -1,10 +1,10 @@
-// What can go wrong between us and an upstream, born once with everything that later rooms ask of it: may another channel
-// try, whose fault is it, what may the caller be told. The upstream's own words never reach a caller unredacted.
+// Faults of calls to upstreams, created once with everything that later rooms need: whether failover is allowed, which part is to blame,
+// what the caller may be told. The upstream's own text never reaches a caller unredacted.
 import type { EgressFault } from "#server/egress/send.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { redact, redactObject } from "./redact.ts";
 
-/** Who a failure counts against: `credential` and `channel` go to the channel's health, `none` to nobody. */
+/** What a failure counts against: `credential` and `channel` affect the channel's health, `none` affects nothing. */
 export type Blame = "none" | "channel" | "credential";
 
 export interface RelayFault {
@@ -26,20 +26,20 @@ export interface RelayFault {
   /** Another channel may succeed. */
   readonly retry: boolean;
   readonly blame: Blame;
-  /** For the logger only: short and typed, never an upstream's own words, which may repeat what was asked (requirements P01). */
+  /** For the logger only: short and typed, never an upstream's own text, which may repeat the request (requirements P01). */
   readonly detail: string;
   /**
-   * The upstream's status and own words, redacted; for administrators alone: in a channel's test, and in the log without the request's
-   * words.
+   * The upstream's status and own text, redacted; for administrators only: in a channel's test, and in the log without text of the
+   * request.
    */
   readonly words: string;
   /** Status of the upstream; 0 = it gave none. */
   readonly upstreamStatus: number;
-  /** Words of the upstream's error by which a channel can be found unusable (requirements W9.5). */
+  /** Codes of the upstream's error by which a channel can be found unusable (requirements W9.5). */
   readonly signals: readonly string[];
-  /** How long the upstream asked to be left alone; 0 = it did not say. */
+  /** How long the upstream asked to wait; 0 = it did not say. */
   readonly retryAfterMs: number;
-  /** The same call fails again for now, though its status says "try again": SDKs are told not to. */
+  /** The same call would fail again, although its status invites a retry: SDKs are told not to retry. */
   readonly isFinal?: true;
 }
 
@@ -58,7 +58,7 @@ const FAULT: Omit<RelayFault, "status" | "code" | "publicMessage"> = {
 
 const MOST_CHARACTERS = 1_000;
 const MOST_OF_A_NAME = 200;
-/** Of an upstream's further words, as JSON. */
+/** Limit of an upstream's further error members, as JSON. */
 const MOST_OF_THE_REST = 6_000;
 
 function brief(message: string): string {
@@ -69,7 +69,7 @@ function named(name: string): string {
   return name.slice(0, MOST_OF_A_NAME);
 }
 
-/** A fault of the caller or of ours: no channel is to blame and none is tried after it. */
+/** A fault of the caller or the gateway: no channel is to blame and there is no failover. */
 export function localFault(
   status: number,
   code: string,
@@ -77,7 +77,7 @@ export function localFault(
   more: Partial<Pick<RelayFault, "type" | "param" | "detail">> = {},
 ): RelayFault {
   const { param = null } = more;
-  // What the caller sent may stand in it.
+  // It may contain text of the request.
   return {
     ...FAULT,
     status,
@@ -88,13 +88,13 @@ export function localFault(
   };
 }
 
-/** A mistake of ours while an answer was read: the call ends at once instead of by its time limit. */
+/** A programming error while an answer was read: the call ends at once instead of by its time limit. */
 export function ownFault(error: unknown): RelayFault {
   const detail = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : "";
   return localFault(500, "internal_error", "服务器内部错误，请联系管理员", { detail });
 }
 
-/** A channel that cannot serve this request as it is configured; the next one may. */
+/** A channel whose configuration cannot serve this request; another one may. */
 export function channelFault(code: string, publicMessage: string, detail = ""): RelayFault {
   return { ...FAULT, status: 500, code, publicMessage, retry: true, detail };
 }
@@ -112,7 +112,7 @@ const EGRESS_MESSAGES: Readonly<Record<EgressFault["code"], readonly [status: nu
   aborted: [499, "请求已取消"],
 };
 
-/** The network failed. The caller is told the kind, the logger the address. */
+/** A network failure. The caller is told the kind, the logger the address. */
 export function networkFault(fault: EgressFault): RelayFault {
   const [status, publicMessage] = EGRESS_MESSAGES[fault.code];
   return {
@@ -127,12 +127,12 @@ export function networkFault(fault: EgressFault): RelayFault {
   };
 }
 
-/** We ended the call ourselves: the client left, or the process ends. That tells nothing of the channel. */
+/** The gateway ended the call itself: the client left, or the process stops. The channel is not to blame. */
 export function isAborted({ status, upstreamStatus }: RelayFault): boolean {
   return status === EGRESS_MESSAGES.aborted[0] && upstreamStatus === 0;
 }
 
-/** The upstream answered with something that is no reply: HTML, nothing, half a JSON text, a foreign type (requirements R11). */
+/** The upstream's answer is no reply: HTML, empty, truncated JSON, an unexpected type (requirements R11). */
 export function unreadableFault(detail: string, upstreamStatus: number): RelayFault {
   return {
     ...FAULT,
@@ -148,35 +148,35 @@ export function unreadableFault(detail: string, upstreamStatus: number): RelayFa
 }
 
 const RETRYABLE = new Set([401, 402, 403, 404, 408, 409, 429]);
-/** Statuses of which the caller learns nothing but that the upstream refused us: the key or the account is at fault (requirements W20.16). */
+/** Statuses whose details the caller does not get: the channel's key or account is at fault (requirements W20.16). */
 const CREDENTIAL = new Set([401, 402, 403]);
 /**
- * What upstreams say of a signature whose time is off: then it is this machine's clock, and no key, that is wrong. Prose may decide it,
- * since it only takes blame away. Source: vendors/zhipu (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting";
- * Google's token endpoint.
+ * Messages of upstreams about a signature with a wrong time: then this machine's clock is wrong, not the key. Prose may decide this, since
+ * it only removes blame. Source: vendors/zhipu (Zhipu), 11.3 (Spark), 12.3 (Tencent); AWS "Signature V4 troubleshooting"; Google's token
+ * endpoint.
  */
 const CLOCK_IS_WRONG =
   /SignatureExpire|\bSignature (expired|not yet current): |valid date or x-date header|Check your iat and exp values|Token ?(已过期，请重新生成|expired, please regenerate)/i;
 /**
- * Codes of an account that is finished, said with a status that would blame the request. Source: vendors/dashscope-errors, requirements
+ * Codes of an unusable account that come with a status that would blame the request. Source: vendors/dashscope-errors, requirements
  * T29.18; OpenAI's images.
  */
 const ACCOUNT_CODES = new Set(["Arrearage", "billing_hard_limit_reached"]);
 const PAYMENT_REQUIRED = 402;
 
-/** What an upstream said in an error reply. */
+/** An error reply of an upstream. */
 export interface UpstreamError {
   readonly status: number;
   /** The JSON of the body; undefined = it was none. */
   readonly body: unknown;
-  /** Begin of a body that is no JSON. */
+  /** The beginning of a body that is no JSON. */
   readonly text: string;
   readonly retryAfterMs: number;
   /** Strings that must not reach the caller: the channel's key and host. */
   readonly secrets: readonly string[];
 }
 
-/** A number or a word as providers name their errors; nobody's prose. */
+/** A number or an identifier as providers name their errors; never prose. */
 const WORD = /^(\d{1,9}|[A-Za-z][A-Za-z_.]{1,47})$/;
 
 /** An error reply (requirements W8.5): OpenAI's shape is kept, any other becomes `upstream_error`; redacted either way. */
@@ -218,7 +218,7 @@ export function statusFault(error: UpstreamError): RelayFault {
   return typeof object?.["message"] === "string" ? { ...shared, ...openAiParts(object, secrets) } : shared;
 }
 
-/** The channel may rest, since it fails as long as the clock is wrong; its key is not to blame. */
+/** The circuit of the channel may open, since it fails as long as the clock is wrong; its key is not to blame. */
 function clockFault(shared: RelayFault): RelayFault {
   return {
     ...shared,
@@ -231,10 +231,10 @@ function clockFault(shared: RelayFault): RelayFault {
   };
 }
 
-/** Words that begin with a slash, and whole addresses: an "Invalid URL" repeats ours, and Gemini's has `models` in it. */
+/** Paths and whole addresses: an "Invalid URL" message repeats the called one, and Gemini's has `models` in it. */
 const ADDRESS = /(^|[\s("'`])(\w+:\/)?\/\S*/g;
 
-/** The address is not there at all: whoever answered 404 or 405 does not speak of the model. */
+/** The path does not exist: the 404 or 405 does not refer to the model. */
 export function isPathAbsent({ upstreamStatus, publicMessage, code, signals }: RelayFault): boolean {
   if (upstreamStatus !== 404 && upstreamStatus !== 405) return false;
   return !/model/i.test([publicMessage.replace(ADDRESS, ""), code, ...signals].join(" "));
@@ -250,8 +250,8 @@ function blameFor(status: number): Blame {
 }
 
 /**
- * Type, param and code as the upstream gave them, and whatever else its error object holds. Google's code is the HTTP status once more: its
- * word becomes the code, since clients in Rust refuse to read a number there (async-openai did not try again upon 429).
+ * Type, param and code as the upstream sent them, and the other members of its error object. Google's code is the HTTP status again: its
+ * `status` becomes the code, since Rust clients refuse a number there (async-openai did not retry after 429).
  */
 function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<RelayFault> {
   const { message: _, type, param, code: given, ...rest } = object;
@@ -266,13 +266,13 @@ function openAiParts(object: JsonRecord, secrets: readonly string[]): Partial<Re
   };
 }
 
-/** An object without secrets; undefined = it is too long to be told (requirements P02). */
+/** An object without secrets; undefined = it is too long to be passed on (requirements P02). */
 function shortObject(object: JsonRecord, secrets: readonly string[]): JsonRecord | undefined {
   const clean = redactObject(object, secrets);
   return JSON.stringify(clean).length > MOST_OF_THE_REST ? undefined : clean;
 }
 
-/** An error reply in the client's own format: what the caller may see of it stays word for word. */
+/** An error reply in the client's own format: the parts that the caller may see stay unchanged. */
 export function nativeFault(error: UpstreamError): RelayFault {
   const fault = statusFault(error);
   const body = asObject(error.body);
@@ -294,14 +294,14 @@ export function wireFault(
   headerMs = 0,
 ): RelayFault {
   const { status, message, code, type, retryAfterMs = headerMs } = error;
-  // Without a message the code is all there is; one that is no name may say anything.
+  // Without a message only the code is left; a code that is no identifier may be any text.
   const isNamed = code !== null && WORD.test(String(code));
   const fallback = isNamed ? `upstream error ${code}` : `bad response status code ${status}`;
   const body = { error: { message: message === "" ? fallback : message, code, type } };
   return statusFault({ status, body, text: "", retryAfterMs, secrets });
 }
 
-/** The request asks for something this channel cannot give; another one may. */
+/** The request needs a feature that this channel does not support; another one may. */
 export function unmappableFault(what: string, reason: string): RelayFault {
   return {
     ...FAULT,
@@ -314,22 +314,22 @@ export function unmappableFault(what: string, reason: string): RelayFault {
   };
 }
 
-/** The last failure was the upstream's 429: callers are told of saturation, not of somebody's limits (requirements W8.5). */
+/** The last failure was the upstream's 429: callers are told of saturation, not of the upstream's limits (requirements W8.5). */
 export function saturated(fault: RelayFault): RelayFault {
   const { extra: _, ...rest } = fault;
   return { ...rest, publicMessage: "当前分组上游负载已饱和，请稍后再试" };
 }
 
 /**
- * The same where it is the operator's account that ran out: by the code clients would believe that it is theirs (Codex and SDKs stop upon it),
- * and the upstream's words tell whose it is. What is left is a 429 of an unknown shape (requirements W8.5).
+ * The same when the operator's account ran out of credit: by its code clients would blame their own account (Codex and SDKs stop), and the
+ * upstream's message names the operator's. What is left is a generic 429 (requirements W8.5).
  */
 export function accountless(fault: RelayFault): RelayFault {
   const { verbatim: _, ...rest } = saturated(fault);
   return { ...rest, type: "upstream_error", code: "bad_response_status_code", param: String(fault.status) };
 }
 
-/** Where an unknown error JSON keeps its message, in this order (requirements T21.1). */
+/** The members of an unknown error JSON that may have its message, in this order (requirements T21.1). */
 const MESSAGE_PATHS = [
   ["error"],
   ["error", "message"],
@@ -381,7 +381,7 @@ export function messageOf(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Typed words of an error body: codes and types, never prose (requirements W9.5, R26). */
+/** Codes and types of an error body, never prose (requirements W9.5, R26). */
 function signalsOf(body: unknown): string[] {
   return SIGNAL_PATHS.flatMap((path) => {
     const found = at(body, path);

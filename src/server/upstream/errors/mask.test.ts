@@ -11,7 +11,7 @@ test("masks every occurrence and keeps the length", () => {
   expect(bytes.toString()).toContain("sk-secret-1");
 });
 
-test("hands on the same bytes when there is nothing to mask", () => {
+test("returns the same bytes when there is nothing to mask", () => {
   for (const text of ["sk-secret- 1 part-tw", '{"a":"\\n\\"\\u003c\\u0073k-secret"}', "\\".repeat(1_000)]) {
     const bytes = Buffer.from(text);
     expect(maskSecrets(bytes, secrets)).toBe(bytes);
@@ -49,7 +49,7 @@ describe("a key in JSON's escapes", () => {
       const text = `{"text":"\\u003cline\\n",${JSON.stringify("a")}:${write(key)},"é":"\\/"}`;
       const masked = maskSecrets(Buffer.from(text), [canaryOf(key)]).toString();
       expect(JSON.parse(masked)).toMatchObject({ text: "<line\n", é: "/" });
-      // However often it is unwrapped, the key does not come out.
+      // However often the text is unescaped, the key does not appear.
       let inner: unknown = JSON.parse(masked).a;
       for (let depth = 0; depth < 4; depth += 1) {
         expect(JSON.stringify(inner)).not.toContain(key.slice(2, 12));
@@ -65,7 +65,7 @@ describe("a key in JSON's escapes", () => {
     }
   });
 
-  it("costs little to look for among backslashes", () => {
+  it("costs little to search for among backslashes", () => {
     const [key = ""] = KEYS;
     for (const noise of ["\\".repeat(400_000), "\\u005c".repeat(80_000), "\\u0073k-".repeat(60_000)]) {
       const text = `\\u00${noise}${key.replace("0", "\\u0030")}`;

@@ -1,13 +1,13 @@
-// Requests that are longer than the model's context. Vendors say so each in words of their own; clients shorten a conversation and ask
-// again only upon those of their own format. Pure.
+// Errors about requests that exceed the model's context. Each vendor has its own message; clients shorten a conversation and retry only
+// after the message of their own format. Pure.
 import type { RelayFault } from "./fault.ts";
 
-/** OpenAI's code of it (vendors/openai-errors). */
+/** OpenAI's code of an overflow (vendors/openai-errors). */
 export const OVERFLOW = "context_length_exceeded";
 
 const STATUSES: ReadonlySet<number> = new Set([400, 413]);
 
-/** What vendors say, by the words that do not vary. */
+/** The constant parts of vendors' messages. */
 const WORDS = new RegExp(
   [
     OVERFLOW,
@@ -28,32 +28,32 @@ const WORDS = new RegExp(
   "i",
 );
 
-/** The same fault; an overflow of whatever vendor under OpenAI's code. For answers in another format than the client's. */
+/** The same fault; an overflow of any vendor gets OpenAI's code. For answers in another format than the client's. */
 export function namedOverflow(fault: RelayFault): RelayFault {
   return STATUSES.has(fault.upstreamStatus) && WORDS.test(fault.publicMessage)
     ? { ...fault, code: OVERFLOW, type: "invalid_request_error" }
     : fault;
 }
 
-/** How a format begins to tell of an overflow, and the words by which its clients know one. */
+/** The prefix of a format's overflow message, and the text by which its clients recognize one. */
 interface OverflowWords {
   readonly begin: string;
   readonly known: RegExp;
 }
 
-/** Claude Code looks at the beginning. */
+/** Claude Code checks the beginning. */
 export const ANTHROPIC_OVERFLOW: OverflowWords = {
   begin: "prompt is too long",
   known: /prompt is too long/i,
 };
 
-/** Google's clients have nothing but these words (Agno, PydanticAI). */
+/** Google's clients recognize only this text (Agno, PydanticAI). */
 export const GEMINI_OVERFLOW: OverflowWords = {
   begin: "The input token count exceeds the maximum number of tokens allowed",
   known: /input token count/i,
 };
 
-/** A fault's message; an overflow in the words of the client's format: by them it knows what to compact. */
+/** A fault's message; for an overflow in the form of the client's format, so that the client compacts its conversation. */
 export function overflowMessage(
   { code, publicMessage }: RelayFault,
   { begin, known }: OverflowWords,

@@ -1,18 +1,18 @@
-// Takes out of an upstream's words what no caller may read: credentials, accounts and addresses (requirements R18, R19), and what tells
-// of the inside of a server (requirements P02). Pure.
+// Removes from an upstream's text what no caller may read: credentials, accounts and addresses (requirements R18, R19), and internals of
+// servers (requirements P02). Pure.
 import { isAddress6 } from "#server/egress/policy.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { unescaped, withoutEscaped } from "./mask.ts";
 
 const MAX_WORDS = 2_000;
-/** Characters of JSON that may stand for one: backslashes, `u` and four digits. */
+/** The most characters of JSON that encode one: backslashes, `u` and four digits. */
 const LONGEST_ESCAPE = 13;
-/** No error is nested deeper for a reason. */
+/** No real error is nested deeper. */
 const MOST_LEVELS = 12;
 const HIDDEN = "***";
-/** What an address of version 6 looks like, and a time or a name of C++ too. */
+/** The form of an IPv6 address, but also of a time or a C++ name. */
 const COLONS = /(?<![\w:.])[0-9a-f]{0,4}:[0-9a-f:]{1,37}(?![\w:])/gi;
-/** Of control characters only tabs and the ends of lines stay; with a terminal's go its commands. */
+/** Of control characters only tabs and line ends stay; this removes terminal escapes. */
 const CONTROLS = /(?![\t\n])\p{Cc}(\[[\d;]{0,20}[A-Za-z])?/gu;
 
 const CREDENTIALS = [
@@ -21,7 +21,7 @@ const CREDENTIALS = [
   /\b(org|proj|user)-[A-Za-z0-9]{6,}/g,
 ];
 
-/** Frames of stacks, statements, files and hosts of a private network. Words of an API's own paths and of plain English stay. */
+/** Stack frames, SQL statements, files and hosts of a private network. API paths and plain English stay. */
 const INSIDES = [
   /\s*\bat (?:[^\n(]{0,100}\()?(?:file:|node:|\/|[A-Z]:\\)[^\s()]*:\d+:\d+\)?/g,
   /\bTraceback \(most recent call last\):?|\bFile "[^"\n]+", line \d+(?:, in \S+)?/g,
@@ -32,9 +32,9 @@ const INSIDES = [
   /\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g,
 ];
 
-/** A text without them. Cut to 2,000 characters. */
+/** The redacted text, truncated to 2,000 characters. */
 export function redact(text: string, secrets: readonly string[]): string {
-  // What the cut would leave of a secret that lies across it is gone before it.
+  // A secret across the truncation point is removed before it.
   const longest = Math.max(0, ...secrets.map(({ length }) => length));
   let clean = text.slice(0, MAX_WORDS + LONGEST_ESCAPE * longest).replace(CONTROLS, "");
   const mayHideOne = clean.includes("\\");
@@ -48,7 +48,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   return clean.replace(COLONS, (found) => (isAddress6(found) && /\d/.test(found) ? HIDDEN : found));
 }
 
-/** The same for every text in an object, the names of its properties among them. */
+/** The same for every string in an object, including property names. */
 export function redactObject(value: JsonRecord, secrets: readonly string[], level = 0): JsonRecord {
   const parts = Object.entries(value).map(([name, item]) => [
     redact(name, secrets),

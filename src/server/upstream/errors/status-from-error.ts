@@ -1,10 +1,10 @@
-// Errors within a stream, a conversation or an answer of status 200 have no status of their own: by their words we know which one the vendor
-// would have answered with. Typed words only, never prose. Pure.
+// Errors within a stream, a conversation or an answer with status 200 have no status of their own: it is derived from their code or type,
+// never from prose. Pure.
 import { OVERFLOW } from "./overflow.ts";
 
 /** Source: requirements T3.3, T21.1, T21.4; OpenAI's guide "Error codes". */
 const STATUSES: ReadonlyMap<unknown, number> = new Map([
-  // OpenAI's codes of an account without money, also of those who speak as it does; the second one is Moonshot's.
+  // OpenAI's codes of an account without credit, which compatible vendors use too; the second one is Moonshot's.
   ["insufficient_quota", 429],
   ["exceeded_current_quota_error", 429],
   ["billing_not_active", 429],
@@ -17,7 +17,7 @@ const STATUSES: ReadonlyMap<unknown, number> = new Map([
   [OVERFLOW, 400],
 ]);
 
-/** The status that an error with this code, or else this type, would have had; undefined = they do not tell. */
+/** The status that an error with this code, or else this type, would have had; undefined = unknown. */
 export function toldStatus(...words: readonly unknown[]): number | undefined {
   return words.map((word) => STATUSES.get(word)).find((status) => status !== undefined);
 }

@@ -1,5 +1,5 @@
-// Opens a realtime conversation with one channel (vendors/realtime): plan, sign, handshake, first word. Never throws: what goes wrong is a
-// RelayFault. What is said afterwards is not its business.
+// Opens a realtime conversation with one channel (vendors/realtime): plan, sign, handshake, first message. Never throws: every failure is
+// a RelayFault. Later messages are not its concern.
 import type { WebSocket } from "ws";
 import type { Egress } from "#server/egress/dispatcher.ts";
 import type { SocketResult } from "#server/egress/socket.ts";
@@ -41,11 +41,11 @@ export interface Frame {
 export interface RealtimeLine {
   readonly kind: "line";
   readonly socket: WebSocket;
-  /** What came before anybody listened. */
+  /** Messages from before a listener was added. */
   readonly first: readonly Frame[];
   /** Upstream name. */
   readonly model: string;
-  /** The channel's credential: not to reach the client. */
+  /** The channel's credential, to be masked for the client. */
   readonly credentials: readonly Canary[];
   /** Strings that no caller may read in an error. */
   readonly secrets: readonly string[];
@@ -53,12 +53,12 @@ export interface RealtimeLine {
 
 /** Source: requirements T2.6. */
 const HANDSHAKE_MS = 10_000;
-/** Servers of this protocol speak first; one that does not within this time is taken to be waiting for the client. */
+/** Servers of this protocol send the first message; one that sends none within this time is assumed to wait for the client. */
 const FIRST_WORD_MS = 3_000;
 /** Source: vendors/realtime. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** Connects to a channel. A line is open once the server has said a word that is no error. */
+/** Connects to a channel. The conversation is open once the server's first message is no error. */
 export async function openRealtime(
   tools: RealtimeTools,
   call: RealtimeCall,
@@ -91,7 +91,7 @@ function aborted(): RelayFault {
   return networkFault({ code: "aborted", detail: "" });
 }
 
-/** Two headers that speak of a body come first in a plan's. */
+/** A plan's headers begin with the two headers of a body. */
 function bodyHeaders({ headers }: Plan): number {
   return headers.indexOf("user-agent");
 }
@@ -117,7 +117,7 @@ function refusalIn(
   return statusFault({ status, body: parseObject(body), text, retryAfterMs, secrets });
 }
 
-/** Waits for the server's first message: some accept everybody and then say that the key is wrong. */
+/** Waits for the server's first message: some servers accept every handshake and then report a wrong key. */
 function firstWord(
   line: Omit<RealtimeLine, "first">,
   cancellation: Cancellation,
@@ -127,7 +127,7 @@ function firstWord(
     const first: Frame[] = [];
     const keep = (data: Buffer, isBinary: boolean) => {
       first.push({ data, isBinary });
-      // What came in the same piece of data is told too.
+      // Messages that arrived in the same piece of data are included.
       if (first.length === 1) end(isBinary ? undefined : faultSaid(data, secrets));
     };
     const onClose = (code: number) => end(networkFault({ code: "reset", detail: `closed with ${code}` }));
@@ -152,7 +152,7 @@ function firstWord(
   });
 }
 
-/** An error that the server says first; undefined = the message is none. */
+/** An error in the server's first message; undefined = it is none. */
 function faultSaid(data: Buffer, secrets: readonly string[]): RelayFault | undefined {
   const event = readJson(data.toString());
   return event?.["type"] === "error" ? faultIn(event, secrets) : undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { faultIn, heardTokens, readEvent, withFault, withModel } from "./events.ts";
 
-describe("events that cost something", () => {
+describe("events with a price", () => {
   const second = Buffer.alloc(48_000).toString("base64");
 
   it.each([
@@ -9,11 +9,11 @@ describe("events that cost something", () => {
     [{ type: "response.audio.delta", response_id: "r", delta: second }, 20, true],
     [{ type: "response.output_audio_transcript.delta", response_id: "r", delta: "abcdefgh" }, 2, false],
     [{ type: "response.function_call_arguments.delta", response_id: "r", delta: "{}" }, 1, false],
-  ])("%s has the tokens of a second of sound, or of its text", (event, tokens, isAudio) => {
+  ])("%s has the tokens of a second of audio, or of its text", (event, tokens, isAudio) => {
     expect(readEvent(event, false)).toEqual({ kind: "output", response: "r", tokens, isAudio });
   });
 
-  it("knows narrow sound by either interface", () => {
+  it("recognizes narrow-band audio in both API versions", () => {
     const old = { type: "session.updated", session: { output_audio_format: "g711_ulaw" } };
     expect(readEvent(old, false)).toMatchObject({ kind: "session", isNarrow: true });
     const format = { type: "audio/pcma" };
@@ -43,7 +43,7 @@ describe("events that cost something", () => {
   });
 });
 
-it("a client's sound and text count by their length", () => {
+it("a client's audio and text count by their length", () => {
   const append = { type: "input_audio_buffer.append", audio: Buffer.alloc(48_000).toString("base64") };
   const { tokens, isAudio } = heardTokens(Buffer.from(JSON.stringify(append)), false, false);
   expect({ tokens, isAudio }).toEqual({ tokens: 11, isAudio: true });
@@ -51,8 +51,8 @@ it("a client's sound and text count by their length", () => {
   expect(heardTokens(Buffer.alloc(64_000), true, false)).toEqual({ tokens: 10, isAudio: true });
 });
 
-describe("events that cannot pass as they are", () => {
-  it("a client's settings name the model that was chosen", () => {
+describe("events that are changed", () => {
+  it("a client's settings get the selected model's name", () => {
     const event = { type: "session.update", session: { model: "gpt-realtime", voice: "ash" } };
     const data = Buffer.from(JSON.stringify(event));
     expect(withModel(data, "gpt-realtime")).toBeUndefined();
@@ -66,7 +66,7 @@ describe("events that cannot pass as they are", () => {
     expect(withModel(Buffer.from('{"type":"response.create"}'), "m")).toBeUndefined();
   });
 
-  it("errors name neither account nor host", () => {
+  it("errors contain neither account nor host", () => {
     const error = { message: "limit of org-abcdef12 at secret.host" };
     const shown = (event: object, secrets: readonly string[]) => {
       const fault = faultIn({ ...event }, secrets);
@@ -75,7 +75,7 @@ describe("events that cannot pass as they are", () => {
     expect(shown({ type: "error", error }, ["secret.host"])).not.toMatch(/abcdef|secret/);
     const response = { status: "failed", status_details: { type: "failed", error } };
     expect(shown({ type: "response.done", response }, [])).not.toContain("abcdef");
-    // As some compatible servers tell them.
+    // In the form of some compatible servers.
     expect(shown({ type: "error", ...error }, ["secret.host"])).toMatch(
       /"message":"limit of (?!.*(abcdef|secret))/,
     );
@@ -83,7 +83,7 @@ describe("events that cannot pass as they are", () => {
     expect(shown({ type: "response.done", response: { usage: {} } }, [])).toBeUndefined();
   });
 
-  it("an error that stands flat says nothing of the operator's account", () => {
+  it("a flat error tells nothing of the operator's account", () => {
     const event = { type: "error", event_id: "e", code: "insufficient_quota", message: "check your plan" };
     const fault = faultIn(event, []);
     expect(fault).toMatchObject({ upstreamStatus: 429, blame: "channel" });

@@ -1,12 +1,12 @@
-// Reads the events of a realtime conversation as far as they cost something (vendors/realtime), and changes the two kinds that cannot pass
-// as they are: errors that name what is not the client's, and settings that name a model. Pure.
+// Reads the events of a realtime conversation that have a price (vendors/realtime), and changes the two kinds that cannot pass unchanged:
+// errors with the upstream's secrets, and settings that name a model. Pure.
 
 import { type RelayFault, statusFault } from "#server/upstream/errors/fault.ts";
 import { redactObject } from "#server/upstream/errors/redact.ts";
 import { toldStatus } from "#server/upstream/errors/status-from-error.ts";
 import { asObject, asText, type JsonRecord, readJson } from "#server/upstream/json/values.ts";
 
-/** What an event means for the bill. */
+/** The effect of an event on billing. */
 export type RealtimeNews =
   | { readonly kind: "begun"; readonly response: string }
   | { readonly kind: "output"; readonly response: string; readonly tokens: number; readonly isAudio: boolean }
@@ -16,17 +16,17 @@ export type RealtimeNews =
       readonly usage: JsonRecord | undefined;
       readonly hasFailed: boolean;
     }
-  /** What the client said was written down by a model of its own. */
+  /** The client's audio was transcribed by a separate model. */
   | { readonly kind: "transcribed"; readonly usage: JsonRecord | undefined }
   | { readonly kind: "session"; readonly transcriber: string | undefined; readonly isNarrow: boolean };
 
-/** LLM tokens in a second of sound that was heard, and of sound that was made (vendors/realtime). */
+/** LLM tokens in a second of input audio, and of output audio (vendors/realtime). */
 const HEARD_PER_SECOND = 10;
 const MADE_PER_SECOND = 20;
 /** PCM of 24 kHz and 16 bits; G.711 has 8 kHz and 8 bits. */
 const PCM_BYTES_PER_SECOND = 48_000;
 const NARROW_BYTES_PER_SECOND = 8_000;
-/** Most text has about four bytes a token, and most events bring one. */
+/** Most text has about four bytes per token, and most events have one token. */
 const BYTES_PER_TOKEN = 4;
 const DONE = "response.done";
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
@@ -34,12 +34,12 @@ const AUDIO_DELTA = /^response\.(output_)?audio\.delta$/;
 const DELTA = /^response\.[\w.]+\.delta$/;
 const APPEND = Buffer.from("input_audio_buffer.append");
 const UPDATE = Buffer.from("session.update");
-/** Behind it a type could hide; sound in base64 has none. */
+/** A longer event may have its type after this; audio in base64 cannot contain one. */
 const ESCAPE = Buffer.from("\\u");
-/** The type stands near the begin of every event that a client writes. */
+/** The type is near the beginning of every event of a client. */
 const HEAD_BYTES = 256;
 
-/** Reads an event of the server; undefined = it costs nothing. `isNarrow`: sound comes as G.711. */
+/** Reads an event of the server; undefined = it has no price. `isNarrow`: audio is G.711. */
 export function readEvent(event: JsonRecord, isNarrow: boolean): RealtimeNews | undefined {
   const type = asText(event["type"]) ?? "";
   if (type === "session.created" || type === "session.updated") return sessionNews(event["session"]);
@@ -60,7 +60,7 @@ export function readEvent(event: JsonRecord, isNarrow: boolean): RealtimeNews | 
   return { kind: "output", response: id, tokens, isAudio };
 }
 
-/** What a message of the client adds to the conversation, without looking closely. Unit: LLM tokens. */
+/** Estimates what a message of the client adds to the conversation. Unit: LLM tokens. */
 export function heardTokens(
   data: Buffer,
   isBinary: boolean,
@@ -74,8 +74,8 @@ export function heardTokens(
 }
 
 /**
- * The model was chosen, and priced, at the begin: a client that names one in its settings, by the name it knows, gets the same.
- * undefined = the message passes as it is.
+ * The model was selected and priced at the start: a model name in the client's settings is replaced by the upstream name. undefined = the
+ * message passes unchanged.
  */
 export function withModel(data: Buffer, model: string): Buffer | undefined {
   if (!(data.includes(UPDATE) || data.includes(ESCAPE))) return undefined;
@@ -86,7 +86,7 @@ export function withModel(data: Buffer, model: string): Buffer | undefined {
   return Buffer.from(JSON.stringify({ ...event, session: { ...session, model } }));
 }
 
-/** What an event tells of a failure, be it the session's, a response's or a transcription's; undefined = it tells of none. */
+/** The failure in an event, of the session, a response or a transcription; undefined = none. */
 export function faultIn(event: JsonRecord, secrets: readonly string[]): RelayFault | undefined {
   const error = asObject(event["error"]) ?? asObject(detailsIn(event)?.["error"]) ?? flatError(event);
   if (error === undefined) return undefined;
@@ -103,8 +103,8 @@ function flatError({ type, code, message, error }: JsonRecord): JsonRecord | und
 }
 
 /**
- * The event that told of a failure, without the upstream's accounts and addresses (requirements R18, R19). Of the operator's own account there
- * clients read no more than `fault`, which is what they would be told by an HTTP answer.
+ * The event of a failure, without the upstream's accounts and addresses (requirements R18, R19). Of a failure of the operator's own account
+ * clients get only `fault`, as in an HTTP answer.
  */
 export function withFault(event: JsonRecord, fault: RelayFault, secrets: readonly string[]): Buffer {
   const clean = redactObject(event, secrets);
@@ -129,13 +129,13 @@ function detailsIn(event: JsonRecord): JsonRecord | undefined {
   return asObject(asObject(event["response"])?.["status_details"]);
 }
 
-/** Sound comes in base64: four letters for three bytes. */
+/** Audio is in base64: four characters for three bytes. */
 function soundTokens(letters: number, perSecond: number, isNarrow: boolean): number {
   const bytes = (letters * 3) / 4;
   return Math.ceil((bytes / (isNarrow ? NARROW_BYTES_PER_SECOND : PCM_BYTES_PER_SECOND)) * perSecond);
 }
 
-/** The older interface has these words at the top, the newer one under `audio`. */
+/** The older API has these members at the top, the newer one under `audio`. */
 function sessionNews(value: unknown): RealtimeNews {
   const session = asObject(value);
   const input = asObject(asObject(session?.["audio"])?.["input"]);

@@ -7,7 +7,7 @@ import type { CallSigner, SignRequest } from "./signer.ts";
 
 const SERVICE = "bedrock";
 
-/** `AK|SK|Region` (a fourth part is a session token) → signed headers; `APIKey|Region` → Bearer. Signed anew for each call. */
+/** `AK|SK|Region` (a fourth part is a session token) → signed headers; `APIKey|Region` → Bearer. Each call is signed separately. */
 export const awsSigv4: CallSigner = {
   kind: "call",
   check: (key) =>
@@ -20,7 +20,7 @@ export const awsSigv4: CallSigner = {
     const { accessKey, secretKey, region, sessionToken } = parts;
     const { host } = new URL(request.url);
     const time = new Date(request.nowMs).toISOString().replace(/[-:]|\.\d+/g, "");
-    // In the order of their names, as the canonical form wants them.
+    // Sorted by name, as the canonical form requires.
     const headers: (readonly [name: string, value: string])[] = [
       ["content-type", "application/json"],
       ["host", host],
@@ -52,7 +52,7 @@ function canonicalRequest(
   names: string,
 ): string {
   const { pathname, searchParams } = new URL(url);
-  // The path as it is sent is encoded once more: %3A becomes %253A.
+  // The sent path is encoded once more: %3A becomes %253A.
   const path = pathname.split("/").map(encoded).join("/");
   const query = [...searchParams]
     .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)

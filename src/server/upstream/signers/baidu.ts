@@ -1,4 +1,4 @@
-// Baidu classic: the key is exchanged for an access token, which stands in the query. Source: vendors/baidu.
+// Baidu classic: the key is exchanged for an access token in the query. Source: vendors/baidu.
 import { keyPartsOf } from "#contract/provider-key.ts";
 import { invalidKey } from "./invalid-key.ts";
 import { checkParts } from "./plain.ts";
@@ -42,7 +42,7 @@ function signed(url: string, token: string): Signed {
   return { headers: [], url: address.href, secrets: inQuery(token) };
 }
 
-/** The channel's base: tokens are exchanged where they are used. */
+/** The channel's base URL: tokens are exchanged at the host that uses them. */
 function baseOf(url: string): string {
   const { origin, pathname } = new URL(url);
   const end = pathname.indexOf("/rpc/2.0/");

@@ -27,7 +27,7 @@ export const signers: Readonly<Record<SignerName, Signer>> = {
   vertex,
 };
 
-/** Vendors of OpenAI's wire know either name at their Anthropic-compatible address, so both are sent (vendors/claude-elsewhere). */
+/** Vendors of OpenAI's wire use either header at their Anthropic-compatible address, so both are sent (vendors/claude-elsewhere). */
 export function signerFor(name: SignerName, endpoint: EndpointName): Signer {
   const isMessages = endpoint === "messages" || endpoint === "count-tokens";
   return isMessages && name === "bearer" ? bearerAndXApiKey : signers[name];

@@ -1,8 +1,8 @@
-// The fault of a key that has not the form its kind needs. It never holds the key.
+// The fault of a key without the form its kind needs. It never contains the key.
 import type { SignerName } from "#contract/providers.ts";
 import { channelFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** Another channel may serve; nothing is sent and nobody's health suffers, the log tells (requirements T2.4). */
+/** Another channel may serve; no request is sent, the channel's health does not change, the fault is logged (requirements T2.4). */
 export function invalidKey(name: SignerName): RelayFault {
   return channelFault(
     "invalid_channel_key",

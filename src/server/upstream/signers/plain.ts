@@ -1,10 +1,10 @@
-// Keys that are sent as they are, each kind under the name its providers expect. No time, no request, no exchange.
+// Keys that are sent unchanged, each kind in the header its providers expect. No time, no request, no exchange.
 import { cleanKey, keyPartsOf } from "#contract/provider-key.ts";
 import type { FixedSigner, Signed } from "./signer.ts";
 
 const NOTHING: Signed = { headers: [] };
 
-/** A header can carry printable ASCII only; anything else was pasted by mistake. */
+/** A header can carry printable ASCII only; other characters were pasted by mistake. */
 export function checkHeaderText(key: string): string | undefined {
   return /^[\x20-\x7e]*$/.test(cleanKey(key))
     ? undefined
@@ -33,8 +33,8 @@ export const azureKey = plain((key) => ["api-key", key]);
 export const googKey = plain((key) => ["x-goog-api-key", key]);
 
 /**
- * Anthropic's header. OAuth tokens are bearer tokens; a key that is not Anthropic's own belongs to a compatible vendor, where
- * both names are usual, so both are sent. Source: vendors/claude, vendors/claude-elsewhere.
+ * Anthropic's header. OAuth tokens are bearer tokens; a key that is not Anthropic's own belongs to a compatible vendor, which may use
+ * either header, so both are sent. Source: vendors/claude, vendors/claude-elsewhere.
  */
 export const xApiKey = plain((key) => {
   if (key.startsWith("sk-ant-oat")) return ["authorization", `Bearer ${key}`];

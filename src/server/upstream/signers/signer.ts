@@ -1,9 +1,9 @@
-// What a signer is: how a channel's key becomes the credential of a call. Knows no channel, no storage, no user.
+// The interface of a signer: it turns a channel's key into the credential of a call. Knows no channel, no storage, no user.
 import { cleanKey, isAwsRegion, serviceAccountOf } from "#contract/provider-key.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { TokenCache } from "./token-cache.ts";
 
-/** The request as it will be sent, but for the credential. */
+/** The request as it will be sent, without the credential. */
 export interface SignRequest {
   readonly method: "POST" | "GET";
   readonly url: string;
@@ -14,11 +14,11 @@ export interface SignRequest {
   readonly other: string;
 }
 
-/** What a signer adds to a request. */
+/** The additions of a signer to a request. */
 export interface Signed {
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  /** Stands instead of the plain URL where the credential is part of it. */
+  /** Replaces the plain URL where the credential is part of it. */
   readonly url?: string;
   /** Strings made of the key (an exchanged token, a signature) that no caller may read in a reply or an error. */
   readonly secrets?: readonly string[];
@@ -27,24 +27,24 @@ export interface Signed {
 /** Whether a key has the form its kind needs; undefined = fine, else Chinese text for the form. Never echoes the key. */
 export type KeyCheck = (key: string) => string | undefined;
 
-/** The same for every call with this key: remembered in the channel's plan. */
+/** The same for every call with this key: cached in the channel's plan. */
 export interface FixedSigner {
   readonly kind: "fixed";
   readonly check: KeyCheck;
   sign(key: string): Signed;
 }
 
-/** Depends on the time or the request: made for each call. Tokens that must be exchanged first come from `tools.tokens`. */
+/** Depends on the time or the request: made for each call. Exchanged tokens come from `tools.tokens`. */
 export interface CallSigner {
   readonly kind: "call";
   readonly check: KeyCheck;
-  /** Never throws and never rejects: a credential that cannot be made is a fault. */
+  /** Never throws and never rejects: failing to make a credential is a fault. */
   sign(key: string, request: SignRequest, tools: SignTools): SignResult | Promise<SignResult>;
-  /** The part of the key that names the account in the request itself. Absent = none does. */
+  /** The part of the key that is the account id in the request itself. Absent = there is none. */
   account?(key: string): string | undefined;
   /**
-   * The upstream said that the credential of the call `used` is no longer valid: forgets what was exchanged. true = worth one
-   * silent retry.
+   * The upstream reported that the credential of the call `used` is no longer valid: forgets the exchanged token. true = worth one silent
+   * retry.
    */
   forget?(used: Signed, tools: SignTools): boolean;
 }
@@ -57,23 +57,23 @@ export interface SignTools {
   readonly tokens: TokenCache;
 }
 
-/** A secret, and how it is written in a query. */
+/** A secret, and its form in a query. */
 export function inQuery(secret: string): string[] {
   return [...new Set([secret, encodeURIComponent(secret)])];
 }
 
-/** Tells a fault from a credential. */
+/** Distinguishes a fault from a credential. */
 export function isFault(result: SignResult): result is RelayFault {
   return "kind" in result;
 }
 
-/** `forget` of the kinds that exchange: the token of that call is used no more; one that replaced it meanwhile stays. */
+/** `forget` of the kinds that exchange: drops the token of that call; a newer token stays. */
 export function forgetTokens({ secrets }: Signed, { tokens }: SignTools): boolean {
   for (const token of secrets ?? []) tokens.forget(token);
   return true;
 }
 
-/** Strings that would give the credential away if an upstream echoed them. */
+/** Strings that would reveal the credential if an upstream echoed them. */
 export function secretsOf(key: string): string[] {
   const credential = cleanKey(key);
   if (credential === "") return [];

@@ -1,4 +1,4 @@
-// Promises of the signers: the vectors of the vendors' schemes, what each kind sends, and which keys it refuses.
+// The signers: the test vectors of the vendors' schemes, what each kind sends, and which keys it refuses.
 import { describe, expect, test } from "vitest";
 import { wireOf } from "#contract/provider.ts";
 import { providers } from "#contract/providers.ts";
@@ -39,7 +39,7 @@ function header(signed: Signed, name: string): string | undefined {
   return at < 0 ? undefined : signed.headers[at + 1];
 }
 
-describe("keys that are sent as they are", () => {
+describe("keys that are sent unchanged", () => {
   test.each([
     ["bearer", " Bearer sk-1 ", ["authorization", "Bearer sk-1"]],
     ["bearer", "", []],
@@ -56,7 +56,7 @@ describe("keys that are sent as they are", () => {
     expect((await sign(name, key)).headers).toEqual(headers);
   });
 
-  test("go under both names to an Anthropic-compatible address of another vendor", () => {
+  test("are sent in both headers to an Anthropic-compatible address of another vendor", () => {
     expect(signerFor("bearer", "messages")).toBe(signers["bearer-x-api-key"]);
     expect(signerFor("bearer", "count-tokens")).toBe(signers["bearer-x-api-key"]);
     expect(signerFor("bearer", "chat")).toBe(signers.bearer);
@@ -82,7 +82,7 @@ describe("Spark's signed address", () => {
     expect(signed.secrets).toContain("sCvUqL8L3G6twV0qPUI/A/auB3NnDMPe/UXDAI57LlU=");
   });
 
-  test("carries the time of its own call: the upstream takes 300 seconds of difference at most", async () => {
+  test("has the time of its own call: the upstream accepts a difference of 300 seconds at most", async () => {
     const later = await sign("xunfei-url", key, { ...request, nowMs: nowMs + 301_000 });
     expect(new URL(later.url ?? "").searchParams.get("date")).toBe("Fri, 05 May 2023 10:48:40 GMT");
   });
@@ -109,10 +109,10 @@ describe("Tencent's TC3", () => {
     ]);
   });
 
-  test("names the action of the body, whatever its texts say", async () => {
+  test("has the action of the body, whatever its texts contain", async () => {
     const body = Buffer.from(JSON.stringify({ Input: 'say "Messages": to me' }));
     expect(header(await sign("tencent-tc3", key, { url, body }), "x-tc-action")).toBe("GetEmbedding");
-    // A view into a larger buffer, as encoders hand it over.
+    // A view into a larger buffer, as encoders return it.
     const view = Buffer.concat([chat, body]).subarray(chat.length);
     expect(header(await sign("tencent-tc3", key, { url, body: view }), "x-tc-action")).toBe("GetEmbedding");
   });
@@ -150,7 +150,7 @@ describe("AWS's SigV4", () => {
     },
   );
 
-  test("signs a session token too, and sends an API key as it is", async () => {
+  test("signs a session token too, and sends an API key unchanged", async () => {
     const session = await sign("aws-sigv4", `${pair}|us-east-1|TOKEN`, { url, body });
     expect(header(session, "x-amz-security-token")).toBe("TOKEN");
     expect(header(session, "authorization")).toContain("content-type;host;x-amz-date;x-amz-security-token");
@@ -171,7 +171,7 @@ describe("Zhipu's token", () => {
     });
   });
 
-  test("is not made of a key without exactly one dot, nor for the Anthropic address", async () => {
+  test("is not made from a key without exactly one dot, nor for the Anthropic address", async () => {
     for (const key of ["plain", "a.b.c", "a.", ".b"])
       expect((await sign("zhipu-jwt", key)).headers).toEqual(["authorization", `Bearer ${key}`]);
     const url = "https://open.bigmodel.cn/api/anthropic/v1/messages";
@@ -180,7 +180,7 @@ describe("Zhipu's token", () => {
     ]);
   });
 
-  test("lives a day and is renewed five minutes before its end", async () => {
+  test("is valid for a day and is renewed five minutes before its end", async () => {
     let nowMs = NOW_MS;
     const tools = { tokens: createTokenCache({ egress: NO_NETWORK, now: () => nowMs }) };
     const request = {
@@ -203,7 +203,7 @@ describe("Zhipu's token", () => {
     expect(await token()).not.toBe(first);
   });
 
-  test("that was refused is made anew, e.g. after the clock was put right", async () => {
+  test("that was refused is made again, e.g. after the clock was corrected", async () => {
     let nowMs = NOW_MS + 10 * 86_400_000;
     const tools = { tokens: createTokenCache({ egress: NO_NETWORK, now: () => nowMs }) };
     const signer = signers["zhipu-jwt"];
@@ -219,7 +219,7 @@ describe("Zhipu's token", () => {
 });
 
 describe("an API key of Vertex", () => {
-  test("stands in the query", async () => {
+  test("is in the query", async () => {
     const url =
       "https://aiplatform.googleapis.com/v1/publishers/google/models/m:streamGenerateContent?alt=sse";
     expect((await sign("vertex", "AIza-1", { url })).url).toBe(`${url}&key=AIza-1`);
@@ -269,7 +269,7 @@ describe("the form of a key", () => {
     expect(JSON.stringify(fault)).not.toContain(key);
   });
 
-  test("of several parts is told as the row shows it", () => {
+  test("of several parts is shown as in the row", () => {
     for (const row of providers) {
       if (row.keyParts === undefined) continue;
       const key = row.keyParts.map(() => "x").join("|");
@@ -278,7 +278,7 @@ describe("the form of a key", () => {
     }
   });
 
-  test("a wrong one asks nobody and is a fault, never a throw", async () => {
+  test("a wrong one causes no request and is a fault, never a throw", async () => {
     for (const name of ["baidu-token", "xunfei-url", "tencent-tc3", "aws-sigv4", "vertex"] as const)
       await expect(sign(name, '{"x"|')).rejects.toThrow("invalid_channel_key");
   });

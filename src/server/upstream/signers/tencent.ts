@@ -9,7 +9,7 @@ const SERVICE = "hunyuan";
 const VERSION = "2023-09-01";
 const SIGNED_HEADERS = "content-type;host;x-tc-action";
 
-/** `AppId|SecretId|SecretKey` → authorization and X-TC headers; the time may differ by 300 seconds, so each call is signed. */
+/** `AppId|SecretId|SecretKey` → authorization and X-TC headers; valid for 300 seconds, so each call is signed. */
 export const tencentTc3: CallSigner = {
   kind: "call",
   check: (key) => checkParts(key, ["AppId", "SecretId", "SecretKey"]),
@@ -46,7 +46,7 @@ function canonicalRequest({ method, url, body }: SignRequest, action: string): s
   return [method, pathname, search.slice(1), headers, SIGNED_HEADERS, sha256Hex(body)].join("\n");
 }
 
-/** Only a conversation has the field; within a JSON string its quotes would be escaped, so the bytes tell. */
+/** Only a chat body has the field; within a JSON string its quotes would be escaped, so a search of the bytes suffices. */
 function actionOf(body: Uint8Array): "ChatCompletions" | "GetEmbedding" {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"Messages":')
     ? "ChatCompletions"

@@ -1,4 +1,4 @@
-// Promises of exchanged credentials: one exchange however many wait, renewal ahead of the end, localErrors and failures as faults.
+// Exchanged credentials: one exchange for all waiting calls, renewal before the end, errors and failures as faults.
 import { generateKeyPairSync, verify } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fakeClock } from "#server/clock.ts";
@@ -50,7 +50,7 @@ function tokenOf(result: SignResult): string | null {
 }
 
 describe("Baidu's access token", () => {
-  test("is asked for where it is used, with the two halves of the key", async () => {
+  test("is exchanged at the host that uses it, with the two halves of the key", async () => {
     const signed = await baidu();
     expect(signed).toEqual({
       headers: [],
@@ -66,7 +66,7 @@ describe("Baidu's access token", () => {
     });
   });
 
-  test("is exchanged once for a hundred calls at the same time, and kept", async () => {
+  test("is exchanged once for a hundred concurrent calls, and cached", async () => {
     const results = await Promise.all(Array.from({ length: 100 }, () => baidu()));
     expect(new Set(results.map(tokenOf))).toEqual(new Set(["token-1"]));
     expect(tokenOf(await baidu())).toBe("token-1");
@@ -80,7 +80,7 @@ describe("Baidu's access token", () => {
     expect(tokenOf(await baidu("a|b"))).toBe("token-1");
   });
 
-  test("is renewed behind the calls when less than an hour is left, once", async () => {
+  test("is renewed in the background when less than an hour is left, once", async () => {
     await baidu();
     clock.advance(2_592_000_000 - HOUR_MS + 1);
     const results = await Promise.all(Array.from({ length: 100 }, () => baidu()));
@@ -89,7 +89,7 @@ describe("Baidu's access token", () => {
     expect(provider.heard.length).toBe(2);
   });
 
-  test("stands while its renewal fails, and falls at its end", async () => {
+  test("is used while its renewal fails, until its end", async () => {
     await baidu();
     clock.advance(2_592_000_000 - HOUR_MS + 1);
     reply = () => ({ status: 503, json: {} });
@@ -100,7 +100,7 @@ describe("Baidu's access token", () => {
     expect(await baidu()).toMatchObject({ kind: "fault", status: 503, blame: "channel" });
   });
 
-  test("that was refused is exchanged anew, once for all who were refused with it", async () => {
+  test("that was refused is exchanged again, once for all calls that were refused with it", async () => {
     const signer = signers["baidu-token"];
     const used = await Promise.all(Array.from({ length: 100 }, () => baidu()));
     const again = await Promise.all(
@@ -111,13 +111,13 @@ describe("Baidu's access token", () => {
       }),
     );
     expect(new Set(again)).toEqual(new Set(["token-2"]));
-    // The answer to a slow call comes last: it must not throw the new token away.
+    // The answer to a slow call comes last: it must not discard the new token.
     if (signer.kind === "call" && used[0] !== undefined && !isFault(used[0])) signer.forget?.(used[0], tools);
     expect(tokenOf(await baidu())).toBe("token-2");
     expect(provider.heard.length).toBe(2);
   });
 
-  test("is not trusted for longer when the clock jumps ahead", async () => {
+  test("is not trusted longer when the clock jumps ahead", async () => {
     await baidu();
     clock.advance(2_592_000_000 + 1);
     expect(tokenOf(await baidu())).toBe("token-2");
@@ -142,7 +142,7 @@ describe("a failed exchange", () => {
     expect(JSON.stringify(fault)).not.toContain("my-api-key");
   });
 
-  test("for the sake of our clock blames no key, and is no hammer either", async () => {
+  test("because of our clock blames no key, and is not repeated at once", async () => {
     const words =
       "Invalid JWT: Token must be a short-lived token (60 minutes). Check your iat and exp values";
     reply = () => ({ status: 400, json: { error: "invalid_grant", error_description: words } });
@@ -156,7 +156,7 @@ describe("a failed exchange", () => {
     expect(provider.heard.length).toBe(1);
   });
 
-  test("is told to all who wait, asks again only after a moment, and then may succeed", async () => {
+  test("is the result of all waiting calls, is retried only after a moment, and then may succeed", async () => {
     reply = () => ({ status: 401, json: { error: "invalid_client" } });
     const results = await Promise.all(Array.from({ length: 100 }, () => baidu()));
     for (const result of results) expect(result).toMatchObject({ code: "upstream_credential" });
@@ -167,7 +167,7 @@ describe("a failed exchange", () => {
     expect(tokenOf(await baidu())).toBe("better");
   });
 
-  test("stands no longer when the clock, which was wrong, is set back an hour", async () => {
+  test("is not kept longer when the clock, which was wrong, is set back an hour", async () => {
     reply = () => ({ status: 401, json: { error: "invalid_client" } });
     await baidu();
     clock.advance(-HOUR_MS);
@@ -189,7 +189,7 @@ describe("a failed exchange", () => {
     expect(await baidu()).toMatchObject({ kind: "fault", retry: true, ...expected });
   });
 
-  test("because nobody listens is a network fault, and the next call tries again", async () => {
+  test("because no server listens is a network fault, and the next call tries again", async () => {
     const base = provider.url;
     await provider.close();
     expect(await baidu("a|b", base)).toMatchObject({ code: "do_request_failed", blame: "channel" });
@@ -197,7 +197,7 @@ describe("a failed exchange", () => {
     expect(tokenOf(await baidu("a|b"))).toBe("token-1");
   });
 
-  test("because the address may not be reached leaves the machine alone", async () => {
+  test("because the address is forbidden sends no request", async () => {
     const strict = createEgress({ allow: [] });
     tools = { tokens: createTokenCache({ egress: strict, now: clock.now }) };
     expect(await baidu()).toMatchObject({ kind: "fault", status: 502 });
@@ -266,7 +266,7 @@ describe("Google's access token", () => {
     expect(isGenuine).toBe(true);
   });
 
-  test("is kept for fifty minutes", async () => {
+  test("is cached for fifty minutes", async () => {
     let count = 0;
     reply = () => {
       count += 1;
@@ -282,7 +282,7 @@ describe("Google's access token", () => {
   });
 });
 
-describe("the memory", () => {
+describe("the cache", () => {
   test("holds a thousand keys and forgets the oldest", async () => {
     const made: string[] = [];
     const make = (id: string) =>

@@ -1,5 +1,5 @@
-// Credentials that are made of a key and live for a while: exchanged at a provider or signed here. One exchange per key however
-// many calls wait for it, refreshed ahead of its end, bounded. A cache of this process: losing it costs one exchange.
+// Cache of credentials that are made from a key and expire: exchanged at a provider or signed here. One exchange per key for all waiting
+// calls, refreshed before its end, bounded. It belongs to this process: losing it costs one exchange.
 import type { Egress } from "#server/egress/dispatcher.ts";
 import { fetchJson, type JsonResult } from "#server/egress/fetch-json.ts";
 import { hideSecret } from "#server/log/texts.ts";
@@ -11,23 +11,23 @@ import {
   unreadableFault,
 } from "#server/upstream/errors/fault.ts";
 
-/** A credential that lives for a while. */
+/** A credential that expires. */
 export interface Token {
   readonly text: string;
-  /** From now; unit: ms. */
+  /** Remaining lifetime; unit: ms. */
   readonly lifetimeMs: number;
 }
 
-/** How a token is come by. */
+/** How a token is obtained. */
 export interface TokenSource {
   /** Kind and key (and address, where it matters); only its hash is kept. */
   readonly id: string;
-  /** A token is renewed when less than this is left of it, at most half of its life. Unit: ms. */
+  /** A token is renewed when less than this is left of it, at most half of its lifetime. Unit: ms. */
   readonly aheadMs: number;
 }
 
 export interface ExchangedSource extends TokenSource {
-  /** Builds the small call that answers with the token; asked only when there is to be one. A fault = it cannot be built. */
+  /** Builds the small call that returns the token; used only for an exchange. A fault = it cannot be built. */
   request(): ExchangeRequest | RelayFault;
 }
 
@@ -46,8 +46,8 @@ export interface MadeSource extends TokenSource {
 
 export interface TokenCache {
   /**
-   * An access token of an OAuth provider (`access_token`, `expires_in` in seconds). One exchange at a time per key; a token that
-   * nears its end is renewed in the background. A refusal is a fault that blames the credential, a network failure the channel.
+   * An access token of an OAuth provider (`access_token`, `expires_in` in seconds). One exchange at a time per key; a token near its end is
+   * renewed in the background. A refusal is a fault that blames the credential, a network failure the channel.
    */
   exchanged(source: ExchangedSource): string | Promise<string | RelayFault>;
   /** A token that is made here. */
@@ -67,9 +67,9 @@ interface Entry {
   /** Unit: ms since 1970; 0 = no token. */
   expiresAtMs: number;
   renewAtMs: number;
-  /** The exchange under way, shared by everybody who waits. */
+  /** The running exchange, shared by all waiting calls. */
   pending: Promise<string | RelayFault> | undefined;
-  /** The last refusal: for a moment it answers for the provider, so that a bad key is no hammer. */
+  /** The last refusal: for a moment it is reused, so that a bad key does not flood the provider. */
   refusal: RelayFault | undefined;
   refusedAtMs: number;
 }
@@ -77,15 +77,15 @@ interface Entry {
 /** Source: requirements T2.6. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
 const MAX_ENTRIES = 1_000;
-/** After a renewal that failed, while the old token still stands. */
+/** Pause after a failed renewal, while the old token is still valid. */
 const RENEW_AGAIN_MS = 30_000;
 const REFUSAL_MS = 2_000;
-/** The status that every refusal is given. */
+/** The status of every refusal. */
 const REFUSED = 401;
-/** What a provider that tells no lifetime is trusted for. */
+/** The assumed lifetime if the provider sends none. */
 const UNTOLD_LIFETIME_SEC = 600;
 
-/** Builds the memory of one process. */
+/** Builds the cache of one process. */
 export function createTokenCache(parts: TokenCacheParts): TokenCache {
   return new Tokens(parts);
 }
@@ -167,7 +167,7 @@ class Tokens implements TokenCache {
   }
 }
 
-/** A clock that was set back meanwhile tells nothing of when it was. */
+/** A time in the future: the clock was set back meanwhile, so it is ignored. */
 function isSoonAfter(nowMs: number, refusedAtMs: number): boolean {
   return nowMs >= refusedAtMs && nowMs < refusedAtMs + REFUSAL_MS;
 }
@@ -193,7 +193,7 @@ async function exchange(
 function tokenIn(answer: JsonResult, secrets: readonly string[]): Token | RelayFault {
   if (answer.kind === "fault") return withDetail(networkFault(answer), "token exchange");
   const { status } = answer;
-  // Any JSON object may be read by name; what is found is checked.
+  // Any JSON object may be read by name; the values are checked.
   const body = (typeof answer.body === "object" && answer.body !== null ? answer.body : {}) as Record<
     string,
     unknown

@@ -7,12 +7,12 @@ import { type CallSigner, forgetTokens, type Signed, secretsOf } from "./signer.
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_SEC = 3_600;
-/** A token of an hour is kept for 50 minutes. */
+/** A token of an hour is cached for 50 minutes. */
 const AHEAD_MS = 600_000;
 const API_KEY = /^[\w.-]+$/;
 const FORM = "密钥应为 Google 服务账号的 JSON 密钥文件内容，或 API 密钥";
 
-/** Service account JSON → OAuth token; any other key is an API key of express mode, which stands in the query. */
+/** Service account JSON → OAuth token; any other key is an API key of express mode, which is sent in the query. */
 export const vertex: CallSigner = {
   kind: "call",
 
@@ -48,7 +48,7 @@ function signed(token: string): Signed {
   return { headers: ["authorization", `Bearer ${token}`], secrets: [token] };
 }
 
-/** An API key of express mode stands in the query. */
+/** An API key of express mode, in the query. */
 function express(key: string, url: string): Signed {
   const address = new URL(url);
   address.searchParams.set("key", cleanKey(key));

@@ -5,7 +5,7 @@ import { invalidKey } from "./invalid-key.ts";
 import { checkParts } from "./plain.ts";
 import { type CallSigner, inQuery } from "./signer.ts";
 
-/** `APPID|APISecret|APIKey` → signed URL, good for 300 seconds: made for each call. */
+/** `APPID|APISecret|APIKey` → signed URL, valid for 300 seconds: made for each call. */
 export const xunfeiUrl: CallSigner = {
   kind: "call",
   check: (key) => checkParts(key, ["APPID", "APISecret", "APIKey"]),

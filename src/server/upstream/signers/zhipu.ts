@@ -8,7 +8,7 @@ const LIFETIME_MS = 86_400_000;
 const AHEAD_MS = 300_000;
 const HEADER = { alg: "HS256", sign_type: "SIGN", typ: "JWT" };
 
-/** `id.secret` → Bearer JWT of a day. A key without exactly one dot is sent as it is; so is any key to the Anthropic address. */
+/** `id.secret` → Bearer JWT valid for a day. A key without exactly one dot is sent unchanged; so is any key to the Anthropic address. */
 export const zhipuJwt: CallSigner = {
   kind: "call",
   check: checkHeaderText,
@@ -29,7 +29,7 @@ export const zhipuJwt: CallSigner = {
     return { headers: ["authorization", `Bearer ${token}`], secrets: [token] };
   },
 
-  // Made here: the next call gets a new one in case the clock was wrong, but asking at once again would only repeat the refusal.
+  // Made here: the next call gets a new one in case the clock was wrong, but an immediate retry would only repeat the refusal.
   forget(used, tools) {
     forgetTokens(used, tools);
     return false;

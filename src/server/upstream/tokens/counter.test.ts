@@ -81,7 +81,7 @@ describe("TokenCounter", () => {
   const counter = createTokenCounter(() => false);
   afterAll(() => counter.close());
 
-  it("counts as the model does", async () => {
+  it("counts like the model's tokenizer", async () => {
     const parts = promptParts("chat", { messages: [{ role: "user", content: "hello world" }] });
     // 3 for the reply, 3 for the message, 1 for the role, 2 for the text.
     await expect(counter.count("gpt-4", parts)).resolves.toBe(9);
@@ -100,7 +100,7 @@ describe("TokenCounter", () => {
     );
   });
 
-  it("approximates when told to, and what would take too long", async () => {
+  it("approximates on request, and texts that would take too long", async () => {
     const approximate = createTokenCounter(() => true);
     const what = { texts: ["hello world"], fixedTokens: 1 };
     await expect(approximate.count("gpt-4", what)).resolves.toBe(1 + Math.trunc(11 * 0.38));
@@ -108,14 +108,14 @@ describe("TokenCounter", () => {
     await expect(counter.count("gpt-4", huge)).resolves.toBe(approximateTokens(huge));
   });
 
-  it("counts exactly however many are asked for at once, as when a stopping process ends its streams", async () => {
+  it("counts many concurrent texts exactly, as when a stopping process ends its streams", async () => {
     const texts = ["The quick brown fox jumps over the lazy dog. ".repeat(200)];
     const alone = await counter.count("gpt-4o", { texts, fixedTokens: 0 });
     const asked = Array.from({ length: 800 }, () => counter.count("gpt-4o", { texts, fixedTokens: 0 }));
     expect(new Set(await Promise.all(asked))).toEqual(new Set([alone]));
   });
 
-  it("approximates a text that takes too long, and still counts those behind it", async () => {
+  it("approximates a text that takes too long, and still counts the following ones", async () => {
     const hostile = Array.from({ length: 199_000 }, (_, index) =>
       String.fromCharCode(97 + (((index * index * 7919) >>> 5) % 23)),
     ).join("");
@@ -128,7 +128,7 @@ describe("TokenCounter", () => {
     expect(behind).toBe(alone);
   });
 
-  it("never stalls the loop, however hostile the text", async () => {
+  it("never blocks the event loop, even for hostile texts", async () => {
     let worst = 0;
     let last = performance.now();
     const timer = setInterval(() => {
@@ -143,7 +143,7 @@ describe("TokenCounter", () => {
     clearInterval(timer);
     const tookMs = performance.now() - start;
     expect(tookMs).toBeLessThan(20_000);
-    // A machine that is busy with something else stands still for longer; who counts in one go does for all of the time.
+    // A busy machine causes longer pauses; counting on this thread would block for the whole time.
     expect(worst).toBeLessThan(Math.max(200, tookMs / 4));
   });
 });

@@ -1,34 +1,34 @@
-// Counts LLM tokens where an upstream gives none (requirements W11, T22.4). Exact counts are made in a worker thread, which
-// is started when first needed and ended when idle; texts that would take it too long are approximated.
+// Counts LLM tokens where an upstream reports none (requirements W11, T22.4). Exact counts are made in a worker thread, which is started
+// when first needed and ended when idle; texts that would take too long are approximated.
 import { Worker } from "node:worker_threads";
 import type { CountReply, CountRequest, EncodingName } from "./worker.ts";
 
-/** What of a request or reply costs tokens: texts to be counted, and a number that needs no counting. */
+/** The parts of a request or reply that cost tokens: texts to be counted, and a fixed number. */
 export interface Countable {
   readonly texts: readonly string[];
-  /** Framing of messages, images. */
+  /** Tokens of message framing and images. */
   readonly fixedTokens: number;
 }
 
 export interface TokenCounter {
-  /** Counts; never fails: what cannot be counted in time is approximated. */
+  /** Counts; never fails: a text that cannot be counted in time is approximated. */
   count(model: string, what: Countable): Promise<number>;
-  /** Approximates what still waits. */
+  /** Approximates the waiting texts. */
   close(): Promise<void>;
 }
 
 /** Above this, exactness is not worth the time (requirements W11.1). */
 const EXACT_LIMIT_BYTES = 200 * 1024;
-/** How long texts may wait for their turn: many calls can end at once, and each is charged by its count (requirements M15). */
+/** How long texts may wait in the queue: many calls can end at once, and each is charged by its count (requirements M15). */
 const TURN_TIMEOUT_MS = 5_000;
 const LOAD_TIMEOUT_MS = 10_000;
-/** The tables of one encoding take 75 MB: they are not kept for nothing. */
+/** How long an idle worker is kept: the tables of one encoding take 75 MB. */
 const IDLE_MS = 60_000;
 
 /** The field's rule of thumb (requirements W11.1). */
 export const TOKENS_PER_BYTE = 0.38;
 
-/** What texts come to by their bytes. */
+/** Approximates texts by their bytes. */
 export function approximateTokens(what: Countable): number {
   let bytes = 0;
   for (const text of what.texts) bytes += Buffer.byteLength(text);
@@ -46,7 +46,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** One worker with what waits for it. A worker that does not come to its end is ended with everything it was asked. */
+/** One worker with its queue. A worker that takes too long is ended with all its jobs. */
 class Thread {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url));
   readonly #waiting = new Map<number, Waiting>();
@@ -75,7 +75,7 @@ class Thread {
     });
   }
 
-  /** Ends the thread; what still waits gets no count. Idempotent. */
+  /** Ends the thread; waiting jobs get no count. Idempotent. */
   end(): Promise<number> {
     clearTimeout(this.#idle);
     for (const { resolve, timer } of this.#waiting.values()) {
@@ -100,7 +100,7 @@ class Thread {
   }
 }
 
-/** Makes a counter. `isApproximate` says whether to spare the exact count altogether (ApproximateTokenEnabled). */
+/** Makes a counter. `isApproximate` = whether to skip exact counts altogether (ApproximateTokenEnabled). */
 export function createTokenCounter(isApproximate: () => boolean): TokenCounter {
   let thread: Thread | undefined;
   return {

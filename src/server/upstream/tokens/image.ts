@@ -6,11 +6,11 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** What an image of unknown size is taken for: 1024 × 1024. */
+/** The assumed size of an image of unknown size: 1024 × 1024. */
 const UNKNOWN: ImageSize = { width: 1024, height: 1024 };
 const LOW_TOKENS = 85;
 const TILE_TOKENS = 170;
-/** Headers stand in the first bytes; JPEG's size can be behind an embedded preview. */
+/** Headers are in the first bytes; JPEG's size can come after an embedded preview. */
 const HEAD_CHARS = 87_384;
 
 /** Tokens of one image: 85 in low detail, else 85 + 170 for each tile of 512 after scaling. */
@@ -30,7 +30,7 @@ export function imageTokens(size: ImageSize | undefined, isLow: boolean): number
   return LOW_TOKENS + TILE_TOKENS * Math.ceil(width / 512) * Math.ceil(height / 512);
 }
 
-/** The size in a data URL; undefined = not one, or a format without a size we can read. */
+/** The size in a data URL; undefined = no data URL, or a format whose size cannot be read. */
 export function imageSize(url: string): ImageSize | undefined {
   const comma = url.indexOf(",");
   if (!url.startsWith("data:") || comma < 0 || !url.slice(0, comma).endsWith(";base64")) return undefined;
@@ -70,7 +70,7 @@ function webpSize(head: Buffer): ImageSize | undefined {
   }
 }
 
-/** Walks JPEG's segments to the frame header: C0–CF but for tables (C4), JPG (C8) and arithmetic coding (CC). */
+/** Walks JPEG's segments to the frame header: C0–CF except tables (C4), JPG (C8) and arithmetic coding (CC). */
 function jpegSize(head: Buffer): ImageSize | undefined {
   if (head.length < 4 || head.readUInt16BE(0) !== 0xffd8) return undefined;
   let at = 2;

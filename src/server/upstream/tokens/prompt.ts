@@ -1,4 +1,4 @@
-// What of a request costs prompt tokens (requirements W11.2, W11.4, T22.4). Pure; it fetches no image.
+// The parts of a request that cost prompt tokens (requirements W11.2, W11.4, T22.4). Pure; it fetches no image.
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import { clients } from "#server/upstream/clients/index.ts";
 import { chatBody } from "#server/upstream/hub/chat-body.ts";
@@ -7,30 +7,30 @@ import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { type Countable, TOKENS_PER_BYTE } from "./counter.ts";
 import { imageSize, imageTokens } from "./image.ts";
 
-/** Each message is framed by three tokens, the reply's start by three more; a name costs one besides its text. */
+/** Each message has three framing tokens, the reply's start three more; a name costs one besides its text. */
 const MESSAGE_TOKENS = 3;
 const NAME_TOKENS = 1;
 const REPLY_TOKENS = 3;
 /** Each tool costs eight besides its JSON (requirements T22.4). */
 const TOOL_TOKENS = 8;
-/** Two seconds of speech or so; only the upstream knows better. */
+/** About two seconds of speech; only the upstream knows the true length. */
 const AUDIO_TOKENS = 100;
-/** So much of a repeated question is counted exactly. */
+/** This much of a repeated question is counted exactly. */
 const REPEATED_BYTES = 200 * 1024;
 
 interface Tally {
   readonly texts: string[];
   fixedTokens: number;
-  /** Images, sounds and files: their tokens cannot be told from their bytes. */
+  /** Images, audio and files: their tokens cannot be derived from their bytes. */
   media: number;
 }
 
-/** What a request costs, and how many of its parts are media. */
+/** The priced parts of a request, and how many of its parts are media. */
 export interface PromptParts extends Countable {
   readonly media: number;
 }
 
-/** Collects what a request's prompt consists of. Never throws, whatever the body looks like. */
+/** Collects the parts of a request's prompt. Never throws, for any body. */
 export function promptParts(endpoint: EndpointName, body: JsonRecord): PromptParts {
   const tally: Tally = { texts: [], fixedTokens: 0, media: 0 };
   const foreign = isForeign(endpoint) ? asChat(endpoint, body) : undefined;
@@ -47,7 +47,7 @@ function isForeign(endpoint: EndpointName): endpoint is GenerationEndpoint {
   return endpoint === "messages" || endpoint === "generate" || endpoint === "responses";
 }
 
-/** A body of another format as the chat it comes to; undefined = it says what no chat can. */
+/** A body of another format as a chat body; undefined = chat cannot express it. */
 function asChat(endpoint: GenerationEndpoint, body: JsonRecord): JsonRecord | undefined {
   try {
     const request = clients[endpoint]?.parse(body, { model: "", isStream: false });
@@ -101,14 +101,14 @@ function addPart(tally: Tally, part: JsonRecord | undefined): void {
   tally.fixedTokens += imageTokens(typeof url === "string" ? imageSize(url) : undefined, detail === "low");
 }
 
-/** The question is read with each document (vendors/rerank). */
+/** The query is counted with each document (vendors/rerank). */
 function addRerank(tally: Tally, body: JsonRecord): void {
   const documents = listOf(body["documents"]);
   for (const document of documents) addInput(tally, document);
   const { query } = body;
   if (typeof query !== "string") return;
   const each = Buffer.byteLength(query);
-  // Looking at it as often as it is read could take for ever.
+  // Counting it once per document could take too long.
   if (each * documents.length > REPEATED_BYTES)
     tally.fixedTokens += documents.length * Math.ceil(each * TOKENS_PER_BYTE);
   else for (const _ of documents) tally.texts.push(query);

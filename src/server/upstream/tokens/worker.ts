@@ -1,4 +1,4 @@
-// The thread that counts tokens. It holds the encodings' tables (75 MB each) and nothing else.
+// The worker thread that counts tokens. It holds only the tables of the encodings (75 MB each).
 import { parentPort } from "node:worker_threads";
 
 export type EncodingName = "cl100k_base" | "o200k_base";
@@ -20,11 +20,11 @@ interface Encoding {
   countTokens(text: string, options: { disallowedSpecial: Set<string> }): number;
 }
 
-/** Merging is quadratic in the length of a run without blanks; slices bound it. A cut costs a token at most. */
+/** Merging is quadratic in the length of a run without blanks; slices bound it. Each slice adds one token at most. */
 const SLICE_CHARS = 4_000;
-/** How long one request may be counted: nobody makes others wait for long (requirements R27). */
+/** How long one request may be counted, so that other requests do not wait long (requirements R27). */
 const COUNT_LIMIT_MS = 250;
-/** Texts are data: `<|endoftext|>` in them is no command. */
+/** Texts are data: `<|endoftext|>` in them is no control token. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
 const encodings = new Map<EncodingName, Promise<Encoding>>();
