@@ -28,32 +28,32 @@ export interface EgressOptions {
 
 /** Creates the egress of a process. */
 export function createEgress({ allow, ownPorts = [] }: EgressOptions): Egress {
-  const doors = new Map<number | "public" | undefined, { agent: ConnectionPool; policy: Policy }>();
+  const pools = new Map<number | "public" | undefined, { agent: ConnectionPool; policy: Policy }>();
   // Connections are shared by origin: a destination that may use a loopback port has a pool of its own, so that no other channel can
   // use its connections. Addresses of callers have one too, so that they never use a channel's connections.
-  const doorFor = (key: number | "public" | undefined) => {
-    let door = doors.get(key);
-    if (door === undefined) {
+  const poolFor = (key: number | "public" | undefined) => {
+    let pool = pools.get(key);
+    if (pool === undefined) {
       const policy =
         key === "public"
           ? createPolicy({ allow: [], ownPorts })
           : createPolicy({ allow, ownPorts, loopbackPort: key });
-      door = { policy, agent: new ConnectionPool(policy) };
-      doors.set(key, door);
+      pool = { policy, agent: new ConnectionPool(policy) };
+      pools.set(key, pool);
     }
-    return door;
+    return pool;
   };
   return {
     send(request, sink) {
-      const { agent, policy } = doorFor(request.publicOnly ? "public" : request.loopbackPort);
+      const { agent, policy } = poolFor(request.publicOnly ? "public" : request.loopbackPort);
       return isSocket(request.origin) ? sendBySocket(policy, request, sink) : agent.send(request, sink);
     },
-    connect: (request) => openSocket(doorFor(request.loopbackPort).policy, request),
-    judge: (text, loopbackPort) => judgeUrl(text, doorFor(loopbackPort).policy),
-    policy: doorFor(undefined).policy,
+    connect: (request) => openSocket(poolFor(request.loopbackPort).policy, request),
+    judge: (text, loopbackPort) => judgeUrl(text, poolFor(loopbackPort).policy),
+    policy: poolFor(undefined).policy,
     close() {
-      for (const { agent } of doors.values()) agent.close();
-      doors.clear();
+      for (const { agent } of pools.values()) agent.close();
+      pools.clear();
     },
   };
 }

@@ -85,7 +85,7 @@ describe("a letter", () => {
   );
 
   test.each(["starttls", "implicit"] as const)(
-    "is not sent where nobody vouches for the certificate: %s",
+    "is not sent to a server with an untrusted certificate: %s",
     async (tls) => {
       const { smtp, server } = await start({ tls });
       expect(await sendMail(egress, server, letter)).toEqual({

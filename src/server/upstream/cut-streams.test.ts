@@ -50,7 +50,7 @@ function borders({ about, reply }: Fixture): number[] {
 }
 
 it.each(streams.map((fixture) => [fixture.name, fixture] as const))(
-  "%s ends well or as a broken one, wherever it is cut",
+  "%s ends regularly or as a broken stream, truncated at any byte",
   async (_, fixture) => {
     const whole = await playFixture(fixture);
     const { reply } = fixture;

@@ -196,7 +196,7 @@ describe("readUsage", () => {
   });
 
   it.each(["cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"])(
-    "reads the cached tokens by a vendor's name, whoever forwards it: %s",
+    "reads the cached tokens by a vendor's name, from any provider: %s",
     (name) => {
       const read = readUsage({ prompt_tokens: 9, completion_tokens: 1, [name]: 5 }, bounds);
       expect(read?.usage?.cachedTokens).toBe(5);

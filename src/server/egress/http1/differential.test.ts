@@ -132,31 +132,31 @@ class Lane {
 const REFUSED = [
   "an unknown transfer coding", // undici takes any that ends with chunked, or reads until the end
   "two lengths of one body", // one of them empty
-  "no length of a body", // of a 204, with more digits than anybody counts
-  "no HTTP status line", // HTTP/0.9 and HTTP/2.0 in words
-  "a control character in the head", // in the words after the status
+  "no length of a body", // of a 204, with too many digits
+  "no HTTP status line", // HTTP/0.9 and HTTP/2.0 status lines
+  "a control character in the head", // in the reason phrase
 ];
 
 /** Replies that we accept and undici refuses. */
 const TAKEN: readonly [string, (theirs: Reading, ours: Reading) => boolean][] = [
-  ["an announcement that was not asked for", ({ detail }) => detail === "bad response"],
+  ["an unsolicited 1xx head", ({ detail }) => detail === "bad response"],
   [
     "the length of what a 204 or 304 does not carry (RFC 9110 8.6)",
     ({ detail }, { status }) =>
       /body length does not match/.test(detail) && (status === 204 || status === 304),
   ],
   [
-    "a blank behind a length",
+    "a blank after a length",
     ({ detail }, { headers, body }) =>
       /body length does not match/.test(detail) && headers["content-length"] === String(body.length),
   ],
   [
-    "bytes behind the last answer, which is whole without them",
+    "bytes after the last answer, which is complete without them",
     ({ detail }, { verdict }) => /Data after `Connection: close`/.test(detail) && verdict === "whole",
   ],
-  ["words beside a chunk, which nobody reads", ({ detail }) => /chunk extensions/.test(detail)],
+  ["chunk extensions, which are ignored", ({ detail }) => /chunk extensions/.test(detail)],
   [
-    "a length among the trailers, which nobody reads",
+    "a length among the trailers, which are ignored",
     ({ detail }, { status }) => /can't be present with Transfer-Encoding/.test(detail) && status !== 0,
   ],
 ];

@@ -39,7 +39,7 @@ describe("a request head", () => {
   });
 
   test.each(["x\r\ny: z", "a\nb", "a\rb", "a\0b", "\x7f", "\x1b[1m", "密钥", "\u0100"])(
-    "no header has the value %j",
+    "has no header with the value %j",
     (value) => {
       expect(() => request({ headers: ["x", value] })).toThrow(HttpError);
     },
@@ -50,14 +50,14 @@ describe("a request head", () => {
   });
 
   test.each(["Connection", "content-length", "EXPECT", "keep-alive", "Transfer-Encoding", "upgrade"])(
-    "%s is for the connection to say",
+    "has no caller's header %s, which belongs to the connection",
     (name) => {
       expect(() => request({ headers: [name, "1"] })).toThrow(HttpError);
     },
   );
 
   test.each(["", "x", "*", "/a b", "/a\r\nb", "/a\tb", "/\0", "/中", "/\x7f", "http://a.example/"])(
-    "no path is %j",
+    "has no path %j",
     (path) => {
       expect(() => request({ path })).toThrow(HttpError);
     },

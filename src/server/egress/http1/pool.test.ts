@@ -131,11 +131,11 @@ describe("a connection is never reused", () => {
   test("when we have just ended it", async () => {
     const { origin, made } = await serve(says(answerOf("good")));
     const agent = new ConnectionPool(createPolicy({ allow: [{ cidr: "127.0.0.1/32", port: undefined }] }));
-    const door = { send: (request: EgressRequest, sink: Sink) => agent.send(request, sink) };
-    expect((await ask(door, { origin }).told).fault).toBeUndefined();
+    const own = { send: (request: EgressRequest, sink: Sink) => agent.send(request, sink) };
+    expect((await ask(own, { origin }).told).fault).toBeUndefined();
     await turn();
     agent.close();
-    expect((await ask(door, { origin }).told).fault).toBeUndefined();
+    expect((await ask(own, { origin }).told).fault).toBeUndefined();
     expect(made()).toBe(2);
     agent.close();
   });
@@ -184,7 +184,7 @@ describe("a sink that throws", () => {
   };
 
   test.each(["onStart", "onData", "onEnd"] as const)(
-    "in %s is told of a fault, and nobody else is",
+    "in %s gets a fault, and no other sink does",
     async (name) => {
       const { origin } = await serve(says(answerOf("good")));
       const faults: string[] = [];

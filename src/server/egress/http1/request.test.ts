@@ -70,7 +70,7 @@ describe("a call writes", () => {
   });
 
   test.each([1, 32 * 1024 - 200, 32 * 1024, 100_000, 32 << 20])(
-    "a body of %i bytes, out of the middle of another",
+    "a body of %i bytes from the middle of a larger buffer",
     async (size) => {
       const whole = randomBytes(size + 20);
       const hash = createHash("sha256");

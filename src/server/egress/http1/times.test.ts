@@ -21,7 +21,7 @@ async function serve(): Promise<Listening & { readonly asked: Socket[] }> {
 
 /** Writes to the connection, and waits until it was received. */
 async function say(socket: Socket | undefined, text: string): Promise<void> {
-  if (socket === undefined) throw new Error("nobody asked");
+  if (socket === undefined) throw new Error("no request came");
   await new Promise<void>((resolve) => socket.write(text, () => resolve()));
   for (let round = 0; round < 4; round += 1) await turn();
 }
@@ -272,7 +272,7 @@ describe("abort", () => {
     ["in its head", "HTTP/1.1 200 OK\r\nx", () => undefined],
     ["in its body", `${HEAD}x`, () => undefined],
     ["in a chunk", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nx", () => undefined],
-    ["standing still", `${HEAD}x`, (flow) => flow.pause()],
+    ["while paused", `${HEAD}x`, (flow) => flow.pause()],
   ];
 
   test.each(places)("%s silences it at once and ends its connection", async (_, text, before) => {

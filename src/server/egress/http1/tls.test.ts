@@ -75,7 +75,7 @@ describe("a certificate is trusted", () => {
   });
 
   test.each(["TLSv1.2", "TLSv1.3"] as const)(
-    "not one for another name, the second time neither (%s)",
+    "not if it is for another name, not even on a second connection (%s)",
     async (version) => {
       let heard = 0;
       const { named, origin, resumed } = await serve(
@@ -110,7 +110,7 @@ describe("a certificate is trusted", () => {
 
 describe("sessions", () => {
   test.each(["TLSv1.2", "TLSv1.3"] as const)(
-    "the next connection goes on with that of the last (%s)",
+    "the next connection resumes that of the last one (%s)",
     async (version) => {
       const { named, resumed } = await serve(answersAndCloses, {
         ...trusted,

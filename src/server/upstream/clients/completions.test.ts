@@ -6,7 +6,7 @@ const context = { model: "m", isStream: false };
 
 // Providers 4.7.
 it.each([{ logprobs: 1 }, { logprobs: 0 }, { echo: true }, { suffix: "s" }, { best_of: 2 }])(
-  "a completion with %j is refused where there is only chat",
+  "a completion with %j is refused on chat-only wires",
   (wish) => {
     const [name] = Object.keys(wish);
     expect(() => completions.parse({ prompt: "p", ...wish }, context)).toThrow(

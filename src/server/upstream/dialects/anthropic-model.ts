@@ -4,7 +4,7 @@
 /** How thinking is requested from a generation: not at all, by a number of tokens, or by an effort. */
 export type ThinkingKind = "none" | "budget" | "either" | "word";
 
-/** The `thinking` type that switches thinking off; undefined = the model always thinks. */
+/** The `thinking` type that switches thinking off; `never` = the model always thinks. */
 export type ThinkingOff = "disabled" | "between_tools" | "never";
 
 export interface ModelTraits {

@@ -20,7 +20,7 @@ const tools = ["a", "b"].map(
 );
 
 it.each(["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1", "claude-fable-5-2", "claude-opus-6"])(
-  "leaves the choice to %s, which refuses demands for a call, and keeps its thinking",
+  "leaves the choice to %s, which refuses forced calls, and keeps its thinking",
   (model) => {
     const reasoning = { effort: "low", budgetTokens: undefined, isShown: undefined } as const;
     const ask = (toolChoice: NonNullable<HubRequest["toolChoice"]>) =>
@@ -45,12 +45,9 @@ it.each([
   ["claude-haiku-5-5", { type: "disabled" }],
   ["claude-fable-5", undefined],
   ["claude-opus-4-8", undefined],
-])(
-  "a tool that is forced turns the thinking off that %s does unasked, where that can be",
-  (model, thinking) => {
-    const { body, dropped } = encode({ model, tools, toolChoice: { kind: "any" } });
-    expect(body["tool_choice"]).toEqual({ type: "any" });
-    expect(body["thinking"]).toEqual(thinking);
-    expect(dropped).toEqual([]);
-  },
-);
+])("a forced tool switches off the default thinking of %s, where possible", (model, thinking) => {
+  const { body, dropped } = encode({ model, tools, toolChoice: { kind: "any" } });
+  expect(body["tool_choice"]).toEqual({ type: "any" });
+  expect(body["thinking"]).toEqual(thinking);
+  expect(dropped).toEqual([]);
+});

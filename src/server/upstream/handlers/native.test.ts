@@ -37,19 +37,16 @@ describe("Responses", () => {
     expect(observer.output.textPieces).toBe(2);
   });
 
-  it.each(["completed", "incomplete"])(
-    "is finished by its last event, %s, though no usage is told",
-    (status) => {
-      const response = { object: "response", status, output: [], usage: null };
-      const { observer } = observerAfter(responsesNative, [
-        { type: "response.created", response: { ...response, status: "in_progress" } },
-        { type: "response.output_text.delta", delta: "Hello" },
-      ]);
-      expect(observer.isFinished).toBe(false);
-      const end = observerAfter(responsesNative, [{ type: `response.${status}`, response }]);
-      expect(end.observer.isFinished).toBe(true);
-    },
-  );
+  it.each(["completed", "incomplete"])("is finished by its last event, %s, even without usage", (status) => {
+    const response = { object: "response", status, output: [], usage: null };
+    const { observer } = observerAfter(responsesNative, [
+      { type: "response.created", response: { ...response, status: "in_progress" } },
+      { type: "response.output_text.delta", delta: "Hello" },
+    ]);
+    expect(observer.isFinished).toBe(false);
+    const end = observerAfter(responsesNative, [{ type: `response.${status}`, response }]);
+    expect(end.observer.isFinished).toBe(true);
+  });
 
   it("reads the text of a whole reply", () => {
     const { handler } = observerAfter(responsesNative, []);
@@ -93,7 +90,7 @@ it.each<[string, NativeFormat, object, string]>([
     '{"city":"Paris"}patch',
   ],
 ])(
-  "%s: what tools are called with in a whole reply is heard, for where no usage is told",
+  "%s: tool call arguments of a whole reply are observed, in case usage is missing",
   (_, format, reply, text) => {
     const { handler } = observerAfter(format, []);
     const whole = handler.whole(Buffer.from(JSON.stringify(reply)));

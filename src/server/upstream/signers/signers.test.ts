@@ -9,7 +9,7 @@ import { createTokenCache } from "./token-cache.ts";
 const NOW_MS = 1_700_000_000_000;
 const NO_NETWORK = {
   send(): never {
-    throw new Error("these kinds ask nobody");
+    throw new Error("these kinds send no request");
   },
 };
 

@@ -105,10 +105,10 @@ export function createTokenCounter(isApproximate: () => boolean): TokenCounter {
   let thread: Thread | undefined;
   return {
     async count(model, what) {
-      const rough = approximateTokens(what);
-      if (rough === what.fixedTokens && what.texts.every((text) => text === "")) return rough;
+      const estimate = approximateTokens(what);
+      if (estimate === what.fixedTokens && what.texts.every((text) => text === "")) return estimate;
       const bytes = what.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-      if (isApproximate() || bytes > EXACT_LIMIT_BYTES) return rough;
+      if (isApproximate() || bytes > EXACT_LIMIT_BYTES) return estimate;
       if (thread === undefined) {
         const started: Thread = new Thread(() => {
           if (thread === started) thread = undefined;
@@ -116,7 +116,7 @@ export function createTokenCounter(isApproximate: () => boolean): TokenCounter {
         thread = started;
       }
       const tokens = await thread.count(encodingOf(model), what.texts);
-      return tokens === undefined ? rough : what.fixedTokens + tokens;
+      return tokens === undefined ? estimate : what.fixedTokens + tokens;
     },
     async close() {
       await thread?.end();
