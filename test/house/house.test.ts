@@ -322,11 +322,16 @@ describe("the documents tell the truth", () => {
     expect(folders.filter((path) => !map.includes(path))).toEqual([]);
   });
 
-  test("AGENTS.md has at most 120 lines and a decision record at most 40", () => {
+  test("AGENTS.md has at most 120 lines and a decision record at most 40 of 120 characters", () => {
     const lines = (path: string): number => readText(path).trimEnd().split("\n").length;
     expect(lines("AGENTS.md")).toBeLessThanOrEqual(120);
     const records = globSync("docs/decisions/*.md", { cwd: ROOT });
     expect(records.filter((path) => lines(path) > 40)).toEqual([]);
+    const isWide = (path: string) =>
+      readText(path)
+        .split("\n")
+        .some((line) => line.length > 120);
+    expect(records.filter(isWide)).toEqual([]);
   });
 });
 
