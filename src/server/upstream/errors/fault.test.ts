@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { messageOf, retryAfterOf, statusFault } from "./fault.ts";
+import { retryAfterOf, statusFault } from "./fault.ts";
+import { messageOf } from "./message.ts";
 import { redact } from "./redact.ts";
 
 function faultOf(status: number, body: unknown, text = "") {

@@ -2,6 +2,7 @@
 // what the caller may be told. The upstream's own text never reaches a caller unredacted.
 import type { EgressFault } from "#server/egress/send.ts";
 import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
+import { messageOf, signalsOf, titleOf } from "./message.ts";
 import { redact, redactObject } from "./redact.ts";
 
 /** What a failure counts against: `credential` and `channel` affect the channel's health, `none` affects nothing. */
@@ -327,72 +328,6 @@ export function saturated(fault: RelayFault): RelayFault {
 export function accountless(fault: RelayFault): RelayFault {
   const { verbatim: _, ...rest } = saturated(fault);
   return { ...rest, type: "upstream_error", code: "bad_response_status_code", param: String(fault.status) };
-}
-
-/** The members of an unknown error JSON that may have its message, in this order (requirements T21.1). */
-const MESSAGE_PATHS = [
-  ["error"],
-  ["error", "message"],
-  ["error", "msg"],
-  ["message"],
-  ["msg"],
-  ["err"],
-  ["error_msg"],
-  ["errmsg"],
-  ["error_description"],
-  ["detail"],
-  ["detail", "0", "msg"],
-  ["message", "detail", "0", "msg"],
-  ["base_resp", "status_msg"],
-  ["header", "message"],
-  ["response", "error", "message"],
-  ["Response", "Error", "Message"],
-  ["errors", "0", "message"],
-  ["title"],
-] as const;
-
-const SIGNAL_PATHS = [
-  ["error", "code"],
-  ["error", "type"],
-  ["error", "status"],
-  ["code"],
-  ["error_code"],
-  ["base_resp", "status_code"],
-  ["header", "code"],
-  ["Response", "Error", "Code"],
-] as const;
-
-function at(value: unknown, path: readonly string[]): unknown {
-  let current = value;
-  for (const step of path) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, step)) return undefined;
-    // Just seen to be an object (or array) that owns this key.
-    current = (current as Record<string, unknown>)[step];
-  }
-  return current;
-}
-
-/** The message in an error body of unknown shape; undefined = none found. */
-export function messageOf(body: unknown): string | undefined {
-  for (const path of MESSAGE_PATHS) {
-    const found = at(body, path);
-    if (typeof found === "string" && found.trim() !== "") return found;
-  }
-  return undefined;
-}
-
-/** Codes and types of an error body, never prose (requirements W9.5, R26). */
-function signalsOf(body: unknown): string[] {
-  return SIGNAL_PATHS.flatMap((path) => {
-    const found = at(body, path);
-    return typeof found === "string" || typeof found === "number" ? [String(found)] : [];
-  });
-}
-
-/** The title of an HTML error page, e.g. a CDN's. */
-function titleOf(text: string): string | undefined {
-  const title = /<title[^>]*>([^<]{1,200})/i.exec(text)?.[1]?.trim();
-  return title === "" ? undefined : title;
 }
 
 /** The unit of Retry-After is seconds; a date counts from now. 0 = absent or unreadable; at most an hour. */
