@@ -85,8 +85,8 @@ export function createApp(ctx: Context): App {
       turnAway(ctx, res, faults.overloaded());
       return;
     }
-    const seat = open.add(res);
-    res.once("close", () => open.remove(seat));
+    const entry = open.add(res);
+    res.once("close", () => open.remove(entry));
     limitBodyTime(req, res);
     limitStall(res, STALL_MS);
     void serveSite(req, res);

@@ -79,7 +79,7 @@ describe("a 404 on the client's own format", () => {
     expect(world.upstream.journal).toHaveLength(1);
   });
 
-  it("teaches nothing while chat is not there either", async () => {
+  it("is not remembered while chat is absent too", async () => {
     await world.addChannel({ type: 43 });
     world.upstream.script(json({ detail: "Not Found" }, 404));
     expect((await world.ask(body, { path })).status).toBe(404);

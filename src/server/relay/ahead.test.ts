@@ -15,7 +15,7 @@ describe.each(databases)("on $name", (database) => {
   let key: string;
   let drop: () => Promise<void>;
   let provider: Server;
-  /** Open reservations each time the provider was connected, and each time it was asked. */
+  /** Open reservations each time the provider was connected, and each time it was called. */
   const seen: { connected: Promise<number>[]; asked: number[] } = { connected: [], asked: [] };
 
   async function open(): Promise<number> {

@@ -87,7 +87,7 @@ describe("a deployment in the address", () => {
     expect(world.upstream.journal[2]?.text).toMatch(/name="model"\s+whisper-1/);
   });
 
-  it("is that of a moderation that names none, also where nobody serves it", async () => {
+  it("is that of a moderation that names none, also where no channel serves it", async () => {
     await world.addChannel({ models: "omni-moderation-latest" });
     const answer = await fetch(`${world.url}/openai/deployments/none/moderations?api-version=${VERSION}`, {
       method: "POST",
@@ -100,7 +100,7 @@ describe("a deployment in the address", () => {
   });
 });
 
-it("serves what Azure has behind no deployment, at its new address too", async () => {
+it("serves what Azure has without a deployment, at its new address too", async () => {
   world.upstream.script(json(chatReply("hi")));
   const list = await sdkFor().models.list();
   expect(list.data.map(({ id }) => id)).toContain(MODEL);
@@ -113,7 +113,7 @@ it("serves what Azure has behind no deployment, at its new address too", async (
   }
 });
 
-it("tells errors in the client's own words", async () => {
+it("sends errors in the client's own format", async () => {
   const wrong = new AzureOpenAI({
     endpoint: world.url,
     apiKey: "sk-none",

@@ -34,7 +34,7 @@ it("are served as if they had it", async () => {
   expect(await sdk.models.retrieve(MODEL)).toMatchObject({ id: MODEL });
 });
 
-it("have errors in the client's own words", async () => {
+it("get errors in the client's own format", async () => {
   const ask = (path: string) =>
     fetch(`${world.url}${path}`, { method: "POST", body: JSON.stringify(QUESTION) }).then((answer) =>
       answer.json(),
@@ -47,7 +47,7 @@ it("have errors in the client's own words", async () => {
   ).rejects.toMatchObject({ status: 503 });
 });
 
-it("are known for everything that is served by POST, with a slash or a query behind them too", async () => {
+it("are known for everything that is served by POST, with a slash or a query after them too", async () => {
   const text = [
     "chat/completions",
     "completions",
@@ -66,7 +66,7 @@ it("are known for everything that is served by POST, with a slash or a query beh
     }
 });
 
-it("are none where anything else stands behind them", async () => {
+it("are not recognised with anything else after them", async () => {
   for (const path of ["/chat", "/completions/x", "/embeddingsx", "/images", "/audio/none"]) {
     const answer = await fetch(`${world.url}${path}`, { method: "POST", body: "{}" });
     expect([path, answer.status]).toEqual([path, 404]);

@@ -1,4 +1,4 @@
-// Streams that begin and fail before they have said anything: nobody pays for them, whatever format they come in (requirements M13).
+// Streams that begin and fail before any output: no caller is charged for them, in any format (requirements M13).
 import { describe, expect, it } from "vitest";
 import { chunk, type Step, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
@@ -14,7 +14,7 @@ const broken = { message: "The server had an error", type: "server_error", code:
 const usage = { input_tokens: 900, output_tokens: 4 };
 const response = { id: "r", object: "response", status: "in_progress", output: [] };
 
-/** Channel type, how an answer begins, how it says that it failed, and a piece of what it says. */
+/** Channel type, how an answer begins, how it fails, and a piece of its output. */
 const WIRES: readonly (readonly [number, string, string, string])[] = [
   [31, chunk({ role: "assistant" }), data({ error: broken }), chunk({ content: "hello there" })],
   [
@@ -71,7 +71,7 @@ describe.each(PATHS)("%s", (path) => {
   );
 });
 
-it("a response that failed in OpenAI's own words costs nothing", async () => {
+it("a response that failed in OpenAI's own format costs nothing", async () => {
   const failed = { ...response, status: "failed", error: { code: "server_error", message: "sorry" } };
   const step = sse(
     event("response.created", { sequence_number: 0, response }),

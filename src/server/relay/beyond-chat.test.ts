@@ -1,4 +1,4 @@
-// OpenAI's newer models, which refuse tools in Chat while they think: their chat clients get tools all the same, by way of Responses.
+// OpenAI's newer models refuse tools in Chat while they reason: their chat clients get tools all the same, through Responses.
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,10 +43,10 @@ const RESPONSE = {
   },
 };
 
-/** Answers on both paths in their own words. */
+/** Answers on both paths in their own format. */
 const both: Step = (res, asked) => json(asked.path === RESPONSES ? RESPONSE : chatReply("hi"))(res, asked);
 
-/** Where a request went, and what it said of tools and thinking. */
+/** The path of a request, and its fields of tools and reasoning. */
 async function sentFor(body: object, path = CHAT) {
   world.upstream.script(both);
   const answer = await world.ask(body, { path });
@@ -123,14 +123,14 @@ describe("which requests go over Responses", () => {
     expect((await sentFor({ ...generate, generationConfig }, path)).path).toBe(CHAT);
   });
 
-  it("refuses what cannot be read before it chooses", async () => {
+  it("refuses a body that cannot be read before it chooses", async () => {
     await world.addChannel({ type: 1, models: "gpt-6-sol" });
     const body = { model: "gpt-6-sol", max_tokens: 9, messages: [{ role: "user", content: 7 }], tools: [{}] };
     expect((await world.ask(body, { path: "/v1/messages" })).status).toBe(400);
     expect(world.upstream.journal).toEqual([]);
   });
 
-  it("asks a reseller that has no path for Responses in Chat, now and from now on", async () => {
+  it("calls a reseller that has no path for Responses in Chat, at once and from then on", async () => {
     await world.addChannel({ type: 1, models: "gpt-6-sol" });
     world.upstream.script((res, asked) =>
       (asked.path === RESPONSES ? json({ detail: "Not Found" }, 404) : json(chatReply("hi")))(res, asked),
@@ -160,11 +160,11 @@ describe("what they say there", () => {
     await world.addChannel({ type: 1, models: model });
     const { json: sent } = await sentFor({ model, ...said });
     expect(sent).toMatchObject({ store: false });
-    // A summary of the thoughts, which Chat never shows, is refused to organizations that are not verified.
+    // A summary of the reasoning, which Chat never shows, is refused to organizations that are not verified.
     expect(sent?.reasoning).toEqual(effort === undefined ? undefined : { effort });
   });
 
-  it("leaves out what a thinking model refuses, and says so", async () => {
+  it("drops fields that a reasoning model refuses, and says so", async () => {
     await world.addChannel({ type: 1, models: "gpt-6-sol" });
     const body = {
       model: "gpt-6-sol",
@@ -210,7 +210,7 @@ describe("what it costs", () => {
   // gpt-6-astra, $10, $1, $12.50, $20 and $50: 500 fresh, 500 from the cache, 600 and 400 into it, 100 written; a dollar is 500,000 quota.
   const COST = (500 * 10 + 500 * 1 + 600 * 12.5 + 400 * 20 + 100 * 50) / 2;
 
-  it("is what the usage of the response says, writes to the cache included, whole and streamed", async () => {
+  it("follows the usage of the response, writes to the cache included, whole and streamed", async () => {
     await world.addChannel({ type: 1, models: "gpt-6-astra" });
     const body = { model: "gpt-6-astra", ...WITH_TOOLS };
     const usage = {
@@ -258,7 +258,7 @@ describe("OpenAI's SDK before GPT-6", () => {
   });
   afterAll(() => mock.stop());
 
-  it("calls a tool in Chat, whole and streamed, and is told its result", async () => {
+  it("calls a tool in Chat, whole and streamed, and sends its result", async () => {
     await world.addChannel({ type: 1, key: upstreamKey, baseUrl: mock.url, models: "gpt-6.2-sol" });
     const sdk = new OpenAI({ baseURL: `${world.url}/v1`, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
     const request = { model: "gpt-6.2-sol", reasoning_effort: "medium" as const, ...WITH_TOOLS };

@@ -1,5 +1,5 @@
-// The official SDKs of OpenAI and Anthropic before the own wires of vendors in China, each behind an emulator that checks credentials and
-// turns as the vendor does.
+// The official SDKs of OpenAI and Anthropic against the own wires of vendors in China, each behind an emulator that checks credentials
+// and turns as the vendor does.
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -65,7 +65,7 @@ describe.each(VENDORS)("%s", (_, { type, key, wrongKey, model, isSocket, hasNoTo
     await channel();
   });
 
-  it("answers plain and streamed alike, and is paid for what it says it used", async () => {
+  it("answers plain and streamed alike, and is charged by the usage it reports", async () => {
     const plain = await openai().chat.completions.create(ask("a poem"));
     expect(plain.choices[0]?.message.content).toBe(TEXT);
     expect(plain.usage).toMatchObject({
@@ -125,7 +125,7 @@ describe.each(VENDORS)("%s", (_, { type, key, wrongKey, model, isSocket, hasNoTo
     expect(streamed.choices[0]?.message.tool_calls).toHaveLength(1);
   });
 
-  it("is passed over when it is busy, for a stream too, and its own words are told when nobody else is there", async () => {
+  it("is passed over when it is busy, for a stream too, and its own words are passed on when no other channel is left", async () => {
     await expect(openai().chat.completions.create(ask("fail"))).rejects.toMatchObject({ status: 429 });
     await world.setOption("RetryTimes", "1");
     await world.addChannel({ priority: -1 });
@@ -133,7 +133,7 @@ describe.each(VENDORS)("%s", (_, { type, key, wrongKey, model, isSocket, hasNoTo
     expect(answer.choices[0]?.message.content).toBe("hi");
   });
 
-  it("tells nothing of a key that it refused", async () => {
+  it("reveals nothing of a key that it refused", async () => {
     await world.clearChannels();
     await channel({ key: wrongKey });
     const refusal = openai().chat.completions.create({ ...ask("a poem"), stream: true });
@@ -142,7 +142,7 @@ describe.each(VENDORS)("%s", (_, { type, key, wrongKey, model, isSocket, hasNoTo
 });
 
 describe("Baidu's token", () => {
-  it("is asked for once by many, and anew without a word when it has become stale", async () => {
+  it("is requested once for many calls, and renewed silently when it is stale", async () => {
     const key = "api-key-2|secret-2";
     await world.addChannel({ type: 15, key, baseUrl: emulator.url, mapping: { [MODEL]: "ERNIE-Bot" } });
     const before = emulator.tokens;
@@ -167,7 +167,7 @@ describe("Spark's connection", () => {
 });
 
 describe("Moonshot", () => {
-  it("opens no address, so pictures are fetched from public places only, and its own files are its own", async () => {
+  it("opens no address, so pictures are fetched from public hosts only, and its own files stay its own", async () => {
     await world.addChannel({ type: 25 });
     const look = (url: string) =>
       world.ask({

@@ -1,4 +1,4 @@
-// Traffic of Codex's shape through the relay: before OpenAI's wire, where bytes pass, and before others.
+// Traffic of Codex's shape through the relay: to OpenAI's wire, where bytes pass, and to others.
 import { describe, expect, it } from "vitest";
 import { chunk, DONE, json, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld } from "#test/worlds/relay-world.ts";
@@ -30,7 +30,7 @@ function event(type: string, fields: object): string {
 }
 
 describe("Codex", () => {
-  it("before OpenAI's wire: every byte passes, there and back", async () => {
+  it("to OpenAI's wire: every byte passes, there and back", async () => {
     const response = { id: "resp_1", object: "response", status: "in_progress", output: [] };
     const usage = {
       input_tokens: 50,
@@ -66,7 +66,7 @@ describe("Codex", () => {
     });
   });
 
-  it("before OpenAI's wire after another one: thoughts that only we could read stay behind", async () => {
+  it("to OpenAI's wire after another one: reasoning that only we could read is dropped", async () => {
     await world.addChannel({ type: 1, models: model });
     const summary = [{ type: "summary_text", text: "Hm" }];
     const said = { id: "msg_1", type: "message", role: "assistant", content: [] };
@@ -89,7 +89,7 @@ describe("Codex", () => {
     expect(world.upstream.journal[1]?.text).toBe(JSON.stringify(passed));
   });
 
-  it("before a wire of chat alone: its patches come back as it knows them", async () => {
+  it("to a wire of chat alone: its patches come back as it knows them", async () => {
     await world.addChannel({ type: 31, models: model });
     const call = (fields: object) => chunk({ tool_calls: [{ index: 0, ...fields }] });
     world.upstream.script(
@@ -154,7 +154,7 @@ describe("Codex", () => {
     },
   );
 
-  it("before a vendor's own Responses: what has functions alone passes as it is", async () => {
+  it("to a vendor's own Responses: a body with functions alone passes as it is", async () => {
     await world.addChannel({ type: 45, models: "grok-4.7" });
     const tools = [{ type: "function", name: "f", parameters: { type: "object" } }, { type: "web_search" }];
     const body = { model: "grok-4.7", input: "Hi", tools, store: false };
@@ -165,7 +165,7 @@ describe("Codex", () => {
     expect([asked?.path, asked?.json]).toEqual(["/v1/responses", body]);
   });
 
-  it("gives its tools in the input, as since 0.150, and is answered by the names it knows", async () => {
+  it("sends its tools in the input, as since 0.150, and gets the names it knows", async () => {
     await world.addChannel({ type: 31, models: model });
     const args = JSON.stringify({ input: "text(1)" });
     const tool = { id: "t1", type: "function", function: { name: "functions__exec", arguments: args } };
@@ -220,7 +220,7 @@ describe("Codex", () => {
     });
   });
 
-  it("searches for its tools before other wires too, and calls what it found", async () => {
+  it("searches for its tools with other wires too, and calls what it found", async () => {
     await world.addChannel({ type: 31, models: model });
     const call = (id: string, name: string, args: object) => ({
       tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: JSON.stringify(args) } }],
@@ -266,7 +266,7 @@ describe("Codex", () => {
     });
   });
 
-  it("has its agents talk to each other, unless OpenAI has sealed what they say", async () => {
+  it("has its agents talk to each other, unless OpenAI has encrypted their messages", async () => {
     await world.addChannel({ type: 31, models: model });
     const told = (words: string) => ({
       type: "agent_message",
@@ -299,7 +299,7 @@ describe("Codex", () => {
     expect(await sealed.json()).toMatchObject({ error: { code: "unsupported_parameter" } });
   });
 
-  it("hears of what it may not have in words, and of a broken stream by an event", async () => {
+  it("gets a refusal as a message, and a broken stream as an event", async () => {
     await world.addChannel({ type: 31, models: model });
     world.upstream.script(sse(chunk({ content: "Hel" }), "cut"));
     const { open } = await world.costOf(async () => {
@@ -311,7 +311,7 @@ describe("Codex", () => {
       expect(error).toMatch(
         /"error":{"type":"upstream_error","code":"do_request_failed","message":"上游连接中断[^{}]*","param":null}}$/,
       );
-      // Codex takes what broke off without this for a lost connection, and shows none of the words.
+      // Without this Codex takes a broken stream for a lost connection, and does not show the message.
       expect(failed).toMatch(
         /^event: response.failed\ndata: {"type":"response.failed","sequence_number":\d+/,
       );
@@ -327,7 +327,7 @@ describe("Codex", () => {
     expect(await refused.json()).toMatchObject({ error: { type: "invalid_request_error" } });
   });
 
-  it("falls back from a WebSocket in good order", async () => {
+  it("falls back from a WebSocket to HTTP", async () => {
     const { status } = await fetch(`${world.url}/v1/responses`, {
       headers: { authorization: `Bearer sk-${world.token.key}` },
     });

@@ -1,5 +1,5 @@
-// Promises about credentials that are made for a call, on the whole way: exchanged once under load, renewed in silence when the
-// provider refuses them, and a key of the wrong form asks nobody.
+// Credentials that are made for a call, end to end: exchanged once under load, renewed silently when the provider refuses them, and
+// a key of the wrong form calls no provider.
 import { generateKeyPairSync } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
@@ -22,7 +22,7 @@ const ANSWER = {
 const world = createRelayWorld();
 let accounts = 0;
 let issued = 0;
-/** Bearer tokens the model service takes no more. */
+/** Bearer tokens the model service no longer accepts. */
 let refused: Set<string>;
 
 beforeEach(() => {
@@ -43,7 +43,7 @@ const google: Step = (res, asked) => {
   return json(ANSWER)(res, asked);
 };
 
-/** A key of its own for each test: tokens are remembered by key. */
+/** A key of its own for each test: tokens are cached by key. */
 function serviceAccount(): string {
   accounts += 1;
   return JSON.stringify({
@@ -71,7 +71,7 @@ test("a service account's token is exchanged once for thirty calls at the same t
   expect(asked?.headers.authorization).toBe("Bearer ya29.secret-token-1");
 });
 
-test("a token that is refused is renewed in silence, once", async () => {
+test("a token that is refused is renewed silently, once", async () => {
   await world.addChannel({ type: VERTEX, key: serviceAccount(), models: MODEL });
   expect((await world.ask(QUESTION)).status).toBe(200);
   refused.add("Bearer ya29.secret-token-1");
@@ -86,7 +86,7 @@ test("a token that is refused is renewed in silence, once", async () => {
   expect(callsTo("/token")).toBe(3);
 });
 
-test("an exchange that is refused charges nothing and tells nothing of the key", async () => {
+test("an exchange that is refused charges nothing and reveals nothing of the key", async () => {
   await world.addChannel({ type: VERTEX, key: serviceAccount(), models: MODEL });
   world.upstream.script(json({ error: "invalid_grant", error_description: privateKey }, 400));
   let error = {};
@@ -98,7 +98,7 @@ test("an exchange that is refused charges nothing and tells nothing of the key",
   expect(JSON.stringify(error)).not.toContain("PRIVATE KEY");
 });
 
-test("a key of the wrong form asks nobody, and another channel serves", async () => {
+test("a key of the wrong form calls no provider, and another channel serves", async () => {
   await world.addChannel({ type: VERTEX, key: "one|two|three", models: MODEL, priority: 1 });
   const error = await errorOf(await world.ask(QUESTION));
   expect(error).toMatchObject({ status: 500, code: "invalid_channel_key" });

@@ -17,7 +17,7 @@ const reply = {
 };
 
 describe("edits", () => {
-  it("pass as they came, and cost the usage told", async () => {
+  it("pass as they came, and cost the reported usage", async () => {
     await world.addChannel();
     world.upstream.script(json({ ...reply, usage }));
     const { charged, log, entries } = await world.costOf(async () => {
@@ -30,7 +30,7 @@ describe("edits", () => {
     expect(log).toMatchObject({ prompt_tokens: 10, completion_tokens: 5, estimated: 0 });
   });
 
-  it("are counted here where no usage is told: input, instruction and answers", async () => {
+  it("are counted here where no usage is reported: input, instruction and answers", async () => {
     await world.addChannel();
     world.upstream.script(json(reply));
     const { log, charged } = await world.costOf(() => world.ask(BODY, { path }));
@@ -55,7 +55,7 @@ describe("edits", () => {
     expect(world.upstream.journal).toEqual([]);
   });
 
-  it("go to channels that have them", async () => {
+  it("go to channels that serve them", async () => {
     await world.addChannel({ type: 14, priority: 9 });
     expect(await errorOf(await world.ask(BODY, { path }))).toMatchObject({
       status: 400,

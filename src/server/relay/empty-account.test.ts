@@ -1,4 +1,4 @@
-// The operator's account at a vendor has run out of money: another channel may answer, and the client is told nothing of whose money it was.
+// The operator's account at a vendor is empty: another channel may answer, and the client never learns whose account it was.
 import { describe, expect, it } from "vitest";
 import { chatReply, chunk, json, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
@@ -27,7 +27,7 @@ describe("an account without money", () => {
     expect(text).not.toMatch(/quota|billing/);
   });
 
-  it("says nothing of it within a stream either", async () => {
+  it("is not mentioned within a stream either", async () => {
     const event = (type: string, fields: object) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...fields })}\n\n`;
     const created = event("response.created", {
@@ -78,7 +78,7 @@ describe("an account without money", () => {
     expect(text).not.toMatch(/quota|billing/);
   });
 
-  it("says nothing of it amid a stream of pictures", async () => {
+  it("is not mentioned amid a stream of pictures", async () => {
     const model = "gpt-image-1";
     await world.addChannel({ models: model });
     const piece = { type: "image_generation.partial_image", partial_image_index: 0, b64_json: "aaaa" };
@@ -93,7 +93,7 @@ describe("an account without money", () => {
     expect(text).not.toMatch(/quota|billing/);
   });
 
-  it("lets another channel answer, when it is told as the first event of a stream, too", async () => {
+  it("lets another channel answer, when it is reported as the first event of a stream, too", async () => {
     await world.setOption("RetryTimes", "1");
     await world.addChannel({ priority: 2 });
     await world.addChannel({ priority: 1 });

@@ -1,4 +1,4 @@
-// Whatever goes wrong: what a client is told is typed, short, names the request and tells nothing of the inside (requirements P02).
+// Every error that a client gets is typed, short, names the request and reveals no internals (requirements P02).
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   channelFault,
@@ -127,7 +127,7 @@ describe("the words of every fault, in every format", () => {
       const what = `${name}, round ${round}`;
       const body = JSON.stringify(errorFormat.body(fault, "req-1"));
       check(body, what);
-      // A stream may tell it twice.
+      // A stream may send it twice.
       for (const told of errorFormat.lastEvent(fault, "req-1").split("\n\n")) check(told, what);
       check(realtimeError(fault, "req-1"), what);
       if (fault.verbatim === undefined) {
@@ -159,7 +159,7 @@ describe("over HTTP", () => {
     await world.addChannel({ type: 24, models: GEMINI });
   });
 
-  it("tells nothing of the inside, and names the request", async () => {
+  it("an error reveals no internals, and names the request", async () => {
     for (let round = 0; round < 150; round += 1) {
       const at = createDice(round);
       const [path, body] = pick(at, ASKS);
@@ -180,7 +180,7 @@ describe("over HTTP", () => {
     }
   });
 
-  it("stays short whatever the caller sends", async () => {
+  it("an error stays short whatever the caller sends", async () => {
     const long = "y".repeat(100_000);
     const bodies = [
       { model: long, messages },

@@ -1,4 +1,4 @@
-// What failed for its caller stands in the usage log, once and for nothing; what was charged, left or refused in floods does not.
+// Calls that failed for their callers are in the usage log, once and without a charge; charged, left and flooding calls are not.
 import { describe, expect, it, vi } from "vitest";
 import { chunk, json, reset, sse } from "#test/emulators/fake-upstream.ts";
 import { beginTalk } from "#test/emulators/realtime-client.ts";
@@ -16,7 +16,7 @@ function stored() {
 
 let asked = 0;
 
-/** The entries that an action left: they are written in order, so one of a last call shows that all of them are there. */
+/** The entries that an action made: they are written in order, so one of a last call shows that all of them are there. */
 async function entriesOf(action: () => Promise<unknown>) {
   const before = (await stored()).at(-1)?.id ?? 0;
   const { charged, entries } = await world.costOf(action);
@@ -33,7 +33,7 @@ async function answerOf(body: unknown, init?: Parameters<typeof world.ask>[1]): 
 }
 
 describe("a failed call has one entry and costs nothing", () => {
-  it("whose model nobody serves", async () => {
+  it("whose model no channel serves", async () => {
     const { charged, entries, failed } = await entriesOf(() => answerOf({ ...QUESTION, model: "nobody\0s" }));
     expect({ charged, entries }).toEqual({ charged: 0, entries: 0 });
     expect(failed).toMatchObject([
@@ -55,7 +55,7 @@ describe("a failed call has one entry and costs nothing", () => {
     expect(failed[0]?.request_id).not.toBe("");
   });
 
-  it("that no channel could answer, with all that were tried, and none of the request's words", async () => {
+  it("that no channel could answer, with all attempts, and none of the request's words", async () => {
     await world.setOption("RetryTimes", "3");
     const [first, second] = [await world.addChannel({ priority: 2 }), await world.addChannel()];
     const error = { message: `oops ${CHANNEL_KEY} hello world`, type: "server_error", code: "hello" };
@@ -94,7 +94,7 @@ describe("a failed call has one entry and costs nothing", () => {
     expect(failed).toMatchObject([{ content: "502 do_request_failed：上游连接中断" }]);
   });
 
-  it("whose stream breaks before it has said anything", async () => {
+  it("whose stream breaks before any output", async () => {
     const channel = await world.addChannel();
     world.upstream.script(sse(chunk({ role: "assistant", content: "" }), 50, "cut"));
     const { charged, entries, failed } = await entriesOf(() => answerOf({ ...QUESTION, stream: true }));
@@ -149,12 +149,12 @@ describe("no entry of a failure", () => {
     expect(failed).toEqual([]);
   });
 
-  it("has a key that is none", async () => {
+  it("has an unknown key", async () => {
     const { failed } = await entriesOf(() => answerOf(QUESTION, { key: "nobodys-key" }));
     expect(failed).toEqual([]);
   });
 
-  it("has what our own limits refuse", async () => {
+  it("has a call that our own limits refuse", async () => {
     await world.addChannel();
     await world.setOption("TokenRequestsPerMinute", "1");
     const { key } = await seedToken(world.ctx, world.userId);
@@ -216,7 +216,7 @@ describe("entries are few", () => {
     expect(rows + untold() - before.untold).toBe(1_200);
   });
 
-  it("none for a database that takes none: it is asked once", async () => {
+  it("none for a database that takes none: one write is tried", async () => {
     const database = await createTestDatabase("sqlite");
     const { db, close } = await database.open();
     await close();

@@ -1,5 +1,5 @@
-// Entries of type 6 in the usage log: calls that failed for their callers and cost nothing (docs/decisions/033). Written beside the calls
-// and best effort: nobody waits for them, few are kept in memory, and a database in trouble is asked for none.
+// Entries of type 6 in the usage log: calls that failed for their callers and cost nothing (docs/decisions/033). Written after the calls
+// and best effort: no call waits for them, few are kept in memory, and none is written to a database in trouble.
 import { setTimeout as sleep } from "node:timers/promises";
 import { LogType } from "#contract/log.ts";
 import type { Context } from "#server/context.ts";
@@ -13,17 +13,18 @@ import type { Caller } from "./admission/authenticate.ts";
 import type { RequestState } from "./routing/request-state.ts";
 
 /** A call that ended with a fault and without a charge. */
-export interface FailedCall extends Pick<RequestState, "requestId" | "startedMs" | "channel" | "trail"> {
+export interface FailedCall
+  extends Pick<RequestState, "requestId" | "startedMs" | "channel" | "failedAttempts"> {
   readonly caller: Caller;
   readonly model: string;
   readonly isStream: boolean;
-  /** What the client was told. */
+  /** The error that the client got. */
   readonly status: number;
   readonly fault: RelayFault;
 }
 
 export interface FailedCalls {
-  /** Has an entry written for a call soon. Returns at once and never throws. */
+  /** Queues an entry for a call. Returns at once and never throws. */
   note(call: FailedCall): void;
   /** Resolves when nothing waits to be written. */
   idle(): Promise<void>;
@@ -33,12 +34,12 @@ export interface FailedCalls {
 const MOST_WAITING = 1_000;
 /** Calls settle between two transactions. */
 const AT_ONCE = 50;
-/** Failures come in company, and each transaction beside the bank's costs the same for one as for many. */
+/** Failures come in groups, and each transaction beside the ledger's costs the same for one as for many. */
 const GATHER_MS = 250;
-/** As long as names are in entries about charges. */
+/** The length of names in entries about charges. */
 const MOST_OF_A_NAME = 200;
 
-/** Refusals of ours that come in floods, or when the database had better be left alone. */
+/** Our own refusals that come in floods, or while the database is in trouble. */
 const UNTOLD: ReadonlySet<RelayFault["code"]> = new Set([
   "rate_limit_exceeded",
   "concurrency_limit_exceeded",
@@ -91,7 +92,7 @@ export function createErrorLog({
 }
 
 function entryOf(call: FailedCall, nowMs: number): NewLog {
-  const { caller, channel, trail, startedMs } = call;
+  const { caller, channel, failedAttempts, startedMs } = call;
   return {
     ...NO_CALL,
     user_id: caller.userId,
@@ -106,7 +107,7 @@ function entryOf(call: FailedCall, nowMs: number): NewLog {
     request_id: call.requestId,
     elapsed_time: nowMs - startedMs,
     is_stream: call.isStream ? 1 : 0,
-    trail: printTrail(trail),
+    trail: printTrail(failedAttempts),
   };
 }
 
@@ -116,8 +117,8 @@ function plain(text: string): string {
 }
 
 /**
- * Status, code and sentence, as the console takes them apart. What an upstream said of a request may repeat it, and is not stored
- * (requirements P01): then a sentence of ours stands there.
+ * Status, code and message, as the console parses them. An upstream's message may repeat the request, and is not stored
+ * (requirements P01): then our own message is stored.
  */
 function told({ status, fault }: FailedCall): string {
   const isTheirs = fault.upstreamStatus > 0 && fault.upstreamStatus === fault.status;

@@ -1,5 +1,5 @@
-// Money for so many calls pays for exactly as many: whoever asks at the same moment, plain or as a stream, an answer that was paid for
-// comes whole, and everybody else is refused before an upstream is called.
+// Quota for so many calls pays for exactly as many: of calls at the same moment, plain or as a stream, those that are paid for get a
+// whole answer, and all others are refused before an upstream is called.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { checkLedger } from "#server/money/ledger-check.ts";
 import {
@@ -29,7 +29,7 @@ function bodyOf(isStream: boolean): string {
   return JSON.stringify({ ...ASKED, stream: isStream });
 }
 
-/** What is set aside for the prompt; the upstream tells just as much. */
+/** What is reserved for the prompt; the upstream reports just as much. */
 function promptOf(isStream: boolean): number {
   const outside = {
     endpoint: "chat",
@@ -53,7 +53,7 @@ const answer = json({
   ],
   usage,
 });
-/** Slowly enough for questions between its words to be answered. */
+/** Slowly enough for requests for more to be answered between its words. */
 const words = Array.from({ length: OUTPUT }, (_, at) => [
   chunk({ content: WORD }),
   ...(at % 10 === 9 ? [3] : []),
@@ -115,7 +115,7 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
     return apps[0] ?? expect.fail();
   }
 
-  /** Somebody whose account, token or both have money for so many calls; the other has plenty. */
+  /** A caller whose account, token or both have quota for so many calls; the other has plenty. */
   async function payerOf(who: string, calls: number): Promise<string> {
     const { ctx } = first();
     const enough = BigInt(calls * PRICE);
@@ -140,7 +140,7 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
       body: bodyOf(isStream),
     });
     const text = await response.text();
-    // A token without any quota left is told apart from one with too little.
+    // A token without any quota left gets another code than one with too little.
     if (/"code":"(insufficient_(user|token)_quota|exhausted_key)"/.test(text) && response.status >= 400)
       return "refused";
     const isWhole = isStream
@@ -151,7 +151,7 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
     return response.status === 200 && isWhole ? "whole" : `${response.status} ${text.slice(-300)}`;
   }
 
-  describe.each(["user", "token", "both"])("money of the %s", (who) => {
+  describe.each(["user", "token", "both"])("quota of the %s", (who) => {
     // The largest once for each set-up.
     it.each(CASES.filter(([calls]) => calls < 1_000 || who === "both"))(
       `%i calls at once, money for %i (${name})`,

@@ -1,4 +1,4 @@
-// Upstreams that fail: nothing is charged, another channel is tried, and nobody learns too much.
+// Upstreams that fail: nothing is charged, another channel is tried, and no client learns too much.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { parseTrail } from "#server/store/log-trail.ts";
@@ -118,7 +118,7 @@ describe("upstreams that fail", () => {
       entries: 1,
       channel: good,
     });
-    // Administrators are told who failed first, and how.
+    // Administrators see which channels failed before, and how.
     expect(parseTrail(log?.trail ?? "")).toEqual([
       {
         channelId: bad,
@@ -275,8 +275,8 @@ describe("upstreams that fail", () => {
   });
 
   it.each([
-    ["a name that nobody has", () => "http://no-such-host.invalid"],
-    ["a port where nobody listens", () => refusedUrl],
+    ["an unknown name", () => "http://no-such-host.invalid"],
+    ["a port without a listener", () => refusedUrl],
     ["no TLS where some was expected", () => world.upstream.url.replace("http:", "https:")],
   ])("%s charges nothing as the last word", async (_, baseUrl) => {
     await world.addChannel({ baseUrl: baseUrl() });
@@ -326,7 +326,7 @@ describe("upstreams that fail", () => {
     await other.close();
   });
 
-  it("refuses private addresses that nobody allowed", async () => {
+  it("refuses private addresses that are not allowed", async () => {
     await world.addChannel({ baseUrl: "http://10.255.255.1:81" });
     const start = performance.now();
     const error = await errorOf(await world.ask(QUESTION));
@@ -335,7 +335,7 @@ describe("upstreams that fail", () => {
     expect(performance.now() - start).toBeLessThan(1_000);
   });
 
-  it("ends a channel whose key is refused again and again, when the option is on, and no other", async () => {
+  it("disables a channel whose key is refused again and again, when the option is on, and no other", async () => {
     await world.setOption("AutomaticDisableChannelEnabled", "true");
     const id = await world.addChannel();
     const status = async () =>

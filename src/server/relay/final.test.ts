@@ -1,4 +1,4 @@
-// Refusals that no second call would change: the SDKs, which call again upon any 5xx, tell their user at once.
+// Refusals that no second call would change: the SDKs, which call again upon any 5xx, report them at once.
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ function counted() {
 const messages = [{ role: "user" as const, content: "hi" }];
 
 describe("a model without a channel", () => {
-  it("is told to OpenAI's SDK at once", async () => {
+  it("is reported by OpenAI's SDK at once", async () => {
     const { calls, options } = counted();
     const openai = new OpenAI({ ...options, baseURL: `${world.url}/v1` });
     await expect(openai.chat.completions.create({ model: MODEL, messages })).rejects.toMatchObject({
@@ -29,7 +29,7 @@ describe("a model without a channel", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is told to Anthropic's SDK at once", async () => {
+  it("is reported by Anthropic's SDK at once", async () => {
     const { calls, options } = counted();
     const anthropic = new Anthropic({ ...options, baseURL: world.url });
     await expect(anthropic.messages.create({ model: MODEL, max_tokens: 5, messages })).rejects.toMatchObject({
@@ -39,14 +39,14 @@ describe("a model without a channel", () => {
   });
 });
 
-it("what is not implemented is not asked for again", async () => {
+it("an endpoint that is not implemented is not called again", async () => {
   const { calls, options } = counted();
   const openai = new OpenAI({ ...options, baseURL: `${world.url}/v1` });
   await expect(openai.files.list()).rejects.toMatchObject({ status: 501 });
   expect(calls).toHaveLength(1);
 });
 
-it("a channel that fails is asked again", async () => {
+it("a channel that fails is called again", async () => {
   await world.addChannel();
   world.upstream.script((res) => {
     res.writeHead(503).end();
@@ -68,7 +68,7 @@ it.each([
   const refused = await errorOf(response);
   expect(refused).toMatchObject({ status: 503, code: "no_available_channel", param: "model" });
   expect(refused.message).toMatch(`请求未指定 model，按默认模型 ${model} 处理：`);
-  // One that is named is refused as ever.
+  // A named one is refused as ever.
   const named = await errorOf(await world.ask({ ...body, model }, { path }));
   expect(named.message).toMatch(/^当前分组/);
 });

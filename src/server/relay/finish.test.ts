@@ -1,5 +1,5 @@
-// A call that cannot be booked leaves nothing set aside for ever: whoever is refused his answer gets his quota back, and of a stream what
-// was noted last is charged.
+// A call that cannot be booked leaves no reservation open for ever: a caller whose answer is refused gets the quota back, and a stream is
+// charged by its last checkpoint.
 import { expect, it } from "vitest";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
@@ -9,7 +9,7 @@ import { readIncoming } from "./text/incoming.ts";
 
 const world = createRelayWorld();
 
-/** An account whose tokens nobody can count. */
+/** An account whose tokens cannot be counted. */
 async function uncountable(requestId: string) {
   const { ledger, prices, options, clock, events, candidates } = world.ctx;
   const tokens = { count: () => Promise.reject(new Error("no count")), close: () => Promise.resolve() };
@@ -31,7 +31,7 @@ async function uncountable(requestId: string) {
   );
   const found = candidates.find("default", QUESTION.model);
   const trace = { firstByteMs: 0, isSent: true };
-  // Long enough ago for a note.
+  // Long enough ago for a checkpoint.
   const startedMs = clock.now() - 1_000;
   const billed = { requestId, startedMs, caller, incoming, trace };
   const account = new Account(tools, billed, {
@@ -44,7 +44,7 @@ async function uncountable(requestId: string) {
 
 const shared = { headers: {}, usage: undefined, quirks: undefined, secrets: [], dropped: [] };
 
-it("also when what it comes to cannot be told", async () => {
+it("also when its charge cannot be computed", async () => {
   const account = await uncountable("unbookable");
   const reply: WholeReply = { ...shared, kind: "whole", body: Buffer.from("{}"), text: () => "words" };
   const { charged, open } = await world.costOf(async () => {
@@ -55,7 +55,7 @@ it("also when what it comes to cannot be told", async () => {
   expect({ charged, open }).toEqual({ charged: 0, open: 0 });
 });
 
-it("and a stream is charged for what had come at the last note, at once", async () => {
+it("and a stream is charged for what had come at the last checkpoint, at once", async () => {
   const account = await uncountable("unbookable-stream");
   const nothing = () => undefined;
   const reply: StreamReply = {

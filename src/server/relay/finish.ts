@@ -1,4 +1,4 @@
-// The last rooms of a request: settle, then let the last byte go, then one line for the operator. Never throws.
+// The last steps of a request: settle, then send the last byte, then one line for the operator. Never throws.
 import type { Context } from "#server/context.ts";
 import { faultKind, type StoreFaultKind } from "#server/store/fault.ts";
 import type { WholeReply } from "#server/upstream/call/call.ts";
@@ -11,13 +11,13 @@ import type { RequestState } from "./routing/request-state.ts";
 import type { Services } from "./services.ts";
 import { withUsage } from "./text/embedding-usage.ts";
 
-/** Troubles of the database after which a caller may come again. */
+/** Database faults after which a caller may try again. */
 const PASSING: ReadonlySet<StoreFaultKind> = new Set(["busy", "full", "lost", "timeout"]);
 
-/** The fault in anything thrown: what is no LocalError was not expected. */
+/** The fault of anything thrown: an error that is no LocalError was not expected. */
 export function faultOf(error: unknown): RelayFault {
   if (error instanceof LocalError) return error.fault;
-  if (PASSING.has(faultKind(error))) return localErrors.bankClosed(String(error));
+  if (PASSING.has(faultKind(error))) return localErrors.ledgerUnavailable(String(error));
   return localErrors.internal(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
@@ -28,10 +28,10 @@ export async function finish(
   response: ClientResponse,
 ): Promise<void> {
   const { account, reply } = state;
-  // What came in time is the client's, whatever its settlement takes.
+  // An answer that came in time is sent, however long its settlement takes.
   response.deadlineMs = 0;
   if (response.cutBy !== undefined && reply === undefined) {
-    // Our end, not the client's: nothing is charged for an answer that never began.
+    // The server ended it, not the client: nothing is charged for an answer that never began.
     state.fault = response.cutBy;
     state.trace.isSent = false;
   }
@@ -43,7 +43,7 @@ export async function finish(
   if (isUnbooked && !response.hasLeft) note(errorLog, state, response.status);
 }
 
-/** Books what came. Tells when that was nothing: then there is no charge, and no entry about one. */
+/** Books the answer. Reports when there was none: then there is no charge, and no entry about one. */
 async function settle(
   ctx: Pick<Context, "events">,
   state: RequestState,
@@ -52,7 +52,7 @@ async function settle(
 ): Promise<"nothing" | "something" | "unknown"> {
   const reply = received(state, account);
   try {
-    const booking = await account.settle(reply, response.hasLeft, state.trail);
+    const booking = await account.settle(reply, response.hasLeft, state.failedAttempts);
     if (booking === undefined) return "nothing";
     state.booked = { usage: account.usage, charged: booking.charged };
     return "something";
@@ -60,7 +60,7 @@ async function settle(
     await account.giveBack(reply);
     ctx.events.backgroundFailed({ task: "settle", error });
     state.fault ??= localErrors.bookingFailed(String(error));
-    // It may have been booked: then the client is not told that it was not, but sees what a crash looks like.
+    // It may have been booked: then the client is not told that it was not, but sees the same as after a crash.
     if (state.reply?.kind === "whole" && faultKind(error) === "lost") response.hangUp();
     return "unknown";
   }
@@ -76,12 +76,12 @@ function note(errorLog: Services["errorLog"], state: RequestState, status: numbe
     fault,
     model: incoming?.model ?? "",
     isStream: incoming?.isStream ?? false,
-    // A stream has begun with 200, whatever became of it.
+    // A stream has begun with 200, however it ended.
     status: status < 400 ? fault.status : status,
   });
 }
 
-/** What is to be paid for. Nothing is charged for an upstream's failure before output, though its answer may have begun (requirements M13). */
+/** The part of the answer to charge: none for an upstream's failure before output, though its answer may have begun (requirements M13). */
 function received({ reply, fault, trace }: RequestState, account: Account): RequestState["reply"] {
   const isUpstreams = fault !== undefined && (fault.upstreamStatus > 0 || fault.blame === "channel");
   if (!isUpstreams || reply?.kind !== "stream" || !account.isEmpty(reply)) return reply;

@@ -1,5 +1,5 @@
-// An error that comes as the first event of a stream with status 200 is told as with status 500, in every format, passed or translated:
-// without the inside of the upstream, and only after other channels (requirements R11, P02).
+// An error that comes as the first event of a stream with status 200 is sent as with status 500, in every format, passed or translated:
+// without the upstream's internals, and only after other channels (requirements R11, P02).
 import { beforeEach, describe, expect, it } from "vitest";
 import { chunk, DONE, json, raw, type Step, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld } from "#test/worlds/relay-world.ts";
@@ -26,7 +26,7 @@ type Format = keyof typeof asks;
 /** What no client may read. */
 const INSIDE = "/srv/canary/app.py";
 
-/** What is no JSON object at all may be told so. */
+/** An event that is no JSON object may be called that. */
 const UNREADABLE: ReadonlySet<string> = new Set([
   "上游返回了无法识别的响应",
   "a stream event is no JSON object",
@@ -58,7 +58,7 @@ function ask(format: Format, type: keyof typeof MODELS): Promise<Response> {
   return world.ask({ model, ...body }, { path: path.replace("MODEL", model) });
 }
 
-/** The words of an error answer; the status that stands in for none is another one. */
+/** The message of an error answer; the default status for none is another one. */
 async function wordsOf(response: Response): Promise<string> {
   const { error } = (await response.json()) as { error: { message: string } | string }; // every format's
   const message = typeof error === "string" ? error : error.message;
@@ -72,7 +72,7 @@ describe("an error as the first event of a stream", () => {
   });
 
   const shapes = Object.keys(errors);
-  it.each(ways)("is told %s clients of type %i as with status 500", async (format, type) => {
+  it.each(ways)("is sent to %s clients of type %i as with status 500", async (format, type) => {
     for (const shape of shapes) {
       const error = errors[shape];
       const text = typeof error === "string" ? error : JSON.stringify(error);
@@ -108,7 +108,7 @@ describe("an error as the first event of a stream", () => {
     expect(world.upstream.journal).toHaveLength(2);
   });
 
-  it("blames the key where the words of the event say so", async () => {
+  it("blames the key where the event's message says so", async () => {
     world.upstream.script(sse('data: {"message":"account 12 is closed","code":401}\n\n'));
     const text = await (await ask("chat", 1)).text();
     expect(text).toContain("上游拒绝了本服务的凭证");
@@ -133,7 +133,7 @@ describe("an error as the first event of a stream", () => {
   });
 });
 
-it("tells a code that is no name neither as words nor beside them", async () => {
+it("sends a code that is no name neither as a message nor beside it", async () => {
   await world.addChannel({ type: 14, models: MODELS[14] });
   world.upstream.script(json({ type: "error", error: { type: "no name at all", message: "" } }));
   const response = await world.ask({ model: MODELS[14], messages });

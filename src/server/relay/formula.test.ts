@@ -1,4 +1,4 @@
-// Usage as vendors tell it, by whichever way a call goes: what is charged, and the log's formula that comes to the same (requirements T22.2,
+// Usage as vendors report it, by whichever way a call goes: the charge, and the log's formula that gives the same (requirements T22.2,
 // 27.5, 28.1–4).
 import { beforeEach, expect, it } from "vitest";
 import { json } from "#test/emulators/fake-upstream.ts";

@@ -1,4 +1,4 @@
-// What Gemini clients ask besides generation: token counts, embeddings, lists of models; with Google's SDK as the client.
+// Requests of Gemini clients besides generation: token counts, embeddings, lists of models; with Google's SDK as the client.
 import { GoogleGenAI } from "@google/genai";
 import { beforeEach, describe, expect, it } from "vitest";
 import { json, sse } from "#test/emulators/fake-upstream.ts";
@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 describe("counting tokens", () => {
-  it("is asked of a Gemini channel, and costs nothing", async () => {
+  it("is done by a Gemini channel, and costs nothing", async () => {
     world.upstream.script(
       json({ totalTokens: 31, promptTokensDetails: [{ modality: "TEXT", tokenCount: 31 }] }),
     );
@@ -66,7 +66,7 @@ describe("counting tokens", () => {
 describe("embeddings", () => {
   const config = { taskType: "RETRIEVAL_QUERY", outputDimensionality: 2 };
 
-  it("are asked of a Gemini channel with all that was said, and charged", async () => {
+  it("are made by a Gemini channel with all fields, and charged", async () => {
     world.upstream.script(json({ embeddings: [{ values: [1, 2] }, { values: [3, 4] }] }));
     const { charged, open } = await world.costOf(async () => {
       const { embeddings } = await sdk.models.embedContent({
@@ -93,8 +93,8 @@ describe("embeddings", () => {
   });
 
   it.each([
-    ["Gemini's API, which tells none", EMBEDDING, { embeddings: [{ values: [1, 2] }] }],
-    ["a server that tells none", OPENAI_EMBEDDING, { data: [{ index: 0, embedding: [1, 2] }], model: "m" }],
+    ["Gemini's API, which reports none", EMBEDDING, { embeddings: [{ values: [1, 2] }] }],
+    ["a server that reports none", OPENAI_EMBEDDING, { data: [{ index: 0, embedding: [1, 2] }], model: "m" }],
     [
       "a server that tells half of it",
       OPENAI_EMBEDDING,
@@ -113,7 +113,7 @@ describe("embeddings", () => {
     expect(usage).toMatchObject({ prompt_tokens: log?.prompt_tokens, total_tokens: log?.prompt_tokens });
   });
 
-  it("are translated for an OpenAI channel, which is said to have left something out", async () => {
+  it("are translated for an OpenAI channel, and dropped fields are named", async () => {
     world.upstream.script(
       json({
         object: "list",
@@ -204,7 +204,7 @@ describe("pictures", () => {
     await world.addChannel({ type: 24, models: `${model},gemini-2.5-flash-image` });
   });
 
-  it("of Imagen are asked for in OpenAI's words, and charged", async () => {
+  it("of Imagen are requested in OpenAI's format, and charged", async () => {
     world.upstream.script(json({ predictions: [{ mimeType: "image/png", bytesBase64Encoded: "QQ==" }] }));
     const { charged, open } = await world.costOf(async () => {
       const response = await world.ask({ model, prompt: "a lighthouse", style: "vivid" }, { path });
@@ -238,7 +238,7 @@ describe("pictures", () => {
 describe("a Gemini channel in trouble", () => {
   const contents = [{ role: "user", parts: [{ text: "hi" }] }];
 
-  it("has a bad key: the caller is not blamed for it", async () => {
+  it("has a bad key: the caller gets no blame", async () => {
     const error = {
       code: 400,
       message: "API key not valid. Please pass a valid API key.",
@@ -250,7 +250,7 @@ describe("a Gemini channel in trouble", () => {
     expect(await response.text()).not.toContain("API key");
   });
 
-  it("says in its body when to come again", async () => {
+  it("says in its body when to try again", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "17s" }];
     const error = { code: 429, message: "quota exceeded", status: "RESOURCE_EXHAUSTED", details };
     world.upstream.script(json({ error }, 429));
@@ -258,7 +258,7 @@ describe("a Gemini channel in trouble", () => {
     expect([native.status, native.headers.get("retry-after")]).toEqual([429, "17"]);
     const chat = await world.ask({ model: GEMINI, messages: [{ role: "user", content: "hi" }] });
     expect([chat.status, chat.headers.get("retry-after")]).toEqual([429, "17"]);
-    // A number would not be read by clients in Rust, which then do not try again.
+    // Clients in Rust would not read a number, and then do not try again.
     expect(await chat.json()).toMatchObject({ error: { code: "RESOURCE_EXHAUSTED" } });
   });
 });
@@ -271,7 +271,7 @@ describe("a stream that Google breaks off, with a bare error over several lines 
   const start = `data: ${JSON.stringify({ candidates: [{ content: { role: "model", parts } }] })}\r\n\r\n`;
   const contents = [{ role: "user", parts: [{ text: "hi" }] }];
 
-  it("is told in Google's words to every client", async () => {
+  it("is reported in Google's words to every client", async () => {
     world.upstream.script(sse(start, bare));
     const chat = await world.ask({
       model: GEMINI,
@@ -289,7 +289,7 @@ describe("a stream that Google breaks off, with a bare error over several lines 
     expect(told).toBe("Hello");
   });
 
-  it("is not an answer when nothing came before it: the next channel is asked", async () => {
+  it("is not an answer when nothing came before it: the next channel is called", async () => {
     await world.setOption("RetryTimes", "1");
     const reply = { candidates: [{ content: { role: "model", parts }, finishReason: "STOP" }] };
     world.upstream.script(sse(bare), sse(`data: ${JSON.stringify(reply)}\r\n\r\n`));
@@ -309,7 +309,7 @@ describe("a stream that Google breaks off, with a bare error over several lines 
   });
 });
 
-describe("a limit said twice", () => {
+describe("a limit given twice", () => {
   const contents = [{ role: "user", parts: [{ text: "hi" }] }];
   it.each([
     ["in both spellings", { contents, generationConfig: { maxOutputTokens: 1, max_output_tokens: 9_000 } }],
@@ -330,7 +330,7 @@ describe("a limit said twice", () => {
   });
 });
 
-it("an answer of Gemini 4 that goes on is charged for what is read again of it", async () => {
+it("a continued answer of Gemini 4 is charged for the part that is read again", async () => {
   const candidate = { content: { role: "model", parts: [{ text: "and" }] }, finishReason: "STOP", index: 0 };
   const usageMetadata = { promptTokenCount: 65_600, candidatesTokenCount: 5, totalTokenCount: 65_605 };
   world.upstream.script(json({ candidates: [candidate], usageMetadata }));

@@ -1,4 +1,4 @@
-// Callers that try to pay less than they use, to be answered for nothing, or to make us work for it (requirements M02, M04, M17, R15).
+// Callers that try to pay less than they use, to get free answers, or to waste our work (requirements M02, M04, M17, R15).
 import { beforeEach, describe, expect, it } from "vitest";
 import { chatReply, chunk, DONE, json, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf, MODEL, QUESTION } from "#test/worlds/relay-world.ts";
@@ -27,16 +27,19 @@ describe("a limit that the upstream does not keep", () => {
     await world.addChannel();
   });
 
-  it.each(["max_tokens", "max_completion_tokens"])("bounds by %s only what nobody has seen", async (name) => {
-    world.upstream.script(
-      json(chatReply(TEXT, { prompt_tokens: 9, completion_tokens: 400, total_tokens: 409 })),
-    );
-    const { max_tokens: _, ...question } = QUESTION;
-    const { log } = await world.costOf(() => world.ask({ ...question, [name]: 1 }));
-    expect(log).toMatchObject({ completion_tokens: 400 });
-  });
+  it.each(["max_tokens", "max_completion_tokens"])(
+    "bounds by %s only output that was not delivered",
+    async (name) => {
+      world.upstream.script(
+        json(chatReply(TEXT, { prompt_tokens: 9, completion_tokens: 400, total_tokens: 409 })),
+      );
+      const { max_tokens: _, ...question } = QUESTION;
+      const { log } = await world.costOf(() => world.ask({ ...question, [name]: 1 }));
+      expect(log).toMatchObject({ completion_tokens: 400 });
+    },
+  );
 
-  it("does not believe what is more than the text that came can be", async () => {
+  it("does not bound usage above what the text that came can be", async () => {
     world.upstream.script(
       json(chatReply("hi", { prompt_tokens: 9, completion_tokens: 1e6, total_tokens: 1e6 })),
     );
@@ -170,8 +173,8 @@ describe("usage that an upstream makes up", () => {
   });
 });
 
-describe("what is set aside", () => {
-  /** Quota that was open while the upstream had the request. */
+describe("a reservation", () => {
+  /** Quota that was reserved while the upstream had the request. */
   async function setAside(body: unknown, path: string): Promise<number> {
     let amount = 0n;
     world.upstream.script(async (res, asked) => {
@@ -277,7 +280,7 @@ describe("work for nothing", () => {
     expect(log?.prompt_tokens).toBeGreaterThan(4e6 * 3e5 * 0.3);
   });
 
-  it("refuses nests that are too deep to be written anew", async () => {
+  it("refuses bodies that are nested too deep to be serialised again", async () => {
     await world.addChannel({ models: CLAUDE });
     const deep = "[".repeat(1e5) + "]".repeat(1e5);
     for (const [action, name] of [
@@ -290,9 +293,9 @@ describe("work for nothing", () => {
     }
   });
 
-  it("refuses arguments of a call that are nested too deep to be written anew, and serves the next call", async () => {
+  it("refuses arguments of a call that are nested too deep to be serialised again, and serves the next call", async () => {
     await world.addChannel({ type: 14, models: CLAUDE });
-    // Names that are numbers are written in a way that knows depths.
+    // Objects whose names are numbers are written by another path, which checks the depth.
     const call = {
       id: "a",
       type: "function",
@@ -314,7 +317,7 @@ describe("work for nothing", () => {
     expect((await world.ask({ ...QUESTION, model: CLAUDE })).status).toBe(200);
   });
 
-  it("ends a search among channels none of which can do what is asked", async () => {
+  it("ends a search among channels none of which can serve the request", async () => {
     for (let index = 0; index < 30; index += 1) await world.addChannel({ type: 14, models: CLAUDE });
     const refused = await errorOf(await world.ask({ ...QUESTION, model: CLAUDE, n: 2 }));
     expect(refused).toMatchObject({ status: 400, param: "n" });

@@ -1,4 +1,4 @@
-// Clients that leave, read slowly or come again at once, and a relay that stops.
+// Clients that leave, read slowly or call again at once, and a relay that stops.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text as textOf } from "node:stream/consumers";
@@ -42,7 +42,7 @@ function wordsOf({ path = "/v1/chat/completions", body = QUESTION }: Ask): strin
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.token.key}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 }
 
-/** Asks on a connection of its own. */
+/** Calls on a connection of its own. */
 function call(asking: Ask = {}, at = url): Socket {
   const socket = connect({ port: Number(new URL(at).port), host: "127.0.0.1", allowHalfOpen: true });
   socket.on("error", () => undefined);
@@ -78,7 +78,7 @@ const endless: Step = async (res) => {
   const piece = chunk({ content: "x".repeat(60_000) });
   while (!res.destroyed) if (!res.write(piece)) await new Promise((resolve) => res.once("drain", resolve));
 };
-/** Ends with what the test says. */
+/** Ends when the test says so. */
 const held = (first: string) => {
   const { promise, resolve: release } = Promise.withResolvers<string>();
   const step: Step = async (res) => {
@@ -90,7 +90,7 @@ const held = (first: string) => {
   return { step, release };
 };
 
-/** What comes on a connection. */
+/** The bytes of a connection. */
 function collect(socket: Socket): { text: string } {
   const heard = { text: "" };
   socket.on("data", (data) => {
@@ -103,7 +103,7 @@ describe("a client that leaves", () => {
   const leaving: readonly [string, (socket: Socket) => unknown][] = [
     ["by its end", (socket) => socket.destroy()],
     ["by a reset", (socket) => socket.resetAndDestroy()],
-    ["saying that it is through", (socket) => socket.end()],
+    ["by a half-close", (socket) => socket.end()],
   ];
   const asked = () => until(() => world.upstream.journal.length === 1);
   const moments = [
@@ -166,7 +166,7 @@ describe("a client that does not read", () => {
 });
 
 describe("a relay that stops", () => {
-  it("tells whom it has begun to answer by a last event, the others by an answer, and lets them go", async () => {
+  it("sends a last event to clients it has begun to answer, an error to the others, and closes their connections", async () => {
     const relay = createRelay(world.ctx);
     const at = await world.serve(relay);
     const { charged, open, entries } = await world.costOf(async () => {
@@ -187,7 +187,7 @@ describe("a relay that stops", () => {
       begun.destroy();
       waiting.destroy();
     });
-    // A word was heard of the one, nothing of the other.
+    // One has sent a first event, the other nothing.
     expect({ charged, open, entries }).toEqual({ charged: (9 + 2) * 15, open: 0, entries: 1 });
   });
 
@@ -219,7 +219,7 @@ describe("a relay that stops", () => {
     },
   );
 
-  it("turns callers away and lets them go", async () => {
+  it("turns callers away and closes their connections", async () => {
     const relay = createRelay(world.ctx);
     const refuse: Parameters<typeof world.serve>[0] = Object.assign(
       (...[req, res]: Parameters<typeof relay>) => relay.turnAway(req, res, localErrors.overloaded()),
@@ -235,7 +235,7 @@ describe("a relay that stops", () => {
 });
 
 describe("a stream", () => {
-  it("begins and shows that it lives before its upstream says anything", async () => {
+  it("begins and sends keep-alives before its upstream sends anything", async () => {
     const at = await world.serve(createRelay(world.ctx, {}, 20));
     const { step, release } = held("");
     world.upstream.script(step);
@@ -251,7 +251,7 @@ describe("a stream", () => {
     socket.destroy();
   });
 
-  it("of sound breaks off with a reset", async () => {
+  it("of sound ends with a reset", async () => {
     world.upstream.script((res) => {
       res.writeHead(200, { "content-type": "audio/mpeg" });
       res.write("sound", () => setTimeout(() => res.socket?.resetAndDestroy(), 20));
@@ -266,7 +266,7 @@ describe("a stream", () => {
   });
 });
 
-describe("a client that asks again in the moment of its answer", () => {
+describe("a client that calls again in the moment of its answer", () => {
   it("is answered and charged right, hundreds of times on one connection", async () => {
     const whole = json(chatReply("whole"));
     const stream = sse(chunk({ content: "streamed" }) + chunk({}, "stop") + usageChunk(USAGE) + DONE);
@@ -294,7 +294,7 @@ describe("a client that asks again in the moment of its answer", () => {
   });
 });
 
-/** Asks and reads one answer, in the very moment in which its last byte is here. */
+/** Calls and reads one answer; returns in the very moment in which its last byte is here. */
 function answerTo(socket: Socket, words: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let heard = "";

@@ -1,4 +1,4 @@
-// What Messages clients ask for besides answers: counts of tokens, the list of models, signs of life.
+// Requests of Messages clients besides answers: counts of tokens, the list of models, keep-alives.
 import { createServer } from "node:http";
 import Anthropic from "@anthropic-ai/sdk";
 import { afterEach, describe, expect, it } from "vitest";
@@ -14,8 +14,8 @@ function sdk(baseURL = world.url): Anthropic {
   return new Anthropic({ baseURL, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
 }
 
-describe("the SDK's runner of tools, which would have the server remember the conversation", () => {
-  it("is told that nobody does, and sends all of it", async () => {
+describe("the SDK's tool runner, which relies on state at the server", () => {
+  it("is told that no state is kept, and sends the whole conversation", async () => {
     await world.addChannel({ type: 14, models: model });
     const reply = (content: object, stop_reason: string) =>
       json({
@@ -50,7 +50,7 @@ describe("the SDK's runner of tools, which would have the server remember the co
     ]);
   });
 
-  it("by a refusal in the words that it knows", async () => {
+  it("by a refusal that it recognises", async () => {
     await world.addChannel({ type: 14, models: model });
     const thread = { type: "continue", previous_message_id: "msg_1" };
     const body = { model, max_tokens: 9, messages, thread };
@@ -65,7 +65,7 @@ describe("the SDK's runner of tools, which would have the server remember the co
 });
 
 describe("a count of tokens", () => {
-  it("is asked of a channel that speaks Messages, under the mapped name, and costs nothing", async () => {
+  it("is done by a channel with Messages, under the mapped name, and costs nothing", async () => {
     await world.addChannel({ models: model });
     await world.addChannel({ type: 14, models: model, priority: -5, mapping: { [model]: "claude-opus-5" } });
     world.upstream.script(json({ input_tokens: 2095, context_management: { original_input_tokens: 3000 } }));
@@ -87,7 +87,7 @@ describe("a count of tokens", () => {
     });
   });
 
-  it("is made here where no channel can tell, or the one that can is in trouble", async () => {
+  it("is done here where no channel can count, or the one that can is in trouble", async () => {
     await world.addChannel({ models: model });
     const own = await sdk().messages.countTokens({ model, messages });
     expect(own.input_tokens).toBeGreaterThan(2);
@@ -128,7 +128,7 @@ describe("a count of tokens", () => {
 });
 
 describe("the list of models", () => {
-  it("comes in the shape of whoever asks", async () => {
+  it("comes in the client's format", async () => {
     await world.addChannel({ type: 14, models: `claude-opus-5,${model}` });
     const { data } = await sdk().models.list({ limit: 1000 });
     expect(data).toMatchObject([
@@ -141,7 +141,7 @@ describe("the list of models", () => {
       id: model,
       display_name: model,
     });
-    // The newest SDKs want the stage of its life: what the gateway lists can be called.
+    // The newest SDKs expect a lifecycle stage: every model that the gateway lists is active.
     expect(await sdk().models.retrieve(model)).toMatchObject({ lifecycle: "active" });
     await expect(sdk().models.retrieve("nobody-has-it")).rejects.toMatchObject({ status: 404 });
     const response = await fetch(`${world.url}/v1/models`, {
@@ -189,7 +189,7 @@ describe("a stream that is silent", () => {
     .join("");
   const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
 
-  it("shows that it lives, before and between the upstream's words", async () => {
+  it("sends keep-alives, before and between the upstream's events", async () => {
     await world.addChannel({ type: 14, models: model });
     const url = await quickRelay();
     world.upstream.script(async (res, asked) => {
@@ -220,7 +220,7 @@ describe("a stream that is silent", () => {
       ["/v1/chat/completions", { model, stream: true, messages }],
     ] as const;
 
-    it.each(asks)("the next channel is asked after an error: %s", async (path, body) => {
+    it.each(asks)("the next channel is called after an error: %s", async (path, body) => {
       await world.setOption("RetryTimes", "1");
       await world.addChannel({ type: 14, models: model, priority: 5 });
       await world.addChannel({ type: 14, models: model });
@@ -259,7 +259,7 @@ describe("a stream that is silent", () => {
   });
 });
 
-describe("a model's name that says how to think", () => {
+describe("a model's name with a reasoning effort", () => {
   const reply = {
     type: "message",
     role: "assistant",

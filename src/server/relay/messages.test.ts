@@ -1,4 +1,4 @@
-// Messages clients through the relay: the official SDK before Anthropic's wire (bytes pass) and before OpenAI's (translated), and
+// Messages clients through the relay: the official SDK with Anthropic's wire (bytes pass) and with OpenAI's (translated), and
 // traffic of Claude Code's shape.
 import Anthropic from "@anthropic-ai/sdk";
 import type { LLMock } from "@copilotkit/aimock";
@@ -138,11 +138,11 @@ describe.each([
       ],
     });
     expect(answer.content).toMatchObject([{ type: "text", text: "Hello from the upstream." }]);
-    // aimock keeps the words of a Messages request only.
+    // aimock keeps only the text of a Messages request.
     if (type === 1) expect(JSON.stringify(mock.getLastRequest()?.body)).toContain(PNG);
   });
 
-  it("is told of errors as the SDK's own classes", async () => {
+  it("gets errors as the SDK's own classes", async () => {
     mock.nextRequestError(429, { message: "slow down please", type: "rate_limit_error" });
     const call = sdk().messages.create({
       model,
@@ -154,7 +154,7 @@ describe.each([
 });
 
 describe("a Messages client", () => {
-  it("is refused in its own words", async () => {
+  it("is refused in its own format", async () => {
     await world.addChannel({ models: model });
     const ask = { model, max_tokens: 20, messages: [{ role: "user" as const, content: "hi" }] };
     const stranger = new Anthropic({ baseURL: world.url, apiKey: "sk-nobody", maxRetries: 0 });
@@ -168,7 +168,7 @@ describe("a Messages client", () => {
     });
   });
 
-  it("comes in by x-api-key too", async () => {
+  it("may send its key in x-api-key too", async () => {
     await world.addChannel({ models: model });
     const client = new Anthropic({ baseURL: world.url, apiKey: `sk-${world.token.key}`, maxRetries: 0 });
     const answer = await client.messages.create({
@@ -236,7 +236,7 @@ function askAsClaudeCode(): Promise<Response> {
 }
 
 describe("Claude Code", () => {
-  it("before Anthropic's wire: every byte passes, there and back", async () => {
+  it("to Anthropic's wire: every byte passes, there and back", async () => {
     await world.addChannel({ type: 14, models: model });
     world.upstream.script(sse(...EVENTS));
     const { log, charged } = await world.costOf(async () => {
@@ -257,7 +257,7 @@ describe("Claude Code", () => {
     expect(charged).toBeGreaterThan(0);
   });
 
-  it("before Anthropic's wire: gets errors word for word", async () => {
+  it("to Anthropic's wire: gets errors word for word", async () => {
     await world.addChannel({ type: 14, models: model });
     const error = {
       type: "error",
@@ -276,7 +276,7 @@ describe("Claude Code", () => {
     expect(charged).toBe(0);
   });
 
-  it("before OpenAI's wire: keeps what has a counterpart and says what has none", async () => {
+  it("to OpenAI's wire: fields with a counterpart are kept, others are reported as dropped", async () => {
     await world.addChannel({ models: model, mapping: { [model]: "gpt-5-mini" } });
     world.upstream.script(json(chatReply("done")));
     const response = await askAsClaudeCode();
@@ -298,7 +298,7 @@ describe("Claude Code", () => {
     ]);
   });
 
-  it("is told of a stream that broke by an error event, and pays for what came", async () => {
+  it("gets an error event for a stream that broke, and pays for what came", async () => {
     await world.addChannel({ type: 14, models: model });
     const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     world.upstream.script(

@@ -1,4 +1,4 @@
-// Requests that are longer than the model's context: each client hears of it in the words upon which it shortens its conversation.
+// Requests that are longer than the model's context: each client gets the error upon which it shortens its conversation.
 import { describe, expect, it } from "vitest";
 import { json, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, MODEL } from "#test/worlds/relay-world.ts";
@@ -49,7 +49,7 @@ const WORDS: readonly [type: number, key: string, error: object][] = [
   [33, "AKIDEXAMPLE|secret-example|us-east-1", { message: "Input is too long for requested model." }],
 ];
 
-describe("an overflow before another wire", () => {
+describe("an overflow on another wire", () => {
   it.each(WORDS)("has OpenAI's code for OpenAI's clients: type %i %s", async (type, key, error) => {
     await world.addChannel({ type, ...(key !== "" && { key }) });
     for (const { path, body } of [CHAT, RESPONSES]) {
@@ -105,7 +105,7 @@ describe("an overflow before another wire", () => {
     });
   });
 
-  it("begins with Google's words for its clients, which have no code to go by", async () => {
+  it("begins with Google's words for its clients, which get no code", async () => {
     await world.addChannel({ type: 14 });
     const said = "prompt is too long: 208310 tokens > 200000 maximum";
     world.upstream.script(
@@ -120,7 +120,7 @@ describe("an overflow before another wire", () => {
     );
   });
 
-  it("is nothing that another request is refused for", async () => {
+  it("is not reported for a request that is refused for another reason", async () => {
     await world.addChannel({ type: 14 });
     const error = { type: "invalid_request_error", message: "messages.0.content: too long a list" };
     world.upstream.script(json({ type: "error", error }, 400));
@@ -144,7 +144,7 @@ describe("an overflow within a Responses stream", () => {
     event("error", { sequence_number: 1, error: inner }),
   );
 
-  it("is named for them when it is another wire that breaks", async () => {
+  it("has its code for them when another wire breaks", async () => {
     await world.addChannel({ type: 14 });
     const message = { id: "m", type: "message", role: "assistant", content: [], model: MODEL, usage: {} };
     const text = { type: "text", text: "" };
@@ -161,7 +161,7 @@ describe("an overflow within a Responses stream", () => {
     expect(told).toMatch(/event: response\.failed\ndata: .*"code":"context_length_exceeded"/);
   });
 
-  it("reaches Responses clients with its code and its words, and is no fault of the channel", async () => {
+  it("reaches Responses clients with its code and its message, and is no fault of the channel", async () => {
     await world.addChannel({ type: 1 });
     world.upstream.script(refused);
     const failures: unknown[] = [];

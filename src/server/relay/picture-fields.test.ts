@@ -1,4 +1,4 @@
-// Fields of requests for pictures that set their price: what is not read as the upstream may read it is refused (requirements W12.1).
+// Fields of requests for pictures that set their price: a form that the upstream may read otherwise is refused (requirements W12.1).
 import { beforeEach, describe, expect, it } from "vitest";
 import { json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";
@@ -9,7 +9,7 @@ const path = "/v1/images/generations";
 
 beforeEach(() => world.addChannel({ models: "dall-e-2,dall-e-3" }));
 
-/** Asks with a form. */
+/** Sends a form. */
 function edit(fields: Record<string, string | Blob>): Promise<Response> {
   const form = new FormData();
   for (const [name, value] of Object.entries({ prompt: "p", ...fields })) form.append(name, value);
@@ -56,8 +56,8 @@ describe("fields that set the price of a picture", () => {
     ["a quality without a price", { quality: "HD" }, "quality"],
     ["a size without a price", { size: "7x7" }, "size"],
     ["a number in other words", { n: "1e1" }, "n"],
-    ["a number that stands in a file", { n: new File(["10"], "n.txt") }, "n"],
-    ["a quality that stands in a file", { quality: new File(["hd"], "q.txt") }, "quality"],
+    ["a number in a file", { n: new File(["10"], "n.txt") }, "n"],
+    ["a quality in a file", { quality: new File(["hd"], "q.txt") }, "quality"],
   ])("refuses %s in a form", async (_, fields, param) => {
     const response = await edit({ model: "dall-e-2", ...fields });
     expect(await errorOf(response)).toMatchObject({ status: 400, param });

@@ -1,4 +1,4 @@
-// What a caller says to be served at another price than ours does not reach the provider, in any format (requirements M02, M18).
+// Fields by which a caller would be served at another price than ours do not reach the provider, in any format (requirements M02, M18).
 import { describe, expect, it } from "vitest";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, errorOf } from "#test/worlds/relay-world.ts";
@@ -54,7 +54,7 @@ const formats = {
 
 type Format = keyof typeof formats;
 
-/** Asks a channel of this type with more fields; what the provider saw, and what we told of it. */
+/** Calls a channel of this type with more fields; returns what the provider got, and which fields were reported as dropped. */
 async function asked(format: Format, type: number, more: object, speaks = format) {
   const { path, model, said } = formats[format];
   await world.addChannel({ type, models: model });
@@ -122,7 +122,7 @@ describe("fields that change the price", () => {
     expect(dropped).toBeNull();
   });
 
-  it("a place of inference is refused: nobody who asks for one wants another", async () => {
+  it("a region of inference is refused: a client that names one accepts no other", async () => {
     const { path, model, said } = formats.messages;
     await world.addChannel({ type: ANTHROPIC, models: model });
     const { charged, entries } = await world.costOf(async () => {

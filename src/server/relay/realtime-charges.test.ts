@@ -1,4 +1,4 @@
-// What a realtime conversation costs in ways that no provider's script shows: several responses at once, and nothing left for the last.
+// What a realtime conversation costs in ways that no provider's script shows: several responses at once, and no quota left for the last.
 import { expect, it } from "vitest";
 import { createTokenCounter } from "#server/upstream/tokens/counter.ts";
 import { createRelayWorld } from "#test/worlds/relay-world.ts";
@@ -29,7 +29,7 @@ async function newBill(): Promise<RealtimeBill> {
 
 const usage = { input_tokens: 20, output_tokens: 7_000, total_tokens: 7_020 };
 
-it("charges each of several responses, also those for which nothing could be set aside any more", async () => {
+it("charges each of several responses, also those for which nothing could be reserved any more", async () => {
   for (let round = 0; round < 2; round += 1) {
     await world.changeToken({ status: 1, unlimited_quota: 0, remain_quota: 40_000 });
     const { entries, open } = await world.costOf(async () => {

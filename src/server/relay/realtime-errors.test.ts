@@ -1,4 +1,4 @@
-// What a server tells of its failures amid a realtime conversation: none of it is the client's quota, nor the client's to read.
+// Failures that a server reports amid a realtime conversation: they cost the client no quota, and reveal nothing to it.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/emulators/fake-realtime.ts";
 import { beginTalk, type RealtimeClient } from "#test/emulators/realtime-client.ts";
@@ -26,7 +26,7 @@ beforeEach(async () => {
   provider.script((next) => next.say({ type: "session.created", session: { model } }));
   client = beginTalk(world.url, world.token.key, model);
   await client.until("session.created");
-  talk = provider.talks.at(-1) ?? expect.fail("nobody called");
+  talk = provider.talks.at(-1) ?? expect.fail("no client called");
 });
 
 const EMPTY = {
@@ -36,7 +36,7 @@ const EMPTY = {
 };
 const TRANSCRIPTION_FAILED = "conversation.item.input_audio_transcription.failed";
 
-/** The ways in which an error is told. */
+/** The events that report an error. */
 const WAYS: readonly (readonly [string, (error: object) => { readonly type: string }])[] = [
   ["error", (error) => ({ type: "error", event_id: "e", error: { ...error, event_id: "mine" } })],
   [
@@ -67,7 +67,7 @@ describe.each(WAYS)("%s", (type, eventOf) => {
     expect(event).not.toMatch(/quota|billing|active/);
   });
 
-  it("tells of saturation where the account has its limits", async () => {
+  it("reports saturation where the account has its limits", async () => {
     const event = await told({
       type: "tokens",
       code: "rate_limit_exceeded",
@@ -78,7 +78,7 @@ describe.each(WAYS)("%s", (type, eventOf) => {
     expect(event).not.toContain("organization");
   });
 
-  it("tells a wrong key as the operator's", async () => {
+  it("reports a wrong key as the operator's fault", async () => {
     const event = await told({ code: "invalid_api_key", message: `Incorrect API key: ${CHANNEL_KEY}` });
     expect(event).toContain('"upstream_credential"');
     expect(event).not.toContain("Incorrect");
@@ -102,7 +102,7 @@ it("an error keeps the id of the client's event that it answers", async () => {
   expect(client.events.at(-1)).toMatchObject({ event_id: "e", error: { event_id: "mine" } });
 });
 
-it("a response that failed before its first word costs nothing, and the next one is made under what was set aside", async () => {
+it("a response that failed before its first word costs nothing, and the next one uses its reservation", async () => {
   const setAside = () => world.ctx.db.selectFrom("reservations").select("request_id").execute();
   const before = await setAside();
   const { logs } = await world.money();
@@ -122,7 +122,7 @@ it("a response that failed before its first word costs nothing, and the next one
   expect((await world.money()).logs).toBe(logs);
 });
 
-it("a channel whose account is empty rests, so that the next conversation goes elsewhere", async () => {
+it("the circuit of a channel whose account is empty opens, so that the next conversation goes elsewhere", async () => {
   const other = await createFakeRealtime();
   try {
     await world.addChannel({ type: 1, baseUrl: other.url, models: model, priority: -1 });
@@ -138,7 +138,7 @@ it("a channel whose account is empty rests, so that the next conversation goes e
   }
 });
 
-it("a channel that got another key meanwhile does not rest for the account of the old one", async () => {
+it("the circuit of a channel that got another key meanwhile stays closed despite the account of the old one", async () => {
   const { ctx } = world;
   const [first] = ctx.candidates.find("default", model);
   const other = await createFakeRealtime();

@@ -1,4 +1,4 @@
-// Conversations that end before both sides could talk: nothing is charged, and no channel is blamed for it.
+// Conversations that end before both sides could talk: nothing is charged, and no channel's circuit counts it.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createFakeRealtime, type FakeRealtime } from "#test/emulators/fake-realtime.ts";
 import { beginTalk, type RealtimeClient } from "#test/emulators/realtime-client.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => provider.close());
 
-/** A conversation whose server says no word, ended by `end`; tells what the operator hears of it, and what it cost. */
+/** A conversation whose server sends nothing, ended by `end`; returns the operator's events, and what it cost. */
 async function silentTalk(base: string, end: (client: RealtimeClient) => unknown) {
   provider.talks.length = 0;
   provider.script(() => undefined);

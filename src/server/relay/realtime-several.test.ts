@@ -1,4 +1,4 @@
-// Responses of one conversation that are made at once: each is set aside by itself and booked under what was set aside for it.
+// Responses of one conversation that run at once: each has its own reservation and is booked under it.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/emulators/fake-realtime.ts";
 import { beginTalk, type RealtimeClient } from "#test/emulators/realtime-client.ts";
@@ -28,7 +28,7 @@ async function open(): Promise<{ client: RealtimeClient; talk: Talk }> {
   const client = beginTalk(world.url, world.token.key, model);
   await client.until("session.created");
   const [talk] = provider.talks;
-  if (talk === undefined) throw new Error("nobody called");
+  if (talk === undefined) throw new Error("no client called");
   return { client, talk };
 }
 
@@ -40,7 +40,7 @@ const done = (talk: Talk, id: string, output: number) =>
 /** What such a response costs: text at 2 quota a token, and four times as much for output. */
 const cost = (output: number) => (20 + output * 4) * 2;
 
-/** What is set aside now, by request. */
+/** The open reservations, by request. */
 async function setAside(): Promise<string[]> {
   const rows = await world.ctx.db
     .selectFrom("reservations")
@@ -71,7 +71,7 @@ it("each has its own reservation and its own entry, in whatever order they end",
     done(talk, "a", 10);
     done(talk, "b", 20);
     await client.until("response.done", 3);
-    // What the next one is made under is none of theirs.
+    // The reservation for the next one is none of theirs.
     const next = await setAside();
     expect(next).toHaveLength(1);
     expect(all).not.toContain(next[0]);
@@ -87,7 +87,7 @@ it("each has its own reservation and its own entry, in whatever order they end",
   });
 });
 
-it("one that nothing can be set aside for ends the conversation before its first word; the others are paid for", async () => {
+it("one without a reservation ends the conversation before its first output; the others are charged", async () => {
   // Enough for one: 1,024 tokens of prompt and of output at the dearest they may be.
   await world.changeToken({ unlimited_quota: 0, remain_quota: 60_000 });
   const {
@@ -108,7 +108,7 @@ it("one that nothing can be set aside for ends the conversation before its first
   expect(charged).toBeGreaterThan(0);
 });
 
-it("those that a client leaves are paid for as far as each came, and the next one is given back", async () => {
+it("those that a client leaves are charged as far as each came, and the reservation for the next one is released", async () => {
   const { entries, open: left } = await world.costOf(async () => {
     const { client, talk } = await open();
     done(talk, "before", 10);

@@ -1,4 +1,4 @@
-// Calls that work, and who may make them.
+// Calls that work, and which callers may make them.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ describe("a plain call", () => {
     await world.addChannel();
   });
 
-  it("passes both bodies byte for byte, unknown fields included, and charges the usage told", async () => {
+  it("passes both bodies byte for byte, unknown fields included, and charges the reported usage", async () => {
     const reply =
       '{ "id":"x","choices":[ {"index":0,"message":{"role":"assistant","content":"h\\u00e9 🎹","vendor":1.0}} ],"extra":{"a":[1e2]},"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15} }';
     world.upstream.script(raw(reply, { "content-type": "application/json", "x-request-id": "up-1" }));
@@ -43,7 +43,7 @@ describe("a plain call", () => {
     });
   });
 
-  it("leaves out what a model or a vendor refuses, and says so", async () => {
+  it("drops fields that a model or a vendor refuses, and says so", async () => {
     const asked = { messages: QUESTION.messages, temperature: 0.2, max_tokens: 9, logprobs: true };
     await world.addChannel({ type: 1, models: "gpt-5-mini,gpt-5.4" });
     await world.addChannel({ type: 29, models: "llama-3.1-8b-instant" });
@@ -60,7 +60,7 @@ describe("a plain call", () => {
     ]);
   });
 
-  it("obeys a name that says how much to think, at the model's own price", async () => {
+  it("obeys a reasoning effort in the model's name, at the model's own price", async () => {
     const models = "gpt-5.4,gpt-5.4-high,gpt-5-pro-high,claude-sonnet-4-6,claude-sonnet-4-6-thinking";
     await world.addChannel({ type: 1, models });
     const { messages } = QUESTION;
@@ -84,7 +84,7 @@ describe("a plain call", () => {
       ["/v1/responses", "gpt-5-pro", { effort: "high", summary: "auto" }],
       ["/v1/responses", "gpt-5.4", { summary: "auto", effort: "high" }],
     ]);
-    // What is no effort stays in the name.
+    // A suffix that is no effort stays in the name.
     const priced = (name: string) => world.ctx.prices().find(name, name, "default")?.model;
     expect(priced("claude-sonnet-4-6-thinking")).toBe("claude-sonnet-4-6");
     expect(priced("gpt-5.1-codex-max-high")).toBe("gpt-5.1-codex-max");
@@ -176,7 +176,7 @@ describe("a plain call", () => {
     }
   });
 
-  it("masks it in JSON's escapes too: in a body, an event, an error, an error that is told word for word", async () => {
+  it("masks it in JSON's escapes too: in a body, an event, an error, an error that is passed on word for word", async () => {
     const escaped = CHANNEL_KEY.replace("k", "\\u006b").replace("c", "\\\\u0063");
     const echo = (value: object) => JSON.stringify(value).replaceAll(CHANNEL_KEY, escaped);
     const type = { "content-type": "application/json" };
@@ -283,7 +283,7 @@ describe("a plain call", () => {
   });
 });
 
-describe("who may come in", () => {
+describe("authentication", () => {
   beforeEach(async () => {
     await world.addChannel();
   });
@@ -310,7 +310,7 @@ describe("who may come in", () => {
     expect(unknown.message).toMatch(/\(request id: \d{31}\)$/);
   });
 
-  it("says the same of unknown and disabled keys", async () => {
+  it("answers unknown and disabled keys alike", async () => {
     await change({ status: 2 });
     const strip = ({ message, ...rest }: Awaited<ReturnType<typeof refused>>) => ({
       ...rest,
@@ -334,7 +334,7 @@ describe("who may come in", () => {
     expect(world.upstream.journal.length).toBe(1);
   });
 
-  it("lets a token in that allows the model and the address", async () => {
+  it("accepts a token that allows the model and the address", async () => {
     await change({ models: "gpt-4,gpt-5", subnet: "127.0.0.0/8" });
     expect((await world.ask(QUESTION)).status).toBe(200);
   });
@@ -344,11 +344,11 @@ describe("who may come in", () => {
     const theirs = await seedToken(world.ctx, other.id);
     expect((await world.ask(QUESTION, { key: theirs.key })).status).toBe(200);
     await world.ctx.db.updateTable("users").set({ status: 2 }).where("id", "=", other.id).execute();
-    // Even when nobody is told: the bank looks at the row.
+    // Even when the change is not announced: the ledger reads the row.
     expect((await world.ask(QUESTION, { key: theirs.key })).status).toBe(403);
   });
 
-  it("refuses who has not enough, and charges nothing", async () => {
+  it("refuses a caller without enough quota, and charges nothing", async () => {
     const other = await seedUser(world.ctx, "poor");
     await world.ctx.ledger.adjust({
       userId: other.id,
@@ -376,7 +376,7 @@ describe("who may come in", () => {
     expect(world.upstream.journal.length).toBe(0);
   });
 
-  it("lets only admins name a channel", async () => {
+  it("lets only administrators name a channel", async () => {
     const idle = await world.addChannel({ priority: -5, key: "sk-second-channel" });
     const disabled = await world.addChannel({ status: 2 });
     expect(await refused(keyed(`${world.token.key}-${idle}`))).toMatchObject({

@@ -1,5 +1,5 @@
-// The story of one request (ARCHITECTURE.md): door, reception, bank, map, workshop, pipe, bank, exit. One try, one finally, one settle. A
-// fault is made where it happens and only read here.
+// The steps of one request (ARCHITECTURE.md): receive, admit, read, reserve, select, call, pipe, settle, finish. One try, one finally,
+// one settle. A fault is made where it happens and only read here.
 import type { Context } from "#server/context.ts";
 import type { ReserveVerdict } from "#server/money/operations.ts";
 import { newRequestId } from "#server/secrets.ts";
@@ -53,8 +53,8 @@ export interface Relay {
   /** From now on connections end with the answers that have not begun. */
   drain(): void;
   /**
-   * Ends what still runs because the process ends: upstreams are aborted, what had come is settled, clients get an error as
-   * the last event or as the answer (requirements G01). Resolves when all of it is booked.
+   * Ends all running calls because the process ends: upstreams are aborted, partial answers are settled, clients get an error as
+   * the last event or as the answer (requirements G01). Resolves when all of them are booked.
    */
   cut(): Promise<void>;
 }
@@ -65,13 +65,13 @@ interface Running {
   readonly done: Promise<void>;
 }
 
-/** A silent stream shows that it lives after one to two of these (vendors/claude-code: every 15–20 s). */
+/** A silent stream sends a keep-alive after one to two of these (vendors/claude-code: every 15–20 s). */
 const PULSE_MS = 9_000;
 
-/** How often it is looked whether calls that are no streams have had their time: one timer for all of them. */
+/** How often the deadlines of calls that are no streams are checked: one timer for all of them. */
 const DEADLINE_LOOK_MS = 250;
 
-/** When the process ends, calls that still wait for a count after this long are charged by a rough one. */
+/** When the process ends, calls that still wait for a count after this long are charged by an estimate. */
 const COUNTING_MS = 2_000;
 
 /** Time limits of a call, and of a client that does not take its answer (requirements R03). Unit: ms. */
@@ -99,13 +99,13 @@ export function createRelay(
   }, DEADLINE_LOOK_MS).unref();
   const listen = (req: RelayRequest, res: RelayResponse) => {
     const response = new ClientResponse(req, res, newRequestId(ctx.clock.now()), limits.stallMs);
-    const leave = () => running.remove(seat);
+    const leave = () => running.remove(entry);
     const done = answer(services, req, response).then(leave, (error: unknown) => {
       ctx.events.backgroundFailed({ task: "relay", error });
       response.sendFault(localErrors.internal(""));
       leave();
     });
-    const seat = running.add({ response, done });
+    const entry = running.add({ response, done });
   };
   return Object.assign(listen, {
     upgrade: realtime.upgrade,
@@ -140,7 +140,7 @@ function answer(services: Services, req: RelayRequest, response: ClientResponse)
     : answerHere(services, req, response, { route, asked });
 }
 
-/** What goes to no channel. */
+/** Answers routes that go to no channel. */
 async function answerHere(
   services: Services,
   req: RelayRequest,
@@ -153,23 +153,23 @@ async function answerHere(
   else await inform(services, req, response, { route, asked });
 }
 
-/** What is asked of a channel, and by which path. */
-interface Errand {
+/** A request for a channel: its route and its URL. */
+interface RoutedRequest {
   readonly route: RelayRoute | TaskRoute;
   readonly asked: Asked;
 }
 
 /**
- * One relayed request from its first byte to its last. Nearly always the rooms before the bank have their answer at once: what
- * then is no promise is not waited for, since each wait costs more than most of their work.
+ * One relayed request from its first byte to its last. The steps before the ledger nearly always answer at once: a result that
+ * is no promise is not awaited, since each await costs more than most of their work.
  */
 async function relay(
   services: Services,
   req: RelayRequest,
   response: ClientResponse,
-  errand: Errand,
+  routed: RoutedRequest,
 ): Promise<void> {
-  const { route, asked } = errand;
+  const { route, asked } = routed;
   const address = addressOf(req, services.ctx.config.trustedProxies);
   const state = newRequestState({
     requestId: response.requestId,
@@ -179,13 +179,13 @@ async function relay(
     address,
   });
   try {
-    // Waited for in any case: meanwhile a body that came with its head is parsed, and need not be listened for.
+    // Always awaited: meanwhile a body that came with its head is parsed, and needs no listeners.
     const caller = await services.authenticator.authenticate(state.offers, address);
     state.caller = caller;
     const entered = services.limits.begin(caller, address);
     state.leave = entered instanceof Promise ? await entered : entered;
     const body = services.readBody(req, response);
-    const read = readAsked(req, errand, body instanceof Promise ? await body : body);
+    const read = readAsked(req, routed, body instanceof Promise ? await body : body);
     const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
     state.incoming = incoming;
     if (incoming.isStream) expectStream(response, incoming, state.startedMs);
@@ -219,12 +219,12 @@ async function relay(
 type Timed = Pick<IncomingRequest, "isStream" | "isTimed">;
 
 /**
- * After a channel that was silent for all of the time another one may still answer at once. Looked at every 250 ms: with that less than a
- * second.
+ * After a channel that was silent for the whole time another one may still answer at once. Deadlines are checked every 250 ms: together
+ * less than a second.
  */
 const LAST_CHANCE_MS = 500;
 
-/** From now on the call has the time that calls have which are no streams: all its attempts together (RELAY_TIMEOUT). */
+/** Starts the time limit of a call that is no stream: for all its attempts together (RELAY_TIMEOUT). */
 function limitTime(
   { ctx, upstream }: Services,
   response: ClientResponse,
@@ -235,18 +235,18 @@ function limitTime(
   if (isLimited && totalMs > 0) response.deadlineMs = ctx.clock.now() + totalMs + LAST_CHANCE_MS;
 }
 
-/** What is different for a client that streams, before there is a stream. */
+/** Prepares the response for a client that streams, before the stream begins. */
 function expectStream(
   response: ClientResponse,
   { endpoint, model, body }: IncomingRequest,
   startedMs: number,
 ): void {
-  // Claude Code waits long, what stands between often does not.
+  // Claude Code waits long, proxies in between often do not.
   response.mayOpenEarly = endpoint === "messages";
   if (endpoint === "responses") response.errorFormat = responsesStream({ model, body, startedMs });
 }
 
-/** OpenAI retired the models that the contract's default names in October 2025; this one took their place. */
+/** OpenAI retired the models that the contract's default names in October 2025; this one succeeds them. */
 const MODERATION_SUCCESSOR = "omni-moderation-latest";
 
 /** A moderation that names no model asks for the contract's (8.1) where it is served, else for its successor. */
@@ -257,10 +257,10 @@ function servedModel({ ctx }: Services, caller: Caller, incoming: IncomingReques
   return isServed ? incoming : { ...incoming, model: MODERATION_SUCCESSOR };
 }
 
-/** What a request asks for, whichever kind of body it has. Throws: LocalError. */
+/** Reads a request, whichever kind of body it has. Throws: LocalError. */
 function readAsked(
   req: RelayRequest,
-  { route, asked }: Errand,
+  { route, asked }: RoutedRequest,
   body: Buffer,
 ): IncomingRequest | Promise<IncomingRequest> {
   const { deployment, wantsEvents, apiVersion } = asked;
@@ -292,7 +292,7 @@ function accountOf(
   return new Account(bill, { requestId, startedMs, caller, incoming, trace }, { price, pricing });
 }
 
-/** Why the bank would not set the estimate aside. */
+/** Why the ledger did not reserve the estimate. */
 async function refusalOf(
   services: Services,
   state: RequestState,
@@ -339,7 +339,7 @@ async function inform(
   }
 }
 
-/** Tells what a request would be in tokens. Costs nothing. */
+/** Counts the tokens of a request. Costs nothing. */
 async function count(
   services: Services,
   req: RelayRequest,
@@ -348,7 +348,7 @@ async function count(
 ): Promise<JsonRecord> {
   const passHeaders = formatHeaders(req, route.endpoint);
   const outside = { ...route, isStream: false, wantsEvents: false, apiVersion: "", passHeaders };
-  // It costs nothing, but it is work.
+  // It is free, but it is work: the caller's limits count it.
   const leave = await services.limits.begin(caller, addressOf(req, services.ctx.config.trustedProxies));
   try {
     const bytes = await services.readBody(req, response);

@@ -1,4 +1,4 @@
-// What clients may ask: paths, bodies, models.
+// Requests that clients may send: paths, bodies, models.
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { createRelay } from "./relay.ts";
 const MEBIBYTE = 1024 * 1024;
 const world = createRelayWorld();
 
-describe("what may be asked", () => {
+describe("the relay", () => {
   beforeEach(async () => {
     await world.addChannel();
   });
@@ -43,7 +43,7 @@ describe("what may be asked", () => {
     ["n too large", '{"model":"gpt-4","messages":[{}],"n":129}'],
     ["n of a half", '{"model":"gpt-4","messages":[{}],"n":1.5}'],
     ["stream as text", '{"model":"gpt-4","messages":[{}],"stream":"true"}'],
-  ])("refuses %s with 400 and asks nobody", async (_, body) => {
+  ])("refuses %s with 400 and calls no upstream", async (_, body) => {
     const { charged, entries } = await world.costOf(async () => {
       expect(await errorOf(await world.ask(body))).toMatchObject({
         status: 400,
@@ -65,7 +65,7 @@ describe("what may be asked", () => {
     expect(({} as Record<string, unknown>)["x"]).toBeUndefined();
   });
 
-  it("names model and group when nobody serves the model", async () => {
+  it("names model and group when no channel serves the model", async () => {
     const error = await errorOf(await world.ask({ ...QUESTION, model: "gpt-5" }));
     expect(error.status).toBe(503);
     expect(error.message).toContain("gpt-5");
@@ -81,7 +81,7 @@ describe("what may be asked", () => {
     expect((await world.ask(QUESTION, { key: theirs.key })).status).toBe(503);
   });
 
-  it("names a model that has no price, with a status upon which nobody calls again", async () => {
+  it("names a model without a price, with a status upon which no client calls again", async () => {
     await world.addChannel({ models: "no-such-model-anywhere" });
     const error = await errorOf(await world.ask({ ...QUESTION, model: "no-such-model-anywhere" }));
     expect(error).toMatchObject({ status: 400, code: "model_price_missing", param: "model" });
@@ -126,7 +126,7 @@ describe("what may be asked", () => {
     const preflight = await fetch(`${world.url}/v1/chat/completions`, { method: "OPTIONS" });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
-    // What says when to come again, and by which id to complain, is for pages, too.
+    // Scripts in browsers may read `Retry-After` and the request id, too.
     const refused = await fetch(`${world.url}/v1/chat/completions`, { method: "POST" });
     expect(refused.headers.get("access-control-expose-headers")).toBe("*");
   });
@@ -162,11 +162,11 @@ describe("what may be asked", () => {
     expect(cut.data.length).toBe(1);
   });
 
-  it("understands a version that stands in the address and in the path", async () => {
+  it("understands a version both in the address and in the path", async () => {
     const headers = { authorization: `Bearer ${world.token.key}` };
     const list = await fetch(`${world.url}/v1/v1/models`, { headers });
     expect(await list.json()).toMatchObject({ object: "list" });
-    // Each in the words of its own clients.
+    // Each in the format of its own clients.
     const messages = await fetch(`${world.url}/v1/v1/messages?beta=true`, { method: "POST", body: "{}" });
     expect([messages.status, await messages.json()]).toMatchObject([401, { type: "error" }]);
     const path = "/v1/v1beta/models/gpt-4:generateContent";
@@ -246,7 +246,7 @@ describe("bodies of any size and speed", () => {
     expect(world.upstream.journal.length).toBe(0);
   });
 
-  it("gives up the bodies that have cost most when all together take too much memory", async () => {
+  it("refuses the bodies that have cost most when all together take too much memory", async () => {
     // A quarter of this may be held.
     const config = { ...world.ctx.config, memoryBytes: 4 * 3 * MEBIBYTE };
     const server = createServer(createRelay({ ...world.ctx, config }));
@@ -282,7 +282,7 @@ describe("bodies of any size and speed", () => {
     server.close();
   });
 
-  it("judges the key before it reads a body", async () => {
+  it("checks the key before it reads a body", async () => {
     const { text, closed } = await socketTo(
       "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer nobody\r\nContent-Length: 1073741824\r\n\r\n",
     );

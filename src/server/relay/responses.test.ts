@@ -1,4 +1,4 @@
-// Responses clients through the relay: OpenAI's SDK before its own wire (bytes pass), before chat's and Anthropic's (translated).
+// Responses clients through the relay: OpenAI's SDK with its own wire (bytes pass), with chat's and Anthropic's (translated).
 import type { LLMock } from "@copilotkit/aimock";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -73,7 +73,7 @@ describe.each([
     expect(streamed).toMatchObject({ open: 0, log: { is_stream: 1, estimated: 0 }, charged: whole.charged });
   });
 
-  it("calls a tool, whole and streamed, and is told its result", async () => {
+  it("calls a tool, whole and streamed, and sends its result", async () => {
     const request = { model, tools: [weather], input: "weather in Hangzhou?" };
     const whole = await sdk().responses.create(request);
     const streamed = await sdk().responses.stream(request).finalResponse();
@@ -112,7 +112,7 @@ describe.each([
     expect(answer.output_text).toBe(poem);
   });
 
-  it("is told of errors as the SDK's own classes", async () => {
+  it("gets errors as the SDK's own classes", async () => {
     mock.nextRequestError(429, { message: "slow down please", type: "rate_limit_error" });
     await expect(sdk().responses.create({ model, input: "hi" })).rejects.toBeInstanceOf(
       OpenAI.RateLimitError,

@@ -1,4 +1,4 @@
-// What the rooms of a request work with, built once: who is let in, what is known of channels, who counts and who pays.
+// The objects that the steps of a request use, built once: authentication, limits, channels, counting and billing.
 import { createHealth } from "#server/channels/health.ts";
 import type { Context } from "#server/context.ts";
 import { type AttemptLimits, DEFAULT_LIMITS } from "#server/upstream/call/attempt.ts";
@@ -8,7 +8,7 @@ import { createRelayLimits } from "./admission/limits.ts";
 import { createErrorLog } from "./error-log.ts";
 import { createBodyReader } from "./http/request-body.ts";
 
-/** Everything the rooms of a request need. */
+/** Everything the steps of a request need. */
 export type Services = ReturnType<typeof createServices>;
 
 /** Builds them once per process; `limits` are shorter in tests. */
@@ -34,7 +34,7 @@ export function createServices(ctx: Context, limits: Partial<AttemptLimits>) {
       credentials: ctx.credentials,
       now: clock.now,
       optionText: (name: "ServerAddress" | "SystemName") => options.get(name),
-      // Written out: of an object made by spreading V8 keeps no note of what is read, and compiles its readers anew without end.
+      // Written out: V8 does not optimise reads of an object made by spreading, and recompiles its readers again and again.
       limits: {
         firstByteMs: limits.firstByteMs ?? DEFAULT_LIMITS.firstByteMs,
         idleMs: limits.idleMs ?? DEFAULT_LIMITS.idleMs,

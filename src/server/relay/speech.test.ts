@@ -1,4 +1,4 @@
-// Sound on its way to the client: nothing of ours gets into it, and a part of it never looks like all of it (requirements R10, R23).
+// Sound that is streamed to the client: nothing is added to it, and a part of it never looks complete (requirements R10, R23).
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";
@@ -11,7 +11,7 @@ const path = "/v1/audio/speech";
 const QUESTION = { model: "tts-1", input: "hello", voice: "alloy" };
 let url = "";
 
-/** Two pieces with a silence between them. */
+/** Two pieces with a pause between them. */
 function sound(type: string, isCut: boolean): Step {
   return async (res) => {
     res.writeHead(200, { "content-type": type });

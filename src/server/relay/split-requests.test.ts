@@ -59,7 +59,7 @@ test.each(Object.entries(FORMS))("a body %s", async (_, write) => {
     while (read() < sent && !client.closed) await turn();
   };
   const bytes = Buffer.from(write());
-  // Three pieces part at both sides of a byte.
+  // Three pieces: cut before and after a byte.
   for (let cut = 1; cut < bytes.length - 1; cut += 2) {
     await world.ctx.coord.publish("tokens", String(world.token.id));
     text = "";

@@ -1,4 +1,4 @@
-// The end of the process, as its running calls see it: all of them are booked and told in its time (requirements G01).
+// The end of the process, as its running calls see it: all of them are booked and answered in time (requirements G01).
 import { expect, it } from "vitest";
 import { chunk, sse } from "#test/emulators/fake-upstream.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";

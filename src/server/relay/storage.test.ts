@@ -1,5 +1,5 @@
-// The relay when the database cannot be written: nothing goes upstream without a reservation, callers are told soon and may
-// come again, and afterwards everything goes on with exact books (requirements F02, F03).
+// The relay when the database cannot be written: nothing goes upstream without a reservation, callers get an error soon and may
+// try again, and afterwards everything works with exact books (requirements F02, F03).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ async function chat() {
 
 const pragma = (text: string) => sql.raw(`PRAGMA ${text}`).execute(app.ctx.db);
 
-test("a full disk: 503 before anything goes upstream, reads go on, and it heals by itself", async () => {
+test("a full disk: 503 before anything goes upstream, reads work, and writes work again by themselves", async () => {
   expect((await chat()).status).toBe(200);
   // The file may not grow by a single page; a large entry is refused for lack of space.
   await pragma("max_page_count = 1");
@@ -84,7 +84,7 @@ test("a full disk: 503 before anything goes upstream, reads go on, and it heals 
   const sentMeanwhile = sent();
   await pragma("max_page_count = 1073741823");
   await expect.poll(async () => (await chat()).status, { timeout: 5000 }).toBe(200);
-  // What had been sent is booked now and only then answered; whoever was refused pays nothing.
+  // Calls that had been sent are booked now and only then answered; refused callers pay nothing.
   await Promise.all(calls);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(sentMeanwhile);
   const open = () => app.ctx.db.selectFrom("reservations").select("request_id").execute();
@@ -148,7 +148,7 @@ async function lockElsewhere() {
   return unlock;
 }
 
-test("a lock held by another process: bounded 503 with Retry-After, then everything goes on", async () => {
+test("a lock held by another process: bounded 503 with Retry-After, then everything works", async () => {
   expect((await chat()).status).toBe(200);
   const unlock = await lockElsewhere();
   const startMs = performance.now();
@@ -165,7 +165,7 @@ test("a lock held by another process: bounded 503 with Retry-After, then everyth
   expect(await checkLedger(app.ctx.db)).toEqual([]);
 }, 60_000);
 
-test("whoever writes beside such a lock is told soon, however many there are, and holds up nobody else", async () => {
+test("writers beside such a lock get an error soon, however many they are, and hold up no other call", async () => {
   expect((await chat()).status).toBe(200);
   const unlock = await lockElsewhere();
   const startMs = performance.now();
@@ -203,7 +203,7 @@ test("whoever writes beside such a lock is told soon, however many there are, an
     expect([status, retryAfter]).toEqual([503, 2]);
     expect(ms).toBeLessThan(17_000);
   }
-  // From now on nobody waits at length for what has just been waited for in vain.
+  // From now on no call waits at length for a lock that has just been waited for in vain.
   const laterMs = performance.now();
   expect((await write(21)).status).toBe(503);
   expect(performance.now() - laterMs).toBeLessThan(2_000);

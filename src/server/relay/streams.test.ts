@@ -8,7 +8,7 @@ import { CHANNEL_KEY, createRelayWorld, QUESTION } from "#test/worlds/relay-worl
 import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();
-/** On a loaded machine too; whoever waits for a limit to end a call waits much longer. */
+/** On a loaded machine too; a test that waits for a limit to end a call waits much longer. */
 const AT_ONCE_MS = 2_000;
 
 describe("streams", () => {
@@ -84,7 +84,7 @@ describe("streams", () => {
     expect(atDone?.open).toBe(0);
   });
 
-  it("counts itself when no usage comes", async () => {
+  it("counts the tokens here when no usage comes", async () => {
     world.upstream.script(
       sse(
         chunk({ role: "assistant" }),
@@ -166,7 +166,7 @@ describe("streams", () => {
       expect(text).not.toContain("[DONE]");
       const [last, named] = text.trim().split("\n\n").slice(-2);
       expect(JSON.parse(last?.slice(6) ?? "").error.type).toBe("upstream_error");
-      // Told a second time by name: LangChain4j overlooks an error without one, and takes the part for the whole answer.
+      // Sent a second time with a name: LangChain4j overlooks an error without one, and takes the part for the whole answer.
       expect(named).toBe(`event: error\n${last}`);
       expect({ charged, open, entries }).toEqual({ charged: (9 + 2 * 2) * 15, open: 0, entries: 1 });
       expect(log).toMatchObject({ estimated: 1, is_stream: 1 });
@@ -319,7 +319,7 @@ describe("streams", () => {
     expect(got).toBe(piece.length * 1_000 + chunk({}, "stop").length + DONE.length);
   });
 
-  it("asks for more while a long stream runs, and ends it when there is no more", async () => {
+  it("reserves more while a long stream runs, and ends it when there is no more", async () => {
     const long = Array.from({ length: 60 }, () => chunk({ content: " hello".repeat(40) }));
     world.upstream.script(async (res) => {
       res.writeHead(200, { "content-type": "text/event-stream" });

@@ -51,7 +51,7 @@ it("draws in a stream", async () => {
   expect(log).toMatchObject({ prompt_tokens: 10, completion_tokens: 100 });
 });
 
-it("speaks, and writes down what was spoken", async () => {
+it("speaks, and transcribes speech", async () => {
   world.upstream.script(
     raw("ID3-sound", { "content-type": "audio/mpeg" }),
     json({ text: "hello", usage: { type: "duration", seconds: 2 } }),
@@ -68,7 +68,7 @@ it("speaks, and writes down what was spoken", async () => {
   expect(String(await client.audio.transcriptions.create(asked))).toContain("hello");
 });
 
-it("writes down in a stream", async () => {
+it("transcribes in a stream", async () => {
   const usage = { type: "tokens", input_tokens: 20, output_tokens: 2, total_tokens: 22 };
   world.upstream.script(
     sse(

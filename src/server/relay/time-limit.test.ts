@@ -7,7 +7,7 @@ import { createRelay } from "./relay.ts";
 
 const world = createRelayWorld();
 const LIMIT_MS = 800;
-/** Nothing else ends these calls before a test would give up: a limit that is not kept is seen, however slow the machine. */
+/** Nothing else ends these calls before the test's own timeout: a limit that is not kept is seen, however slow the machine. */
 const others = { firstByteMs: 60_000, idleMs: 60_000, streamMs: 60_000 };
 let url = "";
 
@@ -28,10 +28,10 @@ const MESSAGE = { model: "gpt-4", max_tokens: 10, messages: [{ role: "user", con
 
 describe("a call that is no stream", () => {
   it.each<[string, Step, string, unknown]>([
-    ["says nothing", silence, "/v1/chat/completions", QUESTION],
-    ["says a head and then nothing", head, "/v1/chat/completions", QUESTION],
+    ["sends nothing", silence, "/v1/chat/completions", QUESTION],
+    ["sends a head and then nothing", head, "/v1/chat/completions", QUESTION],
     ["drips", drip, "/v1/chat/completions", QUESTION],
-    ["drips, asked in another format", drip, "/v1/messages", MESSAGE],
+    ["drips, called in another format", drip, "/v1/messages", MESSAGE],
     ["drips vectors", drip, "/v1/embeddings", { model: "gpt-4", input: "hi" }],
     ["drips a picture", drip, "/v1/images/generations", { model: "dall-e-3", prompt: "a cat" }],
   ])("ends in time with 504 when its upstream %s, and costs nothing", async (_, step, path, body) => {
@@ -67,7 +67,7 @@ describe("a call that is no stream", () => {
     expect((await world.ask(QUESTION, { url })).status).toBe(200);
   });
 
-  it("that is sound breaks off in time", async () => {
+  it("that is sound ends in time", async () => {
     await world.addChannel({ models: "tts-1" });
     world.upstream.script((res) => {
       res.writeHead(200, { "content-type": "audio/mpeg" });
@@ -106,7 +106,7 @@ describe("an address that takes no connection", () => {
   });
 
   it("does not hold a call beyond its limit", async () => {
-    // What answers a connection and then nothing stands for it where the system takes connections for the listener.
+    // Where the system accepts connections for the listener, one that accepts and never answers takes its place.
     waiting.push(connect(port, "127.0.0.1"));
     await world.addChannel({ baseUrl: `http://127.0.0.1:${port}` });
     const response = await world.ask(QUESTION, { url });

@@ -1,5 +1,5 @@
-// The official SDKs of OpenAI and Anthropic before other wires: Ollama, Cohere, both of Bedrock's, Vertex AI. aimock, which we did not
-// write, speaks them.
+// The official SDKs of OpenAI and Anthropic with other wires: Ollama, Cohere, both of Bedrock's, Vertex AI. aimock, which we did not
+// write, emulates them.
 import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ const world = createRelayWorld();
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const AWS_KEY = "AKIDEXAMPLE|secret-example|us-east-1";
-/** What the clients ask for: names that have prices. */
+/** The models the clients name: they have prices. */
 const model = "gpt-4o-mini";
 const vectors = "text-embedding-3-small";
 
@@ -129,7 +129,7 @@ describe.each([
     expect(answer.choices[0]?.message.content).toBe("Hello from the upstream.");
   });
 
-  it("tells it of errors", async () => {
+  it("sends it errors", async () => {
     mock.nextRequestError(429, { message: "slow down please", type: "rate_limit_error" });
     const call = openai().chat.completions.create({ model, messages: [{ role: "user", content: "hi" }] });
     await expect(call).rejects.toBeInstanceOf(OpenAI.RateLimitError);

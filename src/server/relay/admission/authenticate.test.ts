@@ -1,4 +1,4 @@
-// Keys that change while they are being looked up: what is remembered is never older than the last change.
+// Keys that change while they are being looked up: the cache is never older than the last change.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createTestApp, type TestApp } from "#test/worlds/app.ts";
@@ -43,7 +43,7 @@ describe.each(engines)("admission on %s", (engine) => {
   });
 
   test.runIf(engine === "postgres")(
-    "a change of which a node that died told nobody is known some time later",
+    "a change that a node did not announce before it died takes effect some time later",
     async () => {
       const { db } = app.ctx;
       const user = await seedUser(app.ctx, "untold");

@@ -1,5 +1,5 @@
-// Who may come in: key → caller, in the family's order of checks (requirements W8.3). Keys are remembered until somebody says that a token or
-// user changed; balances are never judged here, the bank does that for every call.
+// Authentication: key → caller, in the family's order of checks (requirements W8.3). Keys are cached until a token or user is announced as
+// changed; balances are never checked here, the ledger does that for every call.
 import { parseCredential } from "#server/accounts/credential.ts";
 import { isInRanges } from "#server/address.ts";
 import type { Clock } from "#server/clock.ts";
@@ -21,14 +21,14 @@ export interface Caller {
   readonly isAdmin: boolean;
   /** Models the token may call; undefined = all of the group. */
   readonly models: ReadonlySet<string> | undefined;
-  /** The channel id behind the key, as written; undefined = none. */
+  /** The channel id after the key, as written; undefined = none. */
   readonly pin: string | undefined;
 }
 
 export interface Authenticator {
-  /** Lets a caller in by what its headers offer, best first. Throws: LocalError. */
+  /** Finds the caller by the keys that its headers offer, best first. Throws: LocalError. */
   authenticate(offers: readonly string[], address: string): Caller | Promise<Caller>;
-  /** Forgets a caller's token and looks at it again: why would the bank not take it? */
+  /** Drops a caller's token from the cache and checks it again: why did the ledger refuse it? */
   explain(offers: readonly string[], address: string): Promise<RelayFault | undefined>;
   close(): void;
 }
@@ -40,7 +40,7 @@ export interface AuthenticatorServices {
   readonly clock: Clock;
 }
 
-/** A token that was found usable, with what has to be looked at each time. */
+/** A token that was found usable, with the fields to check at each call. */
 interface Entry {
   readonly caller: Caller;
   readonly expiredTime: number;
@@ -49,14 +49,14 @@ interface Entry {
 
 const ADMIN_ROLE = 10;
 const STATUS = { enabled: 1, expired: 3, exhausted: 4 } as const;
-/** Keys remembered at once; the oldest goes. */
+/** Keys cached at once; the oldest is dropped. */
 const MAX_ENTRIES = 50_000;
-/** Behind a key anything can stand; what is longer than keys with a channel is not remembered. */
+/** A client can send any text; one longer than a key with a channel is not cached. */
 const MAX_OFFER = 200;
 
 export function createAuthenticator({ db, secrets, coord, clock }: AuthenticatorServices): Authenticator {
   const entries = new Map<string, Entry>();
-  // Whatever is being read while a change is announced is not remembered.
+  // Rows that are being read while a change is announced are not cached.
   let changes = 0;
   const forget = (isMeant: (caller: Caller, payload: string) => boolean) => (payload: string) => {
     changes += 1;
@@ -120,7 +120,7 @@ export function createAuthenticator({ db, secrets, coord, clock }: Authenticator
     authenticate(offers, address) {
       const entry = entries.get(offers[0] ?? "");
       const found = entry === undefined ? undefined : judgeEntry(entry, address, clock);
-      // Most offers are the only one, are remembered and still good.
+      // Mostly there is one offer, cached and still valid.
       return found === undefined || "kind" in found ? tryEach(offers, address) : found;
     },
     async explain(offers, address) {
@@ -146,7 +146,7 @@ function judgeEntry(
   return caller;
 }
 
-/** Disabled: not to be told from a key that does not exist. */
+/** Disabled: the same answer as for a key that does not exist. */
 function isHidden({ status }: KeyOwner): boolean {
   return status !== STATUS.enabled && status !== STATUS.exhausted && status !== STATUS.expired;
 }

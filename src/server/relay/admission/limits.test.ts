@@ -1,4 +1,4 @@
-// Limits of tokens and users, and of those who guess keys (requirements L06, R25).
+// Limits of tokens and users, and of clients that guess keys (requirements L06, R25).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { newTokenKey } from "#server/secrets.ts";
@@ -63,7 +63,7 @@ const status = async (key: string) => {
 };
 
 describe("calls a minute", () => {
-  test("of a token: the one too many gets 429 with Retry-After and goes nowhere; other tokens go on", async () => {
+  test("of a token: the one too many gets 429 with Retry-After and reaches no upstream; other tokens are served", async () => {
     upstream.script(json(chatReply("hi")));
     await app.ctx.options.set("TokenRequestsPerMinute", "3");
     const { one, two } = await newcomer();
@@ -97,7 +97,7 @@ describe("calls a minute", () => {
 });
 
 describe("calls at once", () => {
-  /** Answers when it is told to. */
+  /** Answers when the test says so. */
   function gate() {
     let open: () => void = () => undefined;
     const opened = new Promise<void>((resolve) => {
@@ -138,7 +138,7 @@ describe("calls at once", () => {
     },
   );
 
-  test("so does one whose end nobody could write down", async () => {
+  test("so does one whose end could not be booked", async () => {
     await app.ctx.options.set("TokenConcurrency", "1");
     const { one } = await newcomer();
     upstream.script(json(chatReply("hi")));
@@ -187,7 +187,7 @@ describe("calls at once", () => {
   });
 });
 
-test("who guesses keys gets 429 early and is not looked up; a key that is known goes on", async () => {
+test("a client that guesses keys gets 429 early without a look-up; a known key still works", async () => {
   upstream.script(json(chatReply("hi")));
   const { one } = await newcomer();
   expect(await status(one)).toBe(200);

@@ -1,5 +1,5 @@
 // How many calls tokens and users may begin in a minute and have running at once (requirements L06, R25): counted over all nodes,
-// which costs a question to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
+// which costs a query to PostgreSQL where there are several, and none with SQLite. Off unless the operator sets a limit.
 import type { Counting } from "#server/limits/counting.ts";
 import type { Limits } from "#server/limits/limits.ts";
 import { LIMITS, type Limit } from "#server/limits/table.ts";
@@ -8,7 +8,7 @@ import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { Caller } from "./authenticate.ts";
 
 export interface RelayLimits {
-  /** Lets a call begin; the caller of this says when it is over. Throws: LocalError 429. */
+  /** Counts a call that begins; the returned function ends it. Throws: LocalError 429. */
   begin(caller: Pick<Caller, "tokenId" | "userId">, address: string): Leave | Promise<Leave>;
 }
 
@@ -52,13 +52,13 @@ export function createRelayLimits(parts: {
     begun: readonly Counting[],
     address: string,
   ): Promise<Leave> {
-    const places = await Promise.allSettled(running.map((counting) => hold(counting, address)));
+    const slots = await Promise.allSettled(running.map((counting) => hold(counting, address)));
     const leave = () => {
-      for (const place of places) if (place.status === "fulfilled") place.value();
+      for (const slot of slots) if (slot.status === "fulfilled") slot.value();
     };
     try {
-      // A call that may not run does not use up what may begin.
-      for (const place of places) if (place.status === "rejected") throw place.reason;
+      // A call that may not run does not count as begun.
+      for (const slot of slots) if (slot.status === "rejected") throw slot.reason;
       for (const counting of begun) await count(counting, address);
       return leave;
     } catch (error) {
@@ -67,7 +67,7 @@ export function createRelayLimits(parts: {
     }
   }
 
-  /** Nearly nobody sets one. */
+  /** Few operators set one. */
   function isUnlimited(): boolean {
     return LIMIT_OPTIONS.every((option) => options.get(option) === 0);
   }

@@ -1,5 +1,5 @@
-// What a request costs, from the first estimate to the last settlement: one account per request over the ledger's verbs. What the price
-// is applied to is said by its pricing; it knows no HTTP.
+// What a request costs, from the first estimate to the last settlement: one account per request over the ledger's verbs. Its pricing
+// says what the price is applied to; it knows no HTTP.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { ReserveVerdict } from "#server/money/operations.ts";
 import { charge, type Price } from "#server/money/price.ts";
@@ -22,7 +22,7 @@ import {
 } from "./pricing.ts";
 import { book, settlementOf } from "./settlement.ts";
 
-/** What the account needs to know of its request. */
+/** The part of a request that the account needs. */
 export interface Billed {
   readonly requestId: string;
   readonly startedMs: number;
@@ -55,8 +55,8 @@ export function priceOf(
 }
 
 /**
- * What is held for an amount: for nothing the least there is, so that free models need some balance, unless none is asked for (requirements
- * M31).
+ * What is reserved for an amount: for 0 the smallest unit, so that free models need some balance, unless the option waives it
+ * (requirements M31).
  */
 export function held({ options }: Pick<BillingServices, "options">, amount: bigint): bigint {
   return amount === 0n && !options.get("FreeAtZeroEnabled") ? 1n : amount;
@@ -69,7 +69,7 @@ export class Account {
   #price: Price;
   #channelId = 0;
   #usage = NO_USAGE;
-  /** Of a stream that runs. */
+  /** For a running stream. */
   #extension: Extension | undefined;
   #notedMs: number;
 
@@ -81,12 +81,12 @@ export class Account {
     this.#notedMs = billed.startedMs;
   }
 
-  /** What was booked, or is about to be: what the upstream told, or was counted here. */
+  /** The usage that was booked, or is about to be: as the upstream reported it, or as counted here. */
   get usage(): TokenUsage {
     return this.#usage;
   }
 
-  /** Sets the estimate aside. Returns what the ledger says; only what it reserved is settled. */
+  /** Reserves the estimate. Returns the ledger's verdict; only a reserved call is settled. */
   open(): Promise<ReserveVerdict> {
     const { requestId, caller, incoming } = this.#billed;
     return this.#tools.ledger.reserve({
@@ -112,28 +112,28 @@ export class Account {
   }
 
   /**
-   * Looks at a running stream: notes what has come and asks for more before it runs out. Nothing is delivered for which there may be no
-   * quota (requirements M04).
+   * Checks a running stream: notes what has come and requests more quota before it runs out. Nothing is delivered for which there may be
+   * no quota (requirements M04).
    */
   watch(reply: StreamReply): Verdict {
     const { running } = this.#pricing;
     if (running === undefined) return undefined;
     const now = this.#tools.clock.now();
     if (now - this.#notedMs >= CHECKPOINT_MS) this.#note(running.least(reply), now);
-    // An answer that is complete was complete: nothing more comes that would have to be covered.
+    // A complete answer needs no more quota.
     if (reply.isFinished) return undefined;
     this.#extension ??= this.#newExtension(reply, running);
     return this.#extension.look(running.atMost(reply));
   }
 
-  /** Nothing of a streamed answer has come, though it may have begun. */
+  /** No content of a streamed answer has come, though it may have begun. */
   isEmpty(reply: StreamReply): boolean {
     return this.#pricing.isEmpty(reply);
   }
 
   /**
-   * Books a call whose answer came, whole or in part, or returns what was set aside (undefined = nothing was booked); once. `failures` =
-   * the attempts before. What it is booked with stands in `usage`.
+   * Books a call whose answer came, whole or in part, or releases the reservation (undefined = nothing was booked); once. `failures` =
+   * the failed attempts. `usage` holds what it is booked with.
    */
   settle(
     reply: Reply,
@@ -153,7 +153,7 @@ export class Account {
 
   /**
    * Follows a settlement that failed: a client that is refused a whole answer pays nothing; of a stream something has been delivered, and
-   * that is charged as recovery would. Where the ledger takes nothing more, recovery itself does. Never throws.
+   * that is charged as recovery would. Where the ledger accepts no entry, recovery closes it later. Never throws.
    */
   async giveBack(reply: Reply): Promise<void> {
     const { ledger } = this.#tools;
@@ -183,7 +183,7 @@ export class Account {
     return book(this.#tools, settlementOf(this.#tools, call, sum));
   }
 
-  /** What was set aside for this call, seen as output. */
+  /** The reservation of this call, as tokens of output. */
   #newExtension(reply: StreamReply, running: RunningPricing): Extension {
     const { ledger, clock } = this.#tools;
     const { requestId } = this.#billed;

@@ -12,7 +12,7 @@ const CHINESE = "人人生而自由，在尊严和权利上一律平等。他们
 const CODE =
   'export function sum(a: number[]): number {\n  return a.reduce((x, y) => x + y, 0);\n}\n\n{"a": [1, 2]}\n';
 
-describe("the bounds of a text that nobody counts", () => {
+describe("the bounds of a text that is not counted", () => {
   const TEXTS = { ENGLISH, CHINESE, CODE };
   /** How an upstream cuts its answer into events, and how it writes them. */
   const CUTS: Record<string, (text: string) => readonly string[]> = {
@@ -45,13 +45,13 @@ describe("the bounds of a text that nobody counts", () => {
       });
 });
 
-describe("what is noted of a running stream", () => {
+describe("the checkpoint of a running stream", () => {
   const world = createRelayWorld();
   const WORDS = 60;
 
   beforeEach(() => world.addChannel());
 
-  /** Asks for a stream, and tells what had been noted of it, and what had come, when something was noted first. */
+  /** Requests a stream; returns its first checkpoint, and what had come by then. */
   async function firstNote(head: string, prompt: string) {
     let sent = 0;
     let goOn: () => void = () => undefined;
@@ -90,7 +90,7 @@ describe("what is noted of a running stream", () => {
     return { ...noted, most };
   }
 
-  it("is not more than its words, and about its prompt", async () => {
+  it("is not more than its output, and about its prompt", async () => {
     const noted = await firstNote("", ENGLISH);
     expect(noted.seen_completion_tokens).toBeLessThanOrEqual(noted.most);
     // The sentence has 19 tokens, the framing 7.
@@ -99,7 +99,7 @@ describe("what is noted of a running stream", () => {
     expect(noted.seen_charge).toBe(noted.seen_prompt_tokens * 15 + noted.seen_completion_tokens * 30);
   });
 
-  it("has the prompt that the upstream told", async () => {
+  it("has the prompt that the upstream reported", async () => {
     const usage = { prompt_tokens: 21, completion_tokens: 1, total_tokens: 22 };
     const told = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
     const noted = await firstNote(told, ENGLISH);

@@ -1,5 +1,5 @@
-// What a call comes to without counting: an upper bound for what is set aside, a lower one for what is charged when its process died and
-// nobody can count any more. Pure.
+// The tokens of a call without counting: an upper bound for the reservation, a lower one for the charge when its process died and
+// the text can no longer be counted. Pure.
 
 import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import { valuesOf } from "#server/upstream/call/body.ts";
@@ -16,7 +16,7 @@ const MOST_BYTES_PER_TOKEN = 6;
 /** Of text in any language. */
 const LEAST_CHARS_PER_TOKEN = 1.2;
 
-/** The most a prompt comes to: text by its bytes, media by what an image of common size costs. Unit: LLM tokens. */
+/** The most a prompt can have: text by its bytes, media by the cost of an image of common size. Unit: LLM tokens. */
 export function estimatePrompt(incoming: IncomingRequest): number {
   const { endpoint, tally, body } = incoming;
   // Its question is read with each document.
@@ -24,18 +24,18 @@ export function estimatePrompt(incoming: IncomingRequest): number {
   return Math.trunc(tally.textBytes * TOKENS_PER_BYTE) + tally.media * IMAGE_TOKENS + given(incoming);
 }
 
-/** The least a prompt comes to. Unit: LLM tokens. */
+/** The least a prompt can have. Unit: LLM tokens. */
 export function leastPromptTokens(incoming: IncomingRequest): number {
   const { textBytes, media } = incoming.tally;
   return Math.trunc(textBytes / MOST_BYTES_PER_TOKEN) + media * LEAST_IMAGE_TOKENS + given(incoming);
 }
 
-/** The most that text comes to: in events that bring one token each the events count. Unit: LLM tokens. */
+/** The most that text can have: with events of one token each, the events count. Unit: LLM tokens. */
 export function estimateOutput({ textPieces, textBytes }: ReplyOutput): number {
   return Math.max(textPieces, Math.ceil(textBytes / LEAST_BYTES_PER_TOKEN));
 }
 
-/** The least that text comes to: an event has a token or more, unless they come character by character. Unit: LLM tokens. */
+/** The least that text can have: an event has a token or more, unless they come character by character. Unit: LLM tokens. */
 export function leastOutputTokens({ textPieces, textChars, textBytes }: ReplyOutput): number {
   const pieces = textChars < textPieces * LEAST_CHARS_PER_TOKEN ? 0 : textPieces;
   return Math.max(pieces, Math.trunc(textBytes / MOST_BYTES_PER_TOKEN));

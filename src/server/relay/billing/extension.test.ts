@@ -1,4 +1,4 @@
-// A stream never delivers much more than its caller has set aside (requirements M04).
+// A stream never delivers much more than is reserved for its caller (requirements M04).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createRelay } from "#server/relay/relay.ts";
@@ -7,10 +7,10 @@ import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
 import { type CoverParts, Extension } from "./extension.ts";
 
-describe("what was set aside", () => {
+describe("a reservation", () => {
   let nowMs = 0;
   const clock = { now: () => nowMs };
-  /** Of streams whose upper bound is exact. */
+  /** For streams whose upper bound is exact. */
   const coverOf = (extend: (tokens: number) => Promise<boolean>, more: Partial<CoverParts> = {}) => {
     let seen = 0;
     const cover = new Extension({
@@ -39,7 +39,7 @@ describe("what was set aside", () => {
     expect(await cover.look(1_001)).toMatchObject({ code: "insufficient_user_quota" });
   });
 
-  it("is not asked about within a limit of the client's own, however close it is", async () => {
+  it("is not extended within a limit of the client's own, however close it is", async () => {
     const asked: number[] = [];
     const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_000 });
     for (const tokens of [800, 999, 1_000]) expect(cover.look(tokens)).toBeUndefined();
@@ -47,7 +47,7 @@ describe("what was set aside", () => {
     expect(asked).toEqual([]);
   });
 
-  it("is not asked about for a little more than the client's own limit: another tokenizer counts it", async () => {
+  it("is not extended for a little more than the client's own limit: another tokenizer counts it", async () => {
     let asked = 0;
     const refuse = async () => {
       asked += 1;
@@ -59,7 +59,7 @@ describe("what was set aside", () => {
     expect(await cover.look(1_283)).toMatchObject({ code: "insufficient_user_quota" });
   });
 
-  it("is not asked about for a little more than the client's limit that was set aside later", async () => {
+  it("is not extended for a little more than the client's limit that was reserved later", async () => {
     const asked: number[] = [];
     const cover = coverOf(async (tokens) => asked.push(tokens) < 2, { limit: 1_300 });
     expect(cover.look(800)).toBeUndefined();
@@ -68,7 +68,7 @@ describe("what was set aside", () => {
     expect(asked).toEqual([300]);
   });
 
-  it("is asked for up to the client's limit and not beyond", async () => {
+  it("is extended up to the client's limit and not beyond", async () => {
     const asked: number[] = [];
     const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_300 });
     expect(cover.look(800)).toBeUndefined();
@@ -90,7 +90,7 @@ describe("what was set aside", () => {
     expect(asked).toBe(0);
   });
 
-  it("is asked for in smaller parts as long as there is any", async () => {
+  it("is extended in smaller parts as long as there is quota", async () => {
     const asked: number[] = [];
     const cover = coverOf(async (tokens) => asked.push(tokens) > 0 && tokens < 200);
     expect(cover.look(800)).toBeUndefined();
@@ -99,7 +99,7 @@ describe("what was set aside", () => {
     expect(asked).toEqual([1_024, 1_025, 513, 257, 129]);
   });
 
-  it("is asked for as far as one piece went beyond it", async () => {
+  it("is extended as far as one piece went beyond it", async () => {
     const asked: number[] = [];
     const cover = coverOf(async (tokens) => asked.push(tokens) > 0);
     expect(await cover.look(10_000)).toBeUndefined();
@@ -107,7 +107,7 @@ describe("what was set aside", () => {
     expect(asked).toEqual([10_024]);
   });
 
-  it("is waited for while the ledger is in trouble for moments", async () => {
+  it("waits for the ledger while that is in trouble for moments", async () => {
     let isTroubled = true;
     const cover = coverOf(async () => {
       if (isTroubled) throw new Error("locked");
@@ -129,7 +129,7 @@ describe("what was set aside", () => {
     expect(await verdict).toMatchObject({ status: 503, code: "storage_unavailable" });
   });
 
-  it("is not asked for any more once the stream is over", async () => {
+  it("is not extended any more once the stream is over", async () => {
     let asked = 0;
     const cover = coverOf(() => {
       asked += 1;
@@ -160,7 +160,7 @@ describe("a stream", () => {
     res.end(chunk({}, "stop") + DONE);
   };
 
-  it("that is faster than the bank waits for it", async () => {
+  it("that is faster than the ledger waits for it", async () => {
     const { ledger } = world.ctx;
     let isAsked = false;
     let answer: () => void = () => undefined;
@@ -189,7 +189,7 @@ describe("a stream", () => {
       })();
       await expect.poll(() => isAsked, { timeout: 5_000 }).toBe(true);
       await sleep(500);
-      // What 1,024 tokens cover, and what was read before anybody could say stop.
+      // What 1,024 tokens cover, and what was read before the upstream was paused.
       expect(text.length).toBeLessThan(1_024 * WORD.length + 2 * 64 * 1024);
       answer();
       await reading;
@@ -199,7 +199,7 @@ describe("a stream", () => {
     expect(charged).toBeGreaterThanOrEqual((9 + WORDS * 2) * 15);
   });
 
-  it("that brings too much in one piece: what nobody could pay is told to the operator", async () => {
+  it("that brings too much in one piece: the shortfall is reported to the operator", async () => {
     const { id } = await seedUser(world.ctx, "poor");
     const quota = { target: 40_000n };
     await world.ctx.ledger.adjust({ userId: id, kind: "adjust", quota, actorId: 1, reason: "test" });

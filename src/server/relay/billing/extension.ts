@@ -1,17 +1,17 @@
-// How far what was set aside for a stream goes, and the questions for more while it runs (requirements M04). Knows no price.
+// How long the reservation of a stream lasts, and the requests for more while it runs (requirements M04). Knows no price.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "#server/clock.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
 import type { Verdict } from "#server/relay/http/pipe.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** More is asked for when so little is left. */
+/** More is requested when so little is left. */
 const MARGIN_TOKENS = 256;
-/** The least that is asked for, as long as there is as much. */
+/** The least that is requested, as long as there is as much. */
 const LEAST_TOKENS = 1_024;
-/** Less than this is not worth a question. */
+/** Less than this is not worth a request. */
 const LAST_TOKENS = 64;
-/** How far our count of an answer within the client's limit may be beyond it: the upstream keeps the limit by its own tokenizer. */
+/** How far our count may exceed the client's limit: the upstream keeps the limit by its own tokenizer. */
 const COUNT_FACTOR = 1.25;
 const COUNT_SPARE_TOKENS = 32;
 /** A ledger that cannot say whether there is more is asked again for so long; it tries for some seconds by itself. */
@@ -19,23 +19,23 @@ const PATIENCE_MS = 5_000;
 const ASK_AGAIN_MS = 500;
 
 export interface CoverParts {
-  /** Set aside before the call. Unit: LLM tokens of output. */
+  /** Reserved before the call. Unit: LLM tokens of output. */
   readonly tokens: number;
   /** The most the client asked for; Infinity = it named no limit. */
   readonly limit: number;
   readonly clock: Pick<Clock, "now">;
-  /** Sets so many more aside, or says that there are none. Throws: StoreError. */
+  /** Reserves so many more; false = there is no quota. Throws: StoreError. */
   extend(tokens: number): Promise<boolean>;
-  /** The tokens that have come so far: as told, or else counted. */
+  /** The tokens that have come so far: as reported, else counted. */
   count(): Promise<number>;
 }
 
 export class Extension {
   readonly #parts: CoverParts;
   #tokens: number;
-  /** By how much the upper bound was beyond the exact count when that was last taken. */
+  /** By how much the upper bound exceeded the exact count when that was last taken. */
   #excess = 0;
-  /** A look ahead found nothing more: only what is really used up asks again. */
+  /** A request ahead of need was refused: only a reservation that is really used up requests again. */
   #isRefused = false;
   #asking: Promise<RelayFault | undefined> | undefined;
   #deciding: Promise<RelayFault | undefined> | undefined;
@@ -47,10 +47,10 @@ export class Extension {
   }
 
   /**
-   * At most so many tokens have come. A fault = they used up what there is; a promise = they may have, or what was set aside is used up
-   * and whether there is more is not known yet: meanwhile nothing may be delivered. Within a limit of the client's own that was set
-   * aside nothing is asked, nor a little beyond it, which is another tokenizer's difference; beyond that the exact count decides: a
-   * bound is no reason to break an answer off.
+   * At most so many tokens have come. A fault = they used up the quota; a promise = they may have, or the reservation is used up and
+   * whether there is more is not known yet: meanwhile nothing may be delivered. Within a limit of the client's own that was reserved
+   * nothing is requested, nor a little beyond it, which is another tokenizer's difference; beyond that the exact count decides: an
+   * upper bound is no reason to break an answer off.
    */
   look(atMost: number): Verdict {
     const tokens = atMost - this.#excess;
@@ -70,7 +70,7 @@ export class Extension {
     return Math.max(this.#tokens, limit * COUNT_FACTOR + COUNT_SPARE_TOKENS);
   }
 
-  /** The stream is over: nothing more is asked. */
+  /** The stream is over: nothing more is requested. */
   close(): void {
     this.#isClosed = true;
   }
@@ -80,9 +80,9 @@ export class Extension {
     this.#asking = undefined;
   }
 
-  /** Whether what has come is covered, by its exact count; more is set aside if it is not. Never rejects. */
+  /** Whether the reservation suffices for the exact count; more is reserved if it does not. Never rejects. */
   async #decide(atMost: number): Promise<RelayFault | undefined> {
-    // In the same moment as the bound: what comes meanwhile has its own look.
+    // Taken at the same moment as the bound: later pieces have their own check.
     const counting = this.#parts.count();
     await this.#asking;
     const tokens = await counting;
@@ -93,14 +93,14 @@ export class Extension {
     return end;
   }
 
-  /** As much again as there was: few questions, however long the answer. */
+  /** As much again as there was: few requests, however long the answer. */
   #step(): number {
     const room = this.#parts.limit - this.#tokens;
     const step = Math.max(LEAST_TOKENS, this.#tokens);
     return room > 0 ? Math.min(step, room) : step;
   }
 
-  /** Asks for what is missing and a step beyond it, and for less as long as there is not that much. */
+  /** Requests what is missing and a step beyond it, and less as long as there is not that much. */
   async #askDown(missing: number): Promise<RelayFault | undefined> {
     for (let step = this.#step(); ; step = Math.floor(step / 2)) {
       const end = await this.#ask(missing + step);
@@ -118,7 +118,7 @@ export class Extension {
         this.#tokens += more;
         return undefined;
       } catch (error) {
-        if (clock.now() - startedMs >= PATIENCE_MS) return localErrors.bankClosed(String(error));
+        if (clock.now() - startedMs >= PATIENCE_MS) return localErrors.ledgerUnavailable(String(error));
         await sleep(ASK_AGAIN_MS);
       }
     }

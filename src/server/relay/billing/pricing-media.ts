@@ -1,5 +1,5 @@
 // What pictures and sound cost (requirements W12, T22): by the piece where the model's price is one, else by the tokens the upstream
-// told, else by what they commonly come to.
+// reported, else by common values.
 import { imageTokens } from "#contract/image-prices.ts";
 import { pricedName } from "#contract/price-names.ts";
 import { chargeUnit } from "#contract/prices.ts";
@@ -13,7 +13,7 @@ import { asObject, type JsonRecord } from "#server/upstream/json/values.ts";
 import { readUsage, type TokenUsage, type UsageBounds } from "#server/upstream/usage.ts";
 import { NO_USAGE, type Pricing, type Reply, type Sum } from "./pricing.ts";
 
-/** Nothing that is honest is more: of one picture, of pictures and instructions that go in, of a second of sound. */
+/** The most that is plausible: for one picture, for input pictures and instructions, for a second of sound. */
 const MOST_PICTURE = 65_536;
 const MOST_PROMPT = 1_048_576;
 const MOST_PER_SECOND = 100;
@@ -23,14 +23,14 @@ const HEARD_TOKENS_PER_SECOND = 10;
 /** Letters, and Chinese characters, spoken in a second. */
 const LETTERS_PER_SECOND = 15;
 const HAN_PER_SECOND = 4;
-/** Text that a second of speech commonly comes to. */
+/** Common text of a second of speech. */
 const TEXT_TOKENS_PER_SECOND = 4;
 
 const REMARK_ESTIMATED = "（上游未返回用量，按本地估算）";
 const REMARK_GONE = "（客户端在结果返回前断开）";
 const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估算）";
 
-/** All that a task costs is set aside before it is called: it has no running price. */
+/** The whole cost of a task is reserved before the call: it has no running price. */
 export class MediaPricing implements Pricing {
   readonly #task: TaskFacts;
 
@@ -49,11 +49,11 @@ export class MediaPricing implements Pricing {
   fault(price: Price): RelayFault | undefined {
     if (this.#task.kind !== "images") return undefined;
     const fault = pictureFault(price.model, this.#task);
-    // Nothing is wrong with the channel, and another one may stand for another model.
+    // The channel has no fault, and another one may map to another model.
     return fault && { ...fault, retry: true };
   }
 
-  /** A picture's first sketch is neither text nor told in tokens. */
+  /** Never: a partial picture is output without text and without usage. */
   isEmpty(): boolean {
     return false;
   }
@@ -79,7 +79,7 @@ export class MediaPricing implements Pricing {
     return { usage, amount, content, isEstimated };
   }
 
-  /** What is counted where the model is paid by the piece; undefined = it is paid by tokens. */
+  /** The pieces to charge; undefined = the model is charged by tokens. */
   #counted(
     reply: Reply,
     task: TaskFacts,
@@ -103,7 +103,7 @@ export class MediaPricing implements Pricing {
 }
 
 /**
- * The part of a task that is charged when its client leaves before the answer: what went in, and of pictures that are paid by the
+ * The part of a task that is charged when its client leaves before the answer: the input, and of pictures that are charged by the
  * piece the one that was begun (docs/decisions/006, requirements M16).
  */
 function begun(task: TaskFacts): TaskFacts {
@@ -114,7 +114,7 @@ function inputOf(usage: TokenUsage): TokenUsage {
   return { ...usage, completionTokens: 0, imageCompletionTokens: 0, audioCompletionTokens: 0 };
 }
 
-/** Pictures in a whole reply, when they can be counted: an upstream may give fewer than were asked for. */
+/** Pictures in a whole reply, when they can be counted: an upstream may give fewer than were requested. */
 function imagesIn(reply: Reply): number | undefined {
   if (reply?.kind !== "whole") return undefined;
   const data = parseObject(reply.body)?.["data"];
@@ -124,7 +124,7 @@ function imagesIn(reply: Reply): number | undefined {
 type Sound = Extract<TaskFacts, { kind: "sound" }>;
 
 /**
- * The length of a sound as a reply tells it, within what its file can hold: as its price, in its details, or by its last subtitle.
+ * The length of a sound as a reply reports it, within what its file can hold: in its usage, in its details, or by its last subtitle.
  * Unit: seconds.
  */
 function secondsIn(reply: Reply, { bytes, hasStamps }: Sound): number | undefined {
@@ -142,7 +142,7 @@ function secondsOf(value: unknown, bytes: number): number | undefined {
   return isTold ? Math.min(seconds, mostSeconds(bytes)) : undefined;
 }
 
-/** The most that a task can honestly have used. */
+/** The most that a task can plausibly have used. */
 function boundsOf(task: TaskFacts): UsageBounds {
   switch (task.kind) {
     case "images":
@@ -160,7 +160,7 @@ function boundsOf(task: TaskFacts): UsageBounds {
   }
 }
 
-/** What a task of this size commonly uses: for the reservation, and for upstreams that tell nothing. */
+/** The common usage of a task of this size: for the reservation, and for upstreams that report none. */
 function commonUsage(task: TaskFacts): TokenUsage {
   switch (task.kind) {
     case "images": {

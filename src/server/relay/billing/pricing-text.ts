@@ -1,4 +1,4 @@
-// What text costs: by the tokens the upstream told, else by those that are counted here.
+// What text costs: by the tokens the upstream reported, else by those that are counted here.
 import { charge, estimate, explain, type Price, tierOf } from "#server/money/price.ts";
 import { type IncomingRequest, WITHOUT_OUTPUT } from "#server/relay/text/incoming.ts";
 import type { StreamReply } from "#server/upstream/call/call.ts";
@@ -11,12 +11,12 @@ import type { BillingServices } from "./pricing.ts";
 import { NO_USAGE, type Pricing, type Reply, type RunningPricing, type Sum } from "./pricing.ts";
 import { boundsOf, widened } from "./usage-bounds.ts";
 
-/** Output set aside for a call that names no limit (requirements W10.2 [P]); a stream begins with less and asks for more. */
+/** Output reserved for a call that names no limit (requirements W10.2 [P]); a stream begins with less and asks for more. */
 const WHOLE_OUTPUT = 4_096;
 const STREAM_OUTPUT = 1_024;
 /** The most a call can reserve for one answer. */
 const MAX_OUTPUT = 131_072;
-/** Anthropic tells a few tokens of output before there is any. */
+/** Anthropic reports a few tokens of output before there is any. */
 const FORETOLD = 10;
 
 export class TextPricing implements Pricing, RunningPricing {
@@ -70,17 +70,17 @@ export class TextPricing implements Pricing, RunningPricing {
     };
   }
 
-  /** What has come of a stream: as told while it runs, else counted. Unit: LLM tokens. */
+  /** What has come of a stream: as reported while it runs, else counted. Unit: LLM tokens. */
   async count(reply: StreamReply): Promise<number> {
     const told = this.#told(reply)?.usage?.completionTokens ?? 0;
-    // Some tell a few tokens at the beginning and the rest at the end.
+    // Some upstreams report a few tokens at the beginning and the rest at the end.
     if (told > FORETOLD && told >= leastOutputTokens(reply.output)) return told;
     const { model } = this.#incoming;
     const counted = await this.#tools.tokens.count(model, { texts: [reply.text()], fixedTokens: 0 });
     return Math.max(told, counted);
   }
 
-  /** What a call comes to: by the usage the upstream told, else counted here, which takes a while. */
+  /** The charge of a call: by the usage the upstream reported, else counted here, which takes a while. */
   sum(reply: Reply, isGone: boolean, price: Price): Sum | Promise<Sum> {
     const read = this.#told(reply);
     const told = read?.usage;
@@ -90,7 +90,7 @@ export class TextPricing implements Pricing, RunningPricing {
     return counting.then((usage) => this.#summed(usage, read, { isGone, price }));
   }
 
-  /** `read` = what the upstream told, which may be this usage. */
+  /** `read` = what the upstream reported, which may be this usage. */
   #summed(
     usage: TokenUsage,
     read: ReadUsage | undefined,
@@ -103,7 +103,7 @@ export class TextPricing implements Pricing, RunningPricing {
     return { usage, amount, content, isEstimated: !isTold };
   }
 
-  /** The usage the upstream told, within what the request can have caused. */
+  /** The usage the upstream reported, within what the request can have caused. */
   #told(reply: Reply): ReadUsage | undefined {
     if (reply?.usage === undefined) return undefined;
     const incoming = this.#incoming;
@@ -113,13 +113,13 @@ export class TextPricing implements Pricing, RunningPricing {
     return read?.isImpossible === true ? readUsage(usage, widened(bounds, incoming, reply), quirks) : read;
   }
 
-  /** What is told before the end, or tells of no output, says little of the text that has come. */
+  /** Usage that is reported before the end, or without output, says little about the text that has come. */
   #isDoubtful(usage: TokenUsage, reply: Reply): boolean {
     if (WITHOUT_OUTPUT.has(this.#incoming.endpoint)) return false;
     return usage.completionTokens === 0 || (reply?.kind === "stream" && !reply.isFinished);
   }
 
-  /** Some vendors never tell the prompt of a stream; no request has none. Text that usage says little of is counted. */
+  /** Some vendors never report the prompt of a stream; every request has one. Text that usage says little about is counted. */
   async #completed(usage: TokenUsage, reply: Reply): Promise<TokenUsage> {
     const incoming = this.#incoming;
     const { tokens } = this.#tools;
@@ -157,7 +157,7 @@ function firstOutput({ endpoint, isStream, maxTokens, choices }: IncomingRequest
   return each * choices;
 }
 
-/** What of the prompt is to be counted; only here is all of the body parsed. */
+/** The parts of the prompt to count; only here the whole body is parsed. */
 function promptOf({ endpoint, body }: IncomingRequest): Countable {
   const values = asObject(JSON.parse(Buffer.from(body.bytes).toString()));
   return promptParts(endpoint, values ?? {});

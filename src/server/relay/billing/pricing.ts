@@ -1,4 +1,4 @@
-// What every way of pricing a request answers to its account: text by tokens (pricing-text.ts), pictures and sound by piece, second
+// The interface between an account and the pricing of its request: text by tokens (pricing-text.ts), pictures and sound by piece, second
 // or tokens (pricing-media.ts).
 import type { Context } from "#server/context.ts";
 import type { Price } from "#server/money/price.ts";
@@ -11,10 +11,10 @@ export type BillingServices = Pick<Context, "ledger" | "prices" | "options" | "c
   readonly tokens: TokenCounter;
 };
 
-/** What came of an answer; undefined = nothing. */
+/** The answer as far as it came; undefined = none. */
 export type Reply = WholeReply | StreamReply | undefined;
 
-/** What a call comes to. */
+/** The charge of a call. */
 export interface Sum {
   readonly usage: TokenUsage;
   /** Unit: quota. */
@@ -25,29 +25,29 @@ export interface Sum {
 }
 
 export interface Pricing {
-  /** What is set aside before the call. Unit: quota. */
+  /** Reserved before the call. Unit: quota. */
   firstAmount(price: Price): bigint;
   /** Why the request cannot be called at this price; undefined = it can. */
   fault(price: Price): RelayFault | undefined;
-  /** Nothing of a streamed answer has come, though it may have begun. */
+  /** No content of a streamed answer has come, though it may have begun. */
   isEmpty(reply: StreamReply): boolean;
-  /** What the call comes to; counting what the upstream did not tell takes a while. */
+  /** The charge of the call; counting what the upstream did not report takes a while. */
   sum(reply: Reply, isGone: boolean, price: Price): Sum | Promise<Sum>;
-  /** Of what is paid as it comes; absent = all was set aside before the call. */
+  /** For answers that are charged as they come; absent = all was reserved before the call. */
   readonly running?: RunningPricing;
 }
 
 /** A stream while it runs. LLM tokens of output. */
 export interface RunningPricing {
-  /** Set aside before the call. */
+  /** Reserved before the call. */
   readonly firstTokens: number;
   /** The most the client asked for; Infinity = it named no limit. */
   readonly limit: number;
   /** Never less than what has come. */
   atMost(reply: StreamReply): number;
-  /** What has come: as told while it runs, else counted. */
+  /** What has come: as reported while it runs, else counted. */
   count(reply: StreamReply): Promise<number>;
-  /** What so many more come to. Unit: quota. */
+  /** The charge of so many more. Unit: quota. */
   amountOf(tokens: number, price: Price): bigint;
   /** What recovery charges for it if the process dies now: never more than came. */
   least(reply: StreamReply): TokenUsage;

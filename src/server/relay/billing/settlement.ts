@@ -1,9 +1,9 @@
-// What the ledger is told of a call that is over. Pure.
+// The settlement of a call for the ledger. Pure.
 import type { Settlement } from "#server/money/operations.ts";
 import type { Caller } from "#server/relay/admission/authenticate.ts";
 import type { BillingServices, Sum } from "./pricing.ts";
 
-/** What a settlement is made of beside its sum. Times: ms. */
+/** The parts of a settlement beside its sum. Times: ms. */
 export interface SettledCall {
   readonly requestId: string;
   readonly caller: Pick<Caller, "userId" | "tokenId">;
@@ -13,7 +13,7 @@ export interface SettledCall {
   readonly startedMs: number;
   /** Moment of the first byte; 0 = none came. */
   readonly firstByteMs: number;
-  /** The attempts before the one that answered, as the log keeps them. */
+  /** The failed attempts, as the log keeps them. */
   readonly attempts: string;
   /** The settlement may wait some milliseconds for others to share a commit with. */
   readonly mayWait?: boolean;
@@ -42,7 +42,7 @@ export function settlementOf(
   return { requestId, userId, tokenId, channelId, charge: amount, usage, mayWait, log };
 }
 
-/** Books a settlement and reports what user or token had no quota for. Throws: StoreError. */
+/** Books a settlement and reports the shortfall of user or token. Throws: StoreError. */
 export async function book(
   { ledger, events }: Pick<BillingServices, "ledger" | "events">,
   settlement: Settlement,

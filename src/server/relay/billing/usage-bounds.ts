@@ -1,4 +1,4 @@
-// The most that a call of text can honestly have used: what an upstream tells beyond it cannot be (requirements M17). Pure.
+// The most that a call of text can have used: an upstream's usage beyond it is impossible (requirements M17). Pure.
 
 import { type IncomingRequest, WITHOUT_OUTPUT } from "#server/relay/text/incoming.ts";
 import type { StreamReply, WholeReply } from "#server/upstream/call/call.ts";
@@ -8,15 +8,15 @@ import { estimatePrompt } from "./estimate.ts";
 
 /** The most that is believed of an upstream that was given no limit. */
 const MAX_BELIEVED_OUTPUT = 1_000_000;
-/** A prompt cannot have more tokens than bytes, but for instructions that an upstream adds: Grok's have some 700, resellers' a few thousand. */
+/** A prompt has no more tokens than bytes, but for instructions that an upstream adds: Grok's have some 700, resellers' a few thousand. */
 const PROMPT_SLACK = 4_096;
-/** What a picture, a sound or a document comes to that stands at an address, or packed. */
+/** The tokens of a picture, a sound or a document that is given by address, or compressed. */
 const MEDIA_TOKENS = 16_384;
-/** Reasoning that is told and not shown, and that a vendor may count beyond the client's limit. */
+/** Reasoning that is reported but not shown, and that a vendor may count beyond the client's limit. */
 const MOST_REASONING = 131_072;
-/** Documents at addresses, and what an upstream looks up by itself, can fill all of a context. */
+/** Documents at addresses, and an upstream's own searches, can fill a whole context. */
 const FOUND_TOKENS = 1_048_576;
-/** What is counted roughly is at most so many times as much. */
+/** The real count is at most so many times the estimate. */
 const REREAD = 3;
 
 export function boundsOf({ endpoint, body, tally, maxTokens, choices }: IncomingRequest): UsageBounds {
@@ -30,8 +30,8 @@ export function boundsOf({ endpoint, body, tally, maxTokens, choices }: Incoming
 }
 
 /**
- * The bounds for a usage that is beyond the first ones: an upstream may not keep the client's limit, and has then put out what came;
- * and what it reads of documents and the web is not in the request.
+ * The bounds for a usage that is beyond the first ones: an upstream may ignore the client's limit, and then what came counts;
+ * and the documents and web pages it reads are not in the request.
  */
 export function widened(
   bounds: UsageBounds,
@@ -56,7 +56,7 @@ function hiddenIn({ usage }: WholeReply | StreamReply): number {
 
 /** Models that search by themselves. */
 const FINDERS = /search|research|internet|sonar|compound/i;
-/** Begins of the names by which requests point to documents and let upstreams look things up, in all formats. */
+/** Begins of the names by which requests refer to documents and allow searches, in all formats. */
 const FINDINGS = [
   "file",
   "document",

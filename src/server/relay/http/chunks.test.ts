@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createDice } from "#test/seeds/random.ts";
 import { Chunks } from "./chunks.ts";
 
-test("are one in the end, in their order, of whatever sizes they were", () => {
+test("are joined in their order, of whatever sizes they were", () => {
   const seed = 20_261_123;
   const dice = createDice(seed);
   for (let round = 0; round < 50; round += 1) {
@@ -18,7 +18,7 @@ test("are one in the end, in their order, of whatever sizes they were", () => {
   }
 });
 
-test("of a byte each are put together", () => {
+test("of a byte each are joined early", () => {
   const pieces = new Chunks();
   const byte = Buffer.from("x");
   let most = 0;
@@ -37,7 +37,7 @@ test("one alone is not copied", () => {
   expect(pieces.take()).toBe(piece);
 });
 
-test("that nobody wants any more are gone, and others may come", () => {
+test("that are dropped are gone, and others may come", () => {
   const pieces = new Chunks();
   for (const piece of [Buffer.alloc(90_000, "a"), Buffer.from("b")]) pieces.add(piece);
   pieces.clear();

@@ -1,8 +1,8 @@
 // Bytes that came in pieces, kept until they are whole.
 
-/** So many small ones are put together: of a byte each, they take a thousand times their size. */
+/** So many small chunks are joined: of a byte each, they take a thousand times their size. */
 const MOST_SMALL = 64;
-/** What has grown to this is left as it is: large pieces are copied once, when all is whole. */
+/** A chunk of this size is left as it is: large ones are copied once, at the end. */
 const LARGE_BYTES = 64 * 1024;
 
 export class Chunks {
@@ -39,7 +39,7 @@ export class Chunks {
     return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   }
 
-  /** Nobody wants them any more. */
+  /** Drops all chunks. */
   clear(): void {
     this.#large = [];
     this.#small = [];

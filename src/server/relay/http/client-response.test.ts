@@ -1,4 +1,4 @@
-// The door on real connections.
+// The client's response on real connections.
 import { describe, expect, it } from "vitest";
 import { until } from "#test/emulators/raw-http.ts";
 import { ask, BYTES, callRaw, HUGE, scene, serveAnswers, textOf } from "#test/worlds/answer-world.ts";
@@ -12,7 +12,7 @@ const reply = (body: Buffer, headers: Record<string, string> = {}) =>
     ClientResponse["sendReply"]
   >[0]; // all that is read of it
 
-describe("a door", () => {
+describe("a response", () => {
   let response: ClientResponse | undefined;
   const opened = (act: (response: ClientResponse) => void, stallMs?: number) => {
     response = undefined;
@@ -40,13 +40,13 @@ describe("a door", () => {
       expect(headers).not.toHaveProperty("set-cookie");
       expect(JSON.parse(body.toString())).toMatchObject({ error: { code: "internal_error" } });
       expect(response?.status).toBe(500);
-      // The connection is as it was.
+      // The connection is still usable.
       opened((one) => one.sendReply(reply(Buffer.from("{}"))));
       expect((await ask()).body.toString()).toBe("{}");
     },
   );
 
-  it("is left by nobody who has taken all of an answer", async () => {
+  it("does not count as left once the client has read all of an answer", async () => {
     for (const body of [Buffer.from("{}"), BYTES]) {
       opened((one) => one.sendReply(reply(body)));
       await ask();
@@ -56,7 +56,7 @@ describe("a door", () => {
     }
   });
 
-  it("waits until an answer was taken", async () => {
+  it("waits until the client has read the answer", async () => {
     let taken: Promise<void> | undefined;
     let overs = 0;
     opened((one) => {
@@ -93,7 +93,7 @@ describe("a door", () => {
     },
   );
 
-  it("gives up who does not read", async () => {
+  it("cuts off a client that does not read", async () => {
     opened((one) => one.sendReply(reply(HUGE)), 300);
     const stalled = callRaw().pause();
     await until(() => response?.hasLeft === true);

@@ -1,4 +1,4 @@
-// The relay's door, outwards: answers, streams with back-pressure, and the news that the client has left. Knows no provider, no money.
+// Answers to the client: bodies, streams with back-pressure, and the signal that the client has left. Knows no provider, no money.
 
 import type { ReplyHeaders } from "#server/egress/send.ts";
 import { unknownPathError } from "#server/errors.ts";
@@ -13,7 +13,7 @@ import { limitStall, STALL_MS } from "./slow-client.ts";
 /** Response headers of upstreams that clients may see (requirements T1.3, R15). */
 const PASSED = new Set(["x-request-id", "request-id", "retry-after", "openai-processing-ms"]);
 
-/** Names the hints of a request that its upstream could not be given. */
+/** The header that names the hints of a request that its upstream did not get. */
 const DROPPED = "x-tollgate-dropped";
 
 const STREAM_HEADERS = ["cache-control", "no-cache", "x-accel-buffering", "no"] as const;
@@ -30,18 +30,18 @@ export class ClientResponse {
   status = 0;
   /** Why we ended the request ourselves; undefined = we did not. */
   cutBy: RelayFault | undefined;
-  /** How the client wants to be told of errors. */
+  /** The error format of the client. */
   errorFormat: ErrorFormat = errorFormats.openai;
-  /** When the call is over that is no stream, whatever has come of it; 0 = it may last. Unit: ms since 1970. */
+  /** The deadline of a call that is no stream; 0 = none. Unit: ms since 1970. */
   deadlineMs = 0;
-  /** A stream is wanted whose silence may be broken before its upstream has said anything. */
+  /** A stream whose keep-alive may begin before its upstream has sent anything. */
   mayOpenEarly = false;
   readonly #req: RelayRequest;
   readonly #res: RelayResponse;
-  /** Nothing was written since the last look. */
+  /** Nothing was written since the last pulse. */
   #isQuiet = false;
   #isStreaming = false;
-  /** What is streamed is sound, which has no room for words. */
+  /** The stream is sound, which cannot carry an error event. */
   #isSound = false;
   readonly #stallMs: number;
 
@@ -53,23 +53,23 @@ export class ClientResponse {
     res.on("close", () => {
       if (!res.writableFinished) this.gone.cancel();
     });
-    // What is written to a client that has just left is lost; that it left is told by `close`.
+    // Bytes written to a client that has just left are lost; `close` reports that it left.
     res.on("error", ignore);
   }
 
-  /** The client is not there any more. */
+  /** The client has left. */
   get hasLeft(): boolean {
     return this.gone.isCancelled && this.cutBy === undefined;
   }
 
-  /** Ends the request from our side: the upstream is aborted, and the client is still there to be told. */
+  /** Ends the request from our side: the upstream is aborted, and the client still gets an error. */
   cut(fault: RelayFault): void {
     if (this.gone.isCancelled) return;
     this.cutBy = fault;
     this.gone.cancel();
   }
 
-  /** Ends the call from our side if its time is over: the upstream is aborted, and the client is told. */
+  /** Ends the call from our side if its time is over: the upstream is aborted, and the client gets an error. */
   checkTime(nowMs: number): void {
     if (this.deadlineMs === 0 || nowMs < this.deadlineMs || this.gone.isCancelled) return;
     this.cutBy = networkFault({ code: "timeout", detail: "RELAY_TIMEOUT" });
@@ -117,13 +117,13 @@ export class ClientResponse {
   }
 
   /**
-   * A fault: as an error body, or once a stream runs as its last event, without the terminator (requirements R10). Sound breaks off, so that nobody
-   * takes it for complete.
+   * A fault: as an error body, or once a stream runs as its last event, without the terminator (requirements R10). Sound is cut with a
+   * reset, so that no client takes it for complete.
    */
   sendFault(fault: RelayFault): void {
     if (this.hasLeft || this.#res.writableEnded) return;
     if (this.#isSound) {
-      // A reset: for some clients any other end of the connection is that of the answer (HTTP/1.0).
+      // A reset: for some clients any other end of the connection ends the answer (HTTP/1.0).
       this.#res.socket?.resetAndDestroy();
       this.#res.destroy();
       return;
@@ -136,12 +136,12 @@ export class ClientResponse {
     }
     const retryAfterSec = Math.ceil(fault.retryAfterMs / 1000);
     const more = retryAfterSec > 0 ? ["retry-after", String(retryAfterSec)] : [];
-    // What the SDKs of OpenAI and Anthropic heed before any status.
+    // The SDKs of OpenAI and Anthropic obey this header before any status.
     if (fault.isFinal === true) more.push("x-should-retry", "false");
     this.#sendJson(this.errorFormat.status(fault), this.errorFormat.body(fault, this.requestId), more);
   }
 
-  /** Begins an event stream, unless a sign of life did so. */
+  /** Begins an event stream, unless a keep-alive did so. */
   openStream({ headers, secrets, dropped }: StreamReply, isArray: boolean): void {
     this.#isStreaming = true;
     if (this.status !== 0) return;
@@ -154,7 +154,7 @@ export class ClientResponse {
     this.#writeHead(200, head);
   }
 
-  /** Called every so often: a stream that has been silent since the last call shows that it lives (vendors/claude-code). */
+  /** Called at intervals: a stream that was silent since the last call sends a keep-alive (vendors/claude-code). */
   keepAlive(): void {
     const wasQuiet = this.#isQuiet;
     this.#isQuiet = true;
@@ -176,7 +176,7 @@ export class ClientResponse {
     this.#limitRest();
   }
 
-  /** Resolves when the client has taken all of an answer that has ended, or is given up; undefined = that is so. */
+  /** Resolves when the client has read all of an ended answer, or is cut off; undefined = it has. */
   taken(): Promise<void> | undefined {
     if (this.gone.isCancelled || this.#res.writableLength === 0) return undefined;
     return new Promise((resolve) => {
@@ -191,34 +191,34 @@ export class ClientResponse {
     return this.#res.write(bytes);
   }
 
-  /** Calls once when the client has taken what was written; until then it may not stand still for too long. */
+  /** Calls back once when the client has read what was written; until then it may not stall for too long. */
   onDrain(listener: () => void): void {
     limitStall(this.#res, this.#stallMs);
     this.#res.once("drain", listener);
   }
 
-  /** Calls once when the answer is over, however it ends. */
+  /** Calls back once when the answer is over, however it ends. */
   onOver(listener: () => void): void {
     this.#res.once("close", listener);
   }
 
-  /** The connection ends with the answer, which tells the client so unless it has begun. */
+  /** The connection ends with the answer; its header says so unless the answer has begun. */
   endConnection(): void {
     if (!this.#res.headersSent) this.#res.shouldKeepAlive = false;
   }
 
-  /** Gives the client up. */
+  /** Cuts the client off. */
   hangUp(): void {
     this.#res.destroy();
     this.gone.cancel();
   }
 
-  /** What the client has not taken yet of an answer that has ended waits for it only so long. Mostly there is nothing. */
+  /** The unread rest of an ended answer waits for the client only so long. Mostly there is none. */
   #limitRest(): void {
     if (this.#res.writableLength > 0) limitStall(this.#res, this.#stallMs);
   }
 
-  /** Throws: Error for what cannot stand in a head; then nothing was sent, and a fault still can be. */
+  /** Throws: Error for a value that no header can hold; then nothing was sent, and a fault still can be. */
   #writeHead(status: number, head: string[]): void {
     this.#res.writeHead(status, head);
     this.status = status;
@@ -232,13 +232,13 @@ export class ClientResponse {
       this.requestId,
       "access-control-allow-origin",
       "*",
-      // Without it pages could read neither the id nor when to come again.
+      // Without it scripts in browsers could read neither the id nor `Retry-After`.
       "access-control-expose-headers",
       "*",
     ];
   }
 
-  /** Those of a whole answer. */
+  /** The headers of a whole answer. */
   #sizedHead(contentType: string, { length }: Buffer): string[] {
     const head = this.#head(contentType);
     head.push("content-length", String(length));
@@ -254,7 +254,7 @@ export class ClientResponse {
   }
 }
 
-/** Types of answers that are neither JSON nor events: sound, subtitles, plain text. Nothing a browser would run. */
+/** Types of answers that are neither JSON nor events: sound, subtitles, plain text. No type that a browser would run. */
 const PLAIN_TYPE =
   /^(audio\/[\w.+-]+|video\/mp4|text\/(plain|vtt|srt)|application\/(x-subrip|octet-stream))\s*(;.*)?$/i;
 
@@ -263,11 +263,11 @@ function contentTypeOf(headers: ReplyHeaders): string | undefined {
   return typeof type === "string" && PLAIN_TYPE.test(type) ? type : undefined;
 }
 
-/** Names of hints that can stand in a header as they are; clients can send any name. */
+/** Names of hints that a header can hold as they are; clients can send any name. */
 const PLAIN_NAME = /^[\w.$[\]-]{1,64}$/;
 const MOST_NAMES = 20;
 
-/** Adds the names of hints that went nowhere. */
+/** Adds the names of dropped hints. */
 function tellDropped(head: string[], dropped: readonly string[]): void {
   if (dropped.length === 0) return;
   const names = dropped.filter((name) => PLAIN_NAME.test(name)).slice(0, MOST_NAMES);

@@ -1,5 +1,4 @@
-// How each client format is told that something went wrong (requirements T3.3, T18.8): the body of an error, and the last event of a stream
-// that broke.
+// How each client format reports an error (requirements T3.3, T18.8): the body of an error, and the last event of a stream that broke.
 import { openAiError } from "#server/errors.ts";
 import { type ClientBody, valuesOf } from "#server/upstream/call/body.ts";
 import { failedResponse } from "#server/upstream/clients/responses-reply.ts";
@@ -19,9 +18,9 @@ export interface ErrorFormat {
   body(fault: RelayFault, requestId: string): Json;
   /** A broken stream's last bytes; there is no terminator after them (requirements R10). */
   lastEvent(fault: RelayFault, requestId: string): string;
-  /** Whether a fault before the first byte is the only event of a stream that succeeded, as it is where the format comes from. */
+  /** Whether a fault before the first byte is sent as the only event of a stream with status 200, as the format's vendor does. */
   isEvent?(fault: RelayFault): boolean;
-  /** Breaks the silence of a stream between two events; "" = the format has nothing for it. */
+  /** A keep-alive between two events of a silent stream; "" = the format has none. */
   readonly ping: string;
 }
 
@@ -41,17 +40,17 @@ const openai: ErrorFormat = {
     return fault.verbatim ?? { error: { ...extra, ...error } };
   },
 
-  /** As OpenAI tells it, then under the name by which alone LangChain4j knows an error: it took the broken answer for a whole one. */
+  /** As OpenAI sends it, then with the event name by which LangChain4j recognises an error: it took the broken answer for a whole one. */
   lastEvent(fault, requestId) {
     const event = `data: ${JSON.stringify(this.body(fault, requestId))}\n\n`;
     return `${event}event: error\n${event}`;
   },
 };
 
-/** Events are numbered upwards; those before were not counted here, so the last ones get the largest numbers that every client can read. */
+/** Events are numbered upwards; earlier ones were not counted here, so the last ones get the largest numbers that every client can read. */
 const LAST_NUMBER = 2 ** 31 - 1;
 
-/** What a response that failed repeats of its request. `startedMs` since 1970. */
+/** What a failed response repeats of its request. `startedMs` since 1970. */
 export interface Asking {
   readonly model: string;
   readonly body: ClientBody;
@@ -59,8 +58,8 @@ export interface Asking {
 }
 
 /**
- * Its stream has an error event of its own, flat as documented and nested as OpenAI's servers send it: by the latter alone its SDK for Python
- * knows an error. Codex looks only at the response that failed (vendors/responses-events).
+ * Its stream has an error event of its own, flat as documented and nested as OpenAI's servers send it: its SDK for Python recognises only
+ * the latter. Codex reads only the failed response (vendors/responses-events).
  */
 const responses: ErrorFormat = {
   ...openai,
@@ -88,8 +87,8 @@ function lastOfResponse(
 }
 
 /**
- * For who streams: OpenAI tells of an overflow within the stream, and there alone Codex looks for the code upon which it compacts; any 400
- * ends its turn. Source: openai/codex, codex-api/src/sse/responses.rs and api_bridge.rs.
+ * For clients that stream: OpenAI reports an overflow within the stream, and only there Codex looks for the code upon which it compacts;
+ * any 400 ends its turn. Source: openai/codex, codex-api/src/sse/responses.rs and api_bridge.rs.
  */
 export function responsesStream(asking: Asking): ErrorFormat {
   return {
@@ -159,7 +158,7 @@ const gemini: ErrorFormat = {
     return { error: { code, message, status } };
   },
 
-  /** In an event, and bare as Google's own servers tell it: many SDKs overlook the one or the other, and take what there is for the answer. */
+  /** In an event, and bare as Google's own servers send it: many SDKs overlook one of the two, and take a broken answer for a whole one. */
   lastEvent(fault, requestId) {
     const error = JSON.stringify(this.body(fault, requestId));
     return `data: ${error}\n\n${error}`;
@@ -169,7 +168,7 @@ const gemini: ErrorFormat = {
 /** The stream is a JSON array: the error is its last item. */
 const geminiArray: ErrorFormat = {
   ...gemini,
-  // A blank between items changes nothing.
+  // White space between items is ignored.
   ping: " ",
 
   lastEvent(fault, requestId) {
@@ -177,7 +176,7 @@ const geminiArray: ErrorFormat = {
   },
 };
 
-/** A realtime client is told by an event; the close follows (requirements T3.3). */
+/** A realtime client gets an event; the close follows (requirements T3.3). */
 export function realtimeError(fault: RelayFault, requestId: string): string {
   const { publicMessage: message, type, param, code } = fault;
   const { error } = openAiError({ message, type, param, code }, requestId);
@@ -190,7 +189,7 @@ export function realtimeError(fault: RelayFault, requestId: string): string {
 
 export const errorFormats = { openai, responses, anthropic, gemini, geminiArray } as const;
 
-/** The voice of a path, whatever becomes of the request. */
+/** The error format of a path. */
 export function errorFormatOf(path: string, wantsEvents: boolean): ErrorFormat {
   if (path.startsWith("/v1/messages")) return anthropic;
   if (path.startsWith("/v1/responses")) return responses;

@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
 import { InFlight } from "./in-flight.ts";
 
-test("holds exactly those who have come and not left, in any order of leaving", () => {
-  const roster = new InFlight<string>();
-  const seats = ["a", "b", "c", "d"].map((item) => roster.add(item));
+test("holds exactly the items that were added and not removed, in any order of removal", () => {
+  const inFlight = new InFlight<string>();
+  const entries = ["a", "b", "c", "d"].map((item) => inFlight.add(item));
   const leave = (index: number) => {
-    const seat = seats[index];
-    if (seat) roster.remove(seat);
+    const entry = entries[index];
+    if (entry) inFlight.remove(entry);
   };
   leave(1);
-  expect(roster.list().toSorted()).toEqual(["a", "c", "d"]);
+  expect(inFlight.list().toSorted()).toEqual(["a", "c", "d"]);
   leave(0);
   leave(0);
-  expect(roster.list().toSorted()).toEqual(["c", "d"]);
+  expect(inFlight.list().toSorted()).toEqual(["c", "d"]);
   leave(3);
   leave(2);
-  expect([roster.size, roster.list()]).toEqual([0, []]);
+  expect([inFlight.size, inFlight.list()]).toEqual([0, []]);
   leave(2);
-  roster.add("e");
+  inFlight.add("e");
   leave(0);
-  expect(roster.list()).toEqual(["e"]);
+  expect(inFlight.list()).toEqual(["e"]);
 });

@@ -1,7 +1,7 @@
-// The answers of the relay that come from itself: one sentence each, in the family's statuses and codes (requirements W8.3, W8.5).
+// The errors that the relay itself causes: one sentence each, in the family's statuses and codes (requirements W8.3, W8.5).
 import { localFault, type RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** Ends a request with a fault that only the renderer cares about. */
+/** Ends a request with a fault; only the error format reads it. */
 export class LocalError extends Error {
   override readonly name = "LocalError";
   readonly fault: RelayFault;
@@ -18,7 +18,7 @@ const invalid = (message: string, param: string | null = null) =>
 export const localErrors = {
   keyMissing: () =>
     localFault(401, "missing_key", "未提供令牌，请在 Authorization 请求头中以 Bearer 方式携带"),
-  /** The same for keys that are unknown, deleted and disabled, so that guessing teaches nothing (requirements L06). */
+  /** The same for keys that are unknown, deleted and disabled, so that guessing reveals nothing (requirements L06). */
   keyInvalid: () => localFault(401, "invalid_key", "无效的令牌"),
   keyExpired: () => localFault(401, "expired_key", "该令牌已过期"),
   keyExhausted: () => localFault(401, "exhausted_key", "该令牌额度已用尽"),
@@ -40,7 +40,7 @@ export const localErrors = {
     param: "model",
   }),
   /**
-   * Nothing that passes by itself (requirements W10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the sentence
+   * A lasting state, so no 5xx (requirements W10.8 [P]): SDKs and Codex call again for minutes upon any 5xx, and hide the message
    * meanwhile.
    */
   priceMissing: (model: string) =>
@@ -73,7 +73,7 @@ export const localErrors = {
   fieldInvalid: (name: string) => invalid(`参数 ${name} 无效`, name),
   stateRefused: (name: string) =>
     invalid(`本服务不保存会话状态，不支持 ${name}，请在 input 中携带完整的历史`, name),
-  /** Anthropic's word for it: upon this its SDKs send the whole conversation (message-threads-2026-08-12). */
+  /** Anthropic's error for it: upon this its SDKs send the whole conversation (message-threads-2026-08-12). */
   threadRefused: () => ({
     ...invalid("本服务不保存会话状态，不支持 thread，请在 messages 中携带完整的历史", "thread"),
     extra: { details: { error_code: "thread_unsupported_request" } },
@@ -103,13 +103,13 @@ export const localErrors = {
   quotaRanOut: () => localFault(403, "insufficient_user_quota", "额度已用尽，输出被中止"),
   bookingFailed: (detail: string) =>
     localFault(503, "booking_failed", "暂时无法记账，请稍后再试", { detail }),
-  /** Bodies of calls take as much memory as they may (requirements D02). */
+  /** The bodies of calls have used up their share of memory (requirements D02). */
   overloaded: (): RelayFault => ({
     ...localFault(503, "overloaded", "服务繁忙，请稍后再试"),
     retryAfterMs: 3_000,
   }),
-  /** Nothing could be set aside, so nothing was sent (requirements F02, F03). */
-  bankClosed: (detail: string): RelayFault => ({
+  /** Nothing could be reserved, so nothing was sent (requirements F02, F03). */
+  ledgerUnavailable: (detail: string): RelayFault => ({
     ...localFault(503, "storage_unavailable", "服务暂时不可用，请稍后再试", { detail }),
     retryAfterMs: 2_000,
   }),

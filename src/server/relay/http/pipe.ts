@@ -1,4 +1,4 @@
-// The pipe: a stream's events on their way from the upstream to the client, held up by either of client and bank.
+// Pipes a stream's events from the upstream to the client, at the pace of the client and the ledger.
 import type { StreamReply } from "#server/upstream/call/call.ts";
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import type { ClientResponse } from "./client-response.ts";
@@ -7,9 +7,9 @@ import type { ClientResponse } from "./client-response.ts";
 export type Verdict = RelayFault | undefined | Promise<RelayFault | undefined>;
 
 /**
- * Hands a stream on, event by event and at once, without its terminator: that is for after the settlement. While the client does not
- * keep up, or `onProgress`, which is told after each piece, has to make up its mind, the upstream pauses. Resolves with what broke it;
- * undefined = complete, or left by its client.
+ * Passes a stream on, event by event and at once, without its terminator: that follows the settlement. While the client does not
+ * keep up, or `onProgress`, which is called after each piece, is not decided, the upstream pauses. Resolves with the fault that broke
+ * it; undefined = complete, or left by its client.
  */
 export function pipe(
   reply: StreamReply,
@@ -26,7 +26,7 @@ export function pipe(
     };
     const end = (fault: RelayFault | undefined) => {
       isOver = true;
-      // What may still come after the end is read, so that the connection can serve again.
+      // Bytes after the end are read too, so that the connection can be reused.
       if (isClientBehind || isUndecided) reply.resume();
       resolve(fault);
     };

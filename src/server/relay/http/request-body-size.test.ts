@@ -12,7 +12,7 @@ function requestOf(headers: Record<string, string>): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { headers });
 }
 
-/** What becomes of a body that comes in pieces, its length announced or not. */
+/** The outcome for a body that comes in pieces, its length announced or not. */
 async function fateOf(type: string, bytes: number, isAnnounced: boolean): Promise<string> {
   const length = isAnnounced ? { "content-length": String(bytes) } : {};
   const req = requestOf({ "content-type": type, ...length });

@@ -14,10 +14,10 @@ gone.cancel();
 
 /** What reading gave for each request, in the order they came. */
 const seen: { isAtOnce: boolean; body: string }[] = [];
-/** Requests whose body somebody has asked for. */
+/** Requests whose body is being read. */
 let begun = 0;
 const server = createServer(async (req, res) => {
-  // As after the look at a remembered key, or at one that the database knows: meanwhile all of the body came.
+  // As after the look-up of a key in the cache or the database: meanwhile all of the body came.
   await undefined;
   const hasCome = () => req.readableLength === Number(req.headers["content-length"]);
   if (req.headers["x-late"] !== undefined) await vi.waitUntil(hasCome);
@@ -79,12 +79,12 @@ test("requests that come in one piece keep their own bodies", async () => {
   expect(bodies).toEqual(["one", "two", "three"]);
 });
 
-test("a body that came in pieces before anybody asked for it is whole", async () => {
+test("a body that came in pieces before it is read is whole", async () => {
   seen.length = 0;
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   socket.setNoDelay(true).resume();
   socket.write(post("first ", "x-late: 1\r\n", 12));
-  // So that the kernel hands them over one by one.
+  // So that the kernel delivers them one by one.
   await sleep(50);
   socket.write("second");
   await expect.poll(() => seen.length).toBe(1);
@@ -100,11 +100,11 @@ test("a body that comes later, in pieces or in chunks is read to its end", async
   expect(await send([`${chunked}6\r\nfirst \r\n`, "6\r\nsecond\r\n0\r\n\r\n"], 1)).toEqual([begun]);
 });
 
-test("no body is an empty one", async () => {
+test("a request without a body has an empty one", async () => {
   expect(await send([post("")], 1)).toEqual([{ isAtOnce: false, body: "" }]);
 });
 
-test("of a client that has left meanwhile nothing is read", async () => {
+test("nothing is read from a client that has left meanwhile", async () => {
   expect(await send([post("{}", "x-gone: yes\r\n")], 1)).toEqual([
     { isAtOnce: false, body: "incomplete_body" },
   ]);
@@ -124,7 +124,7 @@ test("bodies that came in pieces are held until their answers are over, and all 
   await expect.poll(() => seen.length).toBe(1);
   expect(await isTaken()).toBe(false);
   expect(seen).toEqual([{ isAtOnce: false, body: "overloaded" }]);
-  // One that came with its head is none of them.
+  // A body that came with its head does not count.
   expect(await send([post("{}")], 1)).toEqual([{ isAtOnce: true, body: "{}" }]);
   resolve(undefined);
   await expect.poll(isTaken).toBe(true);

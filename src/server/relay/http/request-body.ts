@@ -1,4 +1,4 @@
-// The relay's door, inwards: a request's body, read once and bounded: each in size and speed, all together in memory.
+// A request's body, read once and bounded: each in size and speed, all together in memory.
 import type { Cancellation } from "#server/upstream/cancellation.ts";
 import { Chunks } from "./chunks.ts";
 import { InFlight, type InFlightEntry } from "./in-flight.ts";
@@ -8,14 +8,14 @@ import type { RelayRequest } from "./routes.ts";
 /** Source: requirements R04. Files come in forms. Unit: MiB. */
 const BODY_LIMIT = { form: 64, other: 32 } as const;
 const MIB = 1024 * 1024;
-/** Between two looks this much must have come, else the client is too slow (requirements R02). */
+/** Between two checks this much must have come, else the client is too slow (requirements R02). */
 const LEAST_BYTES = 16 * 1024;
 const LOOK_MS = 30_000;
 const SWEEP_MS = 1_000;
-/** Of the memory that the process may use: on its way to an upstream a body is copied once or twice. */
+/** Of the memory that the process may use: a body is copied once or twice before it is sent to an upstream. */
 const HELD_SHARE = 1 / 4;
 
-/** A body on its way. */
+/** A body that is being received. */
 interface Reading {
   readonly startedMs: number;
   lookAtMs: number;
@@ -24,11 +24,11 @@ interface Reading {
   readonly giveUp: (refusal: LocalError) => void;
 }
 
-/** Whose body it is. */
+/** The request that a body belongs to. */
 export interface Reader {
   /** Its client has left. */
   readonly gone: Cancellation;
-  /** Calls when its answer is over, and with it whatever holds the body. */
+  /** Calls back when its answer has ended, and the body can be freed. */
   onOver(listener: () => void): void;
 }
 
@@ -40,8 +40,8 @@ export type ReadBody = (req: RelayRequest, reader: Reader) => Buffer | Promise<B
  * process may use, of which bodies that came in pieces may take a part as long as their calls run (requirements D02).
  */
 export function createBodyReader(memoryBytes: number): ReadBody {
-  const shelf = new Shelf(memoryBytes * HELD_SHARE);
-  setInterval(() => shelf.sweep(), SWEEP_MS).unref();
+  const memory = new BodyMemory(memoryBytes * HELD_SHARE);
+  setInterval(() => memory.sweep(), SWEEP_MS).unref();
   return (req, reader) => {
     const coding = req.headers["content-encoding"];
     if (coding !== undefined && coding !== "identity") throw new LocalError(localErrors.bodyCoded());
@@ -49,12 +49,12 @@ export function createBodyReader(memoryBytes: number): ReadBody {
     const limit = req.headers["content-type"]?.startsWith("multipart/") ? BODY_LIMIT.form : BODY_LIMIT.other;
     if (announced > limit * MIB) throw new LocalError(localErrors.bodyTooLarge(limit));
     const arrived = reader.gone.isCancelled ? undefined : arrivedBody(req, announced);
-    return arrived ?? collect(req, reader, { shelf, limit });
+    return arrived ?? collect(req, reader, { memory, limit });
   };
 }
 
-/** The bodies that are held, and those among them that are still coming. */
-class Shelf {
+/** The memory of bodies that came in pieces, and those among them that are still being received. */
+class BodyMemory {
   readonly #mostBytes: number;
   readonly #readings = new InFlight<Reading>();
   #heldBytes = 0;
@@ -67,12 +67,12 @@ class Shelf {
     return this.#readings.add(reading);
   }
 
-  /** It has come, or comes no more; what is held of it is held on. */
-  remove(seat: InFlightEntry<Reading>): void {
-    this.#readings.remove(seat);
+  /** It is complete, or broke off; its bytes stay counted. */
+  remove(entry: InFlightEntry<Reading>): void {
+    this.#readings.remove(entry);
   }
 
-  /** So much more is held. Where that is too much, the bodies that have cost most so far, bytes by time, are given up. */
+  /** Counts more bytes. Where they are too many, the bodies that have cost most so far, bytes by time, are refused. */
   take(bytes: number): void {
     this.#heldBytes += bytes;
     while (this.#heldBytes > this.#mostBytes) {
@@ -89,7 +89,7 @@ class Shelf {
     this.#heldBytes -= bytes;
   }
 
-  /** Gives up those that come too slowly. */
+  /** Refuses bodies that come too slowly. */
   sweep(): void {
     const now = performance.now();
     for (const reading of this.#readings.list()) {
@@ -103,8 +103,8 @@ class Shelf {
 }
 
 /**
- * A body that came with its head, as most do: nobody has to listen for it, nor for its end, which says nothing new (what is left of
- * the request stays with its connection until the next one: 1 KB). undefined = it is still on its way.
+ * A body that came with its head, as most do: it needs no listeners, not even for its end, which says nothing new (what is left of
+ * the request stays with its connection until the next one: 1 KB). undefined = it is not complete yet.
  */
 function arrivedBody(req: RelayRequest, announced: number): Buffer | undefined {
   if (announced === 0 || req.readableLength !== announced) return undefined;
@@ -122,15 +122,15 @@ function withOthers(req: RelayRequest, first: Buffer): Buffer {
 function collect(
   req: RelayRequest,
   reader: Reader,
-  { shelf, limit }: { shelf: Shelf; limit: number },
+  { memory, limit }: { memory: BodyMemory; limit: number },
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces = new Chunks();
     const now = performance.now();
     const giveUp = (refusal: LocalError) => {
       leave();
-      shelf.giveBack(reading.bytes);
-      // The request, and with it this, is there until its client has read the answer.
+      memory.giveBack(reading.bytes);
+      // The request, and with it this closure, is kept until its client has read the answer.
       pieces.clear();
       req.pause();
       reject(refusal);
@@ -140,20 +140,20 @@ function collect(
         return giveUp(new LocalError(localErrors.bodyTooLarge(limit)));
       reading.bytes += chunk.length;
       pieces.add(chunk);
-      shelf.take(chunk.length);
+      memory.take(chunk.length);
     };
     const onEnd = () => {
       leave();
-      reader.onOver(() => shelf.giveBack(reading.bytes));
+      reader.onOver(() => memory.giveBack(reading.bytes));
       resolve(pieces.take());
     };
     const leave = () => {
-      shelf.remove(seat);
+      memory.remove(entry);
       reader.gone.watch(undefined);
       req.off("data", onData).off("end", onEnd);
     };
     const reading: Reading = { startedMs: now, lookAtMs: now + LOOK_MS, bytes: 0, bytesAtLook: 0, giveUp };
-    const seat = shelf.add(reading);
+    const entry = memory.add(reading);
     req.on("data", onData).on("end", onEnd);
     reader.gone.watch(() => giveUp(new LocalError(localErrors.bodyBroken())));
   });

@@ -1,4 +1,4 @@
-// The relay's door, inwards: paths → what is asked (requirements W8.1), and what a request's headers say. Talks to no database.
+// The relay's routes: paths → endpoints (requirements W8.1), and what a request's headers say. Reads no database.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EndpointName, GenerationEndpoint } from "#contract/providers.ts";
 import { identifyCaller } from "#server/address.ts";
@@ -10,12 +10,12 @@ export type TextEndpoint =
   | Extract<EndpointName, "edits" | "embeddings" | "moderation" | "rerank">;
 /** Gemini's embeddings: of one content, or of many. */
 export type EmbedKind = "one" | "many";
-/** In whose words models are listed. */
+/** The format in which models are listed. */
 export type ListFormat = "openai" | "anthropic" | "gemini";
-/** What OpenAI's billing dashboard asked for. */
+/** The paths of OpenAI's billing dashboard. */
 export type BillingPart = "subscription" | "usage";
 
-/** What node:http gives. Named here so that the other rooms need not know it. */
+/** The types of node:http, named here so that other files need not import it. */
 export type RelayRequest = IncomingMessage;
 export type RelayResponse = ServerResponse;
 
@@ -23,11 +23,11 @@ export type RelayResponse = ServerResponse;
 export interface RelayRoute {
   readonly kind: "relay";
   readonly endpoint: TextEndpoint;
-  /** Stands in for a body without a model. */
+  /** The model for a body without one. */
   readonly pathModel: string | undefined;
   /** The path says whether a stream is wanted (Gemini); undefined = the body does. */
   readonly isStream?: boolean;
-  /** Embeddings in Gemini's words; undefined = in OpenAI's. */
+  /** Embeddings in Gemini's format; undefined = in OpenAI's. */
   readonly embed?: EmbedKind;
 }
 
@@ -85,10 +85,10 @@ const TASKS: ReadonlyMap<string, TaskEndpoint> = new Map([
 const COUNT = "/v1/messages/count_tokens";
 export const REALTIME = "/v1/realtime";
 
-/** Source: requirements W8.1, T3.1; of Responses all that needs what an upstream keeps (vendors/responses-stored). */
+/** Source: requirements W8.1, T3.1; of Responses all that needs state at an upstream (vendors/responses-stored). */
 const ABSENT =
   /^\/v1\/(responses\/.+|(files|fine_tuning|fine-tunes|assistants|threads|batches|vector_stores|uploads|conversations)(\/.*)?)$/;
-/** Source: vendors/gemini-clients. SDKs say v1beta, or what they are told of v1 and v1alpha. */
+/** Source: vendors/gemini-clients. SDKs send v1beta, or v1 or v1alpha when configured. */
 const GEMINI =
   /^\/v1(?:alpha|beta)?\/models\/([^:]+):(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 const ENGINE_EMBEDDINGS = /^\/v1\/engines\/([^/]+)\/embeddings$/;
@@ -97,14 +97,14 @@ const MODELS = /^\/v1(?:alpha|beta)?\/models$/;
 const GEMINI_LIST = /^\/v1(?:alpha|beta)\/models/;
 const BILLING = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/;
 
-/** Tells what a path asks for. One trailing slash does not matter. */
+/** The route of a path. One trailing slash does not matter. */
 export function findRoute(method: string, path: string): Route {
   const plain = plainPath(path);
   const served = method === "POST" ? postRoute(plain) : getRoute(method, plain);
   return served ?? (ABSENT.test(plain) ? { kind: "absent" } : { kind: "unknown" });
 }
 
-/** One trailing slash does not matter, and Google's OpenAI address is ours. */
+/** One trailing slash does not matter, and Google's address for OpenAI clients works like ours. */
 export function plainPath(path: string): string {
   const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   return plain.startsWith("/v1beta/openai/") ? `/v1/${plain.slice("/v1beta/openai/".length)}` : plain;
@@ -159,7 +159,7 @@ function decode(text: string): string {
   }
 }
 
-/** A URL's path and what it says to the relay besides. */
+/** A URL's path, and what the URL says besides. */
 export interface Asked {
   readonly path: string;
   /** The model, whatever the body names: Azure's clients write it into the address. */
@@ -174,15 +174,15 @@ export interface Asked {
 
 const OWN = /^\/(v1|v1alpha|v1beta|openai|dashboard\/billing|rerank)(\/|\?|$)/;
 /**
- * What clients ask that were given the address without its version. Whatever is added here may be no page of the console: people
- * get the relay's answer there.
+ * The paths of clients that were given the address without its version. A path that is added here must not be a page of the console:
+ * visitors would get the relay's answer there.
  */
 const BARE: ReadonlySet<string> = new Set([...RELAYED.keys(), ...TASKS.keys(), COUNT, REALTIME]);
-/** Theirs only if they show a key, or a browser asks whether they may: people may look for such a page. */
+/** Served only with a key, or as a browser's preflight: visitors may look for such a page. */
 const BARE_MODELS = /^\/models(\/|\?|$)/;
-/** A client whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`) is understood. */
+/** For clients whose SDK adds a version to an address that has one already (`…/v1` and `/v1/messages`). */
 const VERSION_TWICE = /^\/v1(?=\/(v1(alpha|beta)?|openai)\/)/;
-/** Addresses as Azure's SDKs build them: behind `/openai/` a deployment, the version, or neither. */
+/** Addresses as Azure's SDKs build them: after `/openai/` a deployment, the version, or neither. */
 const AZURE = /^\/openai\/(?:deployments\/([^/?]+)\/|v1\/)?/;
 
 function isBare(url: string): boolean {
@@ -190,7 +190,7 @@ function isBare(url: string): boolean {
   return BARE.has(plainPath(`/v1${at < 0 ? url : url.slice(0, at)}`));
 }
 
-/** Whether a request is the relay's and nobody else's. */
+/** Whether a request is for the relay. */
 export function isRelayed({ method, url = "", headers }: RelayRequest): boolean {
   if (OWN.test(url) || isBare(url)) return true;
   const isKeyed = (headers.authorization ?? headers["x-api-key"] ?? headers["api-key"]) !== undefined;
@@ -230,7 +230,7 @@ export function offersOf(req: RelayRequest, queryKey = ""): string[] {
   ) as string[]; // filtered to strings
 }
 
-/** Whose list of models a client reads (requirements T3.4). */
+/** The format of the model list that a client reads (requirements T3.4). */
 export function listFormat({ headers }: RelayRequest, { path, key }: Asked): ListFormat {
   if (GEMINI_LIST.test(path) || headers["x-goog-api-key"] !== undefined || key !== "") return "gemini";
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
@@ -258,7 +258,7 @@ export function formatHeaders(req: RelayRequest, endpoint: TextEndpoint | TaskEn
 const SESSION_HEADERS = ["session_id", "session-id", "x-session-id", "x-claude-code-session-id"] as const;
 const MAX_SESSION = 256;
 
-/** The conversation as a header names it; "" = none does. */
+/** The conversation that a header names; "" = none. */
 export function sessionOf({ headers }: RelayRequest): string {
   for (const name of SESSION_HEADERS) {
     const value = headers[name];

@@ -1,4 +1,4 @@
-// Clients that ask and do not read (requirements R03).
+// Clients that call and do not read (requirements R03).
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeEach, expect, it } from "vitest";
@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const close of closers) await close();
 });
 
-/** Asks, one question behind the other, and reads nothing. */
+/** Sends one request after the other, and reads nothing. */
 function ask(...questions: object[]): Socket {
   const socket = connect(port, "127.0.0.1").on("error", () => undefined);
   socket.pause();
@@ -55,7 +55,7 @@ function running(): number | undefined {
   return world.ctx.events.samples().find(({ name }) => name === "tollgate_relay_running")?.value;
 }
 
-it("a client that does not read a whole answer counts as running, and is given up", async () => {
+it("a client that does not read a whole answer counts as running, and is cut off", async () => {
   world.upstream.script(json(chatReply(LARGE)));
   const { open, entries } = await world.costOf(async () => {
     const socket = ask(QUESTION);
@@ -68,7 +68,7 @@ it("a client that does not read a whole answer counts as running, and is given u
   expect({ open, entries }).toEqual({ open: 0, entries: 1 });
 });
 
-it("a client that does not read the end of a stream is given up", async () => {
+it("a client that does not read the end of a stream is cut off", async () => {
   world.upstream.script(
     sse(...Array.from({ length: 4 }, () => chunk({ content: LARGE.slice(0, 7e6) })), DONE),
   );
@@ -112,7 +112,7 @@ it("the next call on the connection may take its time", async () => {
   socket.destroy();
 });
 
-it("what the console and its calls answer waits no longer for its reader", async () => {
+it("answers of the console and the management API have the same limit", async () => {
   const app = await createTestApp();
   closers.push(() => app.close());
   let limitMs: number | undefined;

@@ -1,4 +1,4 @@
-// The length of sounds whose makers may lie about it: price goes by it.
+// The length of sounds, which clients may fake: the price depends on it.
 import { describe, expect, it } from "vitest";
 import { leastSeconds, soundSeconds, subtitleSeconds } from "./sound.ts";
 
@@ -9,7 +9,7 @@ interface Head {
   readonly bytesPerSecond?: number;
   readonly bits?: number;
   readonly dataSize?: number;
-  /** Stands before the sound. */
+  /** A chunk before the sound. */
   readonly before?: Buffer;
 }
 
@@ -59,7 +59,7 @@ describe("a WAV file", () => {
     expect(ten(given)).toBeUndefined();
   });
 
-  it("is one from its first byte on, and whole", () => {
+  it("is recognised from its first byte on, and only when its head is whole", () => {
     expect(soundSeconds(Buffer.concat([Buffer.from("x"), head()]), 1e6)).toBeUndefined();
     for (let end = 0; end < head().length - 1; end += 1)
       expect(soundSeconds(head().subarray(0, end), 1e6) ?? 0).toBeGreaterThanOrEqual(0);

@@ -1,17 +1,17 @@
-// How long a sound is, as far as can be told without decoding it: a WAV file's size at the rate its head names, subtitles by their last
-// line, a text by how fast one can speak. The head is the client's word, so it is believed only where a player would have to believe it.
+// How long a sound is, without decoding it: a WAV file's size at the rate its head names, subtitles by their last line, a text by the
+// fastest speech. The client writes the head, so only fields that a player depends on are believed.
 
 /** Format tags: PCM, float, A-law, μ-law, and the one that names its kind elsewhere. */
 const PLAIN_TAGS: ReadonlySet<number> = new Set([1, 3, 6, 7, 0xfffe]);
 const MOST_CHANNELS = 8;
 const MOST_RATE = 192_000;
 const BITS: ReadonlySet<number> = new Set([8, 16, 24, 32, 64]);
-/** Begins of WAV files are looked at so far; the sound begins within. Unit: bytes. */
+/** So much of a WAV file's begin is searched; the sound must begin within. Unit: bytes. */
 export const HEAD_BYTES = 4_096;
 
 /**
  * The length of a WAV file that begins with these bytes and is `size` bytes long; undefined = it is none, or not plain samples. All
- * behind the head counts as sound, whatever size the head gives it. Unit: seconds.
+ * after the head counts as sound, whatever size the head gives it. Unit: seconds.
  */
 export function soundSeconds(head: Buffer, size: number): number | undefined {
   if (head.toString("latin1", 0, 4) !== "RIFF" || head.toString("latin1", 8, 12) !== "WAVE") return undefined;
@@ -27,7 +27,7 @@ export function soundSeconds(head: Buffer, size: number): number | undefined {
   return undefined;
 }
 
-/** Bytes of a second, by what a player goes by: the rate, the channels and the bits, not the sum that also stands there. */
+/** Bytes of a second, by the fields that a player uses: rate, channels and bits, not the byte rate beside them. */
 function rateOf(format: Buffer): number | undefined {
   if (format.length < 16) return undefined;
   const [tag, channels] = [format.readUInt16LE(0), format.readUInt16LE(2)];

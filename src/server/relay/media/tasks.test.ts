@@ -1,4 +1,4 @@
-// Pictures, sound, moderation and rerank: what goes out, what comes back, what it costs (requirements W12).
+// Pictures, sound, moderation and rerank: the request, the answer, the charge (requirements W12).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { json, raw, type Step, silence, sse } from "#test/emulators/fake-upstream.ts";
@@ -97,7 +97,7 @@ describe("pictures", () => {
     expect(charged).toBeGreaterThan(0);
   });
 
-  it("charges token models by the usage they tell, streamed or not", async () => {
+  it("charges token models by the usage they report, streamed or not", async () => {
     const usage = {
       input_tokens: 100,
       output_tokens: 1_000,
@@ -125,7 +125,7 @@ describe("pictures", () => {
     expect(plain.log).toMatchObject({ prompt_tokens: 100, completion_tokens: 1_000, estimated: 0 });
   });
 
-  it("hands on what an upstream draws whole though a stream was wanted, and charges the pictures that came", async () => {
+  it("passes a whole answer on though a stream was requested, and charges the pictures that came", async () => {
     world.upstream.script(json(reply));
     const { charged } = await world.costOf(async () => {
       const body = { model: "dall-e-2", prompt: "p", n: 2, stream: true };
@@ -167,7 +167,7 @@ describe("pictures", () => {
     expect(second?.text).not.toContain("mine");
   });
 
-  it("gives what was set aside back when the upstream refuses", async () => {
+  it("releases the reservation when the upstream refuses", async () => {
     world.upstream.script(
       json({ error: { message: "blocked", type: "x", code: "moderation_blocked" } }, 400),
     );
@@ -185,7 +185,7 @@ describe("pictures", () => {
 describe("speech", () => {
   const path = "/v1/audio/speech";
 
-  it("hands sound on as it comes and charges characters, not bytes", async () => {
+  it("passes sound on as it comes and charges characters, not bytes", async () => {
     world.upstream.script(raw("ID3-sound", { "content-type": "audio/mpeg" }));
     const { charged, log } = await world.costOf(async () => {
       const response = await world.ask({ model: "tts-1", input: "你好世界", voice: "alloy" }, { path });
@@ -199,7 +199,7 @@ describe("speech", () => {
     expect(log?.content).toContain("按字符计费");
   });
 
-  it("refuses long texts and answers that are no sound", async () => {
+  it("refuses long texts, and answers that are no sound", async () => {
     const long = await world.ask({ model: "tts-1", input: "字".repeat(4_097), voice: "alloy" }, { path });
     expect(await errorOf(long)).toMatchObject({ status: 400, code: "text_too_long" });
     world.upstream.script(raw("<html>", { "content-type": "text/html" }));
@@ -231,11 +231,11 @@ describe("transcription", () => {
   const file = new File([wav(60)], "a.wav", { type: "audio/wav" });
 
   it.each<[string, Record<string, string>, () => Step, number]>([
-    ["by the duration told", {}, () => json({ text: "hi", usage: { type: "duration", seconds: 30 } }), 1_500],
+    ["by its usage", {}, () => json({ text: "hi", usage: { type: "duration", seconds: 30 } }), 1_500],
     ["by the verbose form", {}, () => json({ text: "hi", duration: 120.0 }), 6_000],
     ["by the file's own head", {}, () => json({ text: "hi" }), 3_000],
     [
-      "the same where it takes no notice of a wish for a stream",
+      "the same where it ignores a request for a stream",
       { stream: "true" },
       () => json({ text: "hi" }),
       3_000,
@@ -273,7 +273,7 @@ describe("transcription", () => {
     ["a duration of nothing", () => json({ text: "hi", duration: 0 }), 100],
     ["a text that took longer", () => raw("word ".repeat(500), { "content-type": "text/plain" }), 5_000],
     [
-      "stamps nobody asked for",
+      "stamps without a request",
       () => raw("00:00:00,001 --> 00:00:00,001", { "content-type": "text/plain" }),
       100,
     ],
@@ -288,13 +288,13 @@ describe("transcription", () => {
     expect(Math.round(charged / 100) * 100).toBe(price);
   });
 
-  it("says of what is no form that it is none", async () => {
+  it("refuses a body that is no form", async () => {
     const contentType = "multipart/form-data; boundary=x";
     const response = await world.ask("--x", { path, headers: { "content-type": contentType } });
     expect(await errorOf(response)).toMatchObject({ status: 400, message: expect.stringContaining("表单") });
   });
 
-  it("refuses what two parsers could read differently", async () => {
+  it("refuses a form that two parsers could read differently", async () => {
     const form = new FormData();
     form.append("file", new File(["a"], "a.wav"));
     form.append("file", file);
@@ -316,7 +316,7 @@ describe("transcription", () => {
     expect(world.upstream.journal).toHaveLength(0);
   });
 
-  it("knows no model by the name of an object's own members", async () => {
+  it("has no model named like a member of every object", async () => {
     for (const model of ["constructor", "__proto__"]) {
       const response = await world.ask({ model, prompt: "p" }, { path: "/v1/images/generations" });
       expect(response.status).toBe(503);
@@ -334,7 +334,7 @@ describe("transcription", () => {
 });
 
 describe("moderation and rerank", () => {
-  it("charges what went in", async () => {
+  it("charges the input", async () => {
     world.upstream.script(json({ id: "m", model: "text-moderation-007", results: [{ flagged: false }] }));
     const { charged, log } = await world.costOf(async () => {
       const response = await world.ask({ input: "hello world" }, { path: "/v1/moderations" });
@@ -344,7 +344,7 @@ describe("moderation and rerank", () => {
     expect(log).toMatchObject({ prompt_tokens: 2, completion_tokens: 0 });
   });
 
-  it("asks for the successor of the model that OpenAI retired, where that one is not served and none is named", async () => {
+  it("uses the successor of the model that OpenAI retired, where that one is not served and none is named", async () => {
     const model = "omni-moderation-latest";
     await world.clearChannels();
     await world.addChannel({ models: model });
@@ -359,7 +359,7 @@ describe("moderation and rerank", () => {
     expect(named.status).toBe(503);
   });
 
-  it("charges rerank by the total told, else by questions and documents", async () => {
+  it("charges rerank by the reported total, else by questions and documents", async () => {
     const results = [{ index: 0, relevance_score: 0.9 }];
     world.upstream.script(json({ results, usage: { total_tokens: 40 } }), json({ results }));
     const body = {

@@ -1,4 +1,4 @@
-// What is asked of pictures and sound: read from a JSON body or a form, checked as requirements W12 says, and counted for the price. Talks to
+// Requests for pictures and sound: read from a JSON body or a form, checked as requirements W12 says, and counted for the price. Reads
 // no database.
 import { isUtf8 } from "node:buffer";
 import { type ImageKind, unpricedPart } from "#contract/image-prices.ts";
@@ -24,9 +24,9 @@ export type TaskFacts =
   | {
       readonly kind: "sound";
       readonly bytes: number;
-      /** undefined where only the upstream can tell. */
+      /** undefined where only the upstream knows it. */
       readonly seconds: number | undefined;
-      /** Subtitles are asked for, whose lines say when they are spoken. */
+      /** Subtitles are requested, which have time stamps. */
       readonly hasStamps: boolean;
     };
 
@@ -52,14 +52,14 @@ const DEFAULT_MODELS: Readonly<Partial<Record<TaskEndpoint, string>>> = {
 const SPEECH_LIMIT = 4_096;
 const SUBTITLES: ReadonlySet<string> = new Set(["srt", "vtt"]);
 const FORMATS: ReadonlySet<string> = new Set(["json", "text", "srt", "verbose_json", "vtt", "diarized_json"]);
-/** Longest prompts in characters, and most pictures at once. */
+/** The limits of a prompt in characters, and of pictures at once. */
 const IMAGE_LIMITS: ReadonlyMap<string, readonly [characters: number, images: number]> = new Map([
   ["dall-e-2", [1_000, 10]],
   ["dall-e-3", [4_000, 1]],
 ]);
 const MOST_IMAGES = 10;
 
-/** Values by name, from wherever they stand. */
+/** Values by name, from a body or a form. */
 interface Fields {
   text(name: string): string | undefined;
   number(name: string): number | undefined;
@@ -82,7 +82,7 @@ export async function readTask(
   return incomingOf(outside, { body, form, fields: formFields(form) });
 }
 
-/** Fields that can be there once only: some upstreams would read the first, others the last. */
+/** Fields that may occur once only: some upstreams would read the first, others the last. */
 const SINGLE = new Set(
   "model n size quality prompt input file stream stream_format response_format service_tier".split(" "),
 );
@@ -186,7 +186,7 @@ function imageFacts(endpoint: TaskEndpoint, model: string, fields: Fields): Task
   return { kind: "images", images, size, quality, prompt };
 }
 
-/** Why a picture cannot be had at the price of this model; undefined = it can. */
+/** Why a picture has no price with this model; undefined = it has one. */
 export function pictureFault(model: string, kind: ImageKind): RelayFault | undefined {
   switch (unpricedPart(model, kind)) {
     case "size":
@@ -233,7 +233,7 @@ const DIGITS = /^[1-9]\d{0,3}$/;
 function formFields(form: FormBody): Fields {
   const text = (name: string) => {
     const value = fieldText(form, name);
-    // In a file: to some parsers it stands there all the same.
+    // Sent as a file: some parsers read it all the same.
     if (value === undefined && form.fields.has(name)) throw new LocalError(localErrors.fieldInvalid(name));
     return value;
   };

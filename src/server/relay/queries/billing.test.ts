@@ -1,10 +1,10 @@
-// The billing mimic on real HTTP (requirements W8.6, T20.9).
+// The old billing API over real HTTP (requirements W8.6, T20.9).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { OptionKey } from "#contract/option.ts";
 import { type SeededUser, seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createTestApp, databases, type TestApp } from "#test/worlds/app.ts";
 
-describe.each(databases)("the billing API of old on $name", (database) => {
+describe.each(databases)("the old billing API on $name", (database) => {
   let app: TestApp;
   let drop: () => Promise<void>;
   let url: string;
@@ -103,7 +103,7 @@ describe.each(databases)("the billing API of old on $name", (database) => {
     expect(await ask("/dashboard/billing/usage", limited.key)).toMatchObject({ total_usage: 20 });
   });
 
-  test("the worth of a unit counts", async () => {
+  test("the value of a unit counts", async () => {
     await set("QuotaPerUnit", "100000");
     expect(await ask("/dashboard/billing/subscription", limited.key)).toMatchObject({ hard_limit_usd: 3 });
   });

@@ -1,4 +1,4 @@
-// The old billing API of OpenAI for clients that still ask for it (requirements W8.6, T20.9): a token's or its user's quota in
+// The old billing API of OpenAI for clients that still use it (requirements W8.6, T20.9): a token's or its user's quota in
 // dollars or in units. Reads only.
 
 import type { Context } from "#server/context.ts";
@@ -11,7 +11,7 @@ import { getUser } from "#server/store/users.ts";
 
 export type BillingParts = Pick<Context, "db" | "options" | "limits" | "config">;
 
-/** What an unlimited token has, as the family says it. */
+/** The family's number for an unlimited token. */
 const UNLIMITED = 100_000_000;
 
 interface Account {

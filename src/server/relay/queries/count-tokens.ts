@@ -1,5 +1,5 @@
-// How many tokens a Messages or Gemini request would be (vendors/claude-count, vendors/gemini-clients): asked of a channel that can tell,
-// else counted here. Nobody is charged.
+// How many tokens a Messages or Gemini request would be (vendors/claude-count, vendors/gemini-clients): counted by a channel that can,
+// else here. It costs the caller nothing.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";
 import { LocalError } from "#server/relay/http/local-errors.ts";
@@ -28,7 +28,7 @@ export interface Counted {
   readonly cancellation: Cancellation;
 }
 
-/** What the request itself is at fault for; with anything else we count for ourselves. */
+/** Faults of the request itself; after any other fault the tokens are counted here. */
 const CLIENT_FAULTS = new Set([400, 413]);
 
 /** Throws: LocalError when the upstream finds the request wrong. */
@@ -47,7 +47,7 @@ export async function countPrompt(tools: CountTools, counted: Counted): Promise<
 /** The generation request in a body: Gemini's may be wrapped (vendors/gemini-clients). */
 export function countedPart(endpoint: "messages" | "generate", bytes: Buffer): Buffer {
   if (endpoint === "messages") return bytes;
-  // One that is too deep to be written anew is refused where it is read.
+  // A body that is too deep to be serialised again is refused where it is read.
   const body = wholeObject(bytes) && readJson(bytes.toString());
   const wrapped = body && objectMember(body, "generateContentRequest");
   return wrapped === undefined ? bytes : Buffer.from(JSON.stringify(wrapped));
@@ -68,7 +68,7 @@ function canCount(
   );
 }
 
-/** undefined = the channel could not tell. */
+/** undefined = the channel could not count. */
 async function ask(
   { upstream }: CountTools,
   channel: LiveChannel,

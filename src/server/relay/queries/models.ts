@@ -1,4 +1,4 @@
-// GET /v1/models: what this caller can use (requirements W8.7 [P]): the models of its group's enabled channels, within the token's list.
+// GET /v1/models: the models this caller can use (requirements W8.7 [P]): those of its group's enabled channels, within the token's list.
 
 import { MODEL_CREATED_SEC, modelObject } from "#contract/channel.ts";
 import type { Candidates } from "#server/channels/candidates.ts";
@@ -57,7 +57,7 @@ function listAnthropicModels(candidates: Candidates, caller: Caller) {
 
 function anthropicModel(id: string) {
   const created_at = new Date(MODEL_CREATED_SEC * 1000).toISOString();
-  // What is listed can be called.
+  // Every listed model can be called.
   return { type: "model", id, display_name: id, created_at, lifecycle: "active" };
 }
 

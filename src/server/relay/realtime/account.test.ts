@@ -1,4 +1,4 @@
-// What a conversation may cost while a response is being made, and what becomes of money that is not there or cannot be booked.
+// What a conversation may cost while a response runs, and how it ends when quota is missing or cannot be booked.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { createFakeRealtime, type FakeRealtime, type Talk } from "#test/emulators/fake-realtime.ts";
@@ -44,7 +44,7 @@ async function makeSpeech(talk: Talk, pieces: number): Promise<void> {
   }
 }
 
-it("the entry of each response tells who was called in vain before the conversation began", async () => {
+it("the entry of each response has the failed attempts before the conversation began", async () => {
   await world.setOption("RetryTimes", "1");
   const bad = await world.addChannel({ type: 1, baseUrl: "http://127.0.0.1:9", models: model, priority: 5 });
   provider.script((talk) => {
@@ -65,7 +65,7 @@ it("the entry of each response tells who was called in vain before the conversat
   }
 });
 
-it("more is set aside while a long response is made", async () => {
+it("more is reserved while a long response runs", async () => {
   const extend = vi.spyOn(world.ctx.ledger, "extend");
   const done = { type: "response.done", response: { id: "r", usage: usage(2_000) } };
   provider.script((talk) => void makeSpeech(talk, 5).then(() => talk.say(done)));
@@ -80,7 +80,7 @@ it("more is set aside while a long response is made", async () => {
   expect(left).toBe(0);
 });
 
-it("a response that nothing more can be set aside for is ended, and paid for as far as it came", async () => {
+it("a response for which no more can be reserved is ended, and charged as far as it came", async () => {
   await world.changeToken({ unlimited_quota: 0, remain_quota: 50_000 });
   provider.script((talk) => void makeSpeech(talk, 20));
   const { charged, open: left } = await world.costOf(async () => {
@@ -96,7 +96,7 @@ it("a response that nothing more can be set aside for is ended, and paid for as 
   expect(left).toBe(0);
 });
 
-it("nothing beyond what was set aside goes out before it is known whether there is more", async () => {
+it("nothing beyond the reservation is sent before it is known whether there is more", async () => {
   const { ledger } = world.ctx;
   const answer = Promise.withResolvers<boolean>();
   const granted = ledger.extend.bind(ledger);
@@ -112,7 +112,7 @@ it("nothing beyond what was set aside goes out before it is known whether there 
     await client.until("session.created");
     await expect.poll(() => extend.mock.calls.length).toBe(1);
     await sleep(300);
-    // 1,024 tokens of the dearest kind were set aside, and the piece that uses them up waits.
+    // 1,024 tokens of the dearest kind were reserved, and the piece that uses them up waits.
     const heard = client.events.filter(({ type }) => type === "response.output_audio.delta");
     expect(heard.length * 400 * 32).toBeLessThanOrEqual(1_024 * 32 * 2);
     expect(heard.length).toBeLessThan(10);
@@ -127,7 +127,7 @@ it("nothing beyond what was set aside goes out before it is known whether there 
   expect(left).toBe(0);
 });
 
-it("a bank that cannot say whether there is more ends the conversation, and it is paid for", async () => {
+it("a ledger that cannot say whether there is more ends the conversation, and it is charged", async () => {
   vi.spyOn(world.ctx.ledger, "extend").mockRejectedValue(new Error("disk full"));
   provider.script((talk) => {
     talk.say({ type: "session.created", session: {} });
@@ -141,7 +141,7 @@ it("a bank that cannot say whether there is more ends the conversation, and it i
   expect(left).toBe(0);
 });
 
-it("a conversation ends when a response cannot be booked, and nothing stays set aside", async () => {
+it("a conversation ends when a response cannot be booked, and nothing stays reserved", async () => {
   vi.spyOn(world.ctx.ledger, "settle").mockRejectedValueOnce(new Error("disk full"));
   provider.script((talk) => {
     talk.say({ type: "session.created", session: {} });
@@ -154,7 +154,7 @@ it("a conversation ends when a response cannot be booked, and nothing stays set 
   expect(left).toBe(0);
 });
 
-it("nothing begins for which nothing can be set aside", async () => {
+it("no response begins for which nothing can be reserved", async () => {
   await world.changeToken({ unlimited_quota: 0, remain_quota: 100 });
   const before = provider.talks.length;
   const client = open();

@@ -1,5 +1,5 @@
-// What a realtime conversation costs, response by response (vendors/realtime): the next one is always set aside before it can begin, those
-// that are made beside it are when they begin, and each is booked as soon as it is done. Knows prices and no sockets.
+// What a realtime conversation costs, response by response (vendors/realtime): the next one is always reserved before it can begin, a
+// response beside another one when it begins, and each is booked as soon as it is done. Knows prices and no sockets.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import { charge, estimate, explain, type Price } from "#server/money/price.ts";
 import { chargeUnits, explainUnits } from "#server/money/units.ts";
@@ -14,10 +14,10 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 import { asNumber, type JsonRecord } from "#server/upstream/json/values.ts";
 import type { RealtimeNews } from "#server/upstream/realtime/events.ts";
 import { readUsage, type TokenUsage } from "#server/upstream/usage.ts";
-import { ResponseCover } from "./extension.ts";
+import { ResponseReservation } from "./extension.ts";
 
-/** Who speaks, and with what. */
-export interface Speaker {
+/** The caller and the model of a conversation. */
+export interface BilledSession {
   readonly caller: Caller;
   readonly model: string;
 }
@@ -30,22 +30,22 @@ interface Entry {
   readonly sum: Sum;
 }
 
-/** A response that is being made, as far as it has come. */
-interface Making {
+/** A response that is not done yet, as far as it has come. */
+interface RunningResponse {
   readonly startedMs: number;
-  /** undefined = nothing is, or could be, set aside for it. */
-  cover: ResponseCover | undefined;
+  /** undefined = nothing is, or could be, reserved for it. */
+  reservation: ResponseReservation | undefined;
   firstMs: number;
   text: number;
   audio: number;
 }
 
-/** Set aside for the first words of a conversation, and for the answer to them. Unit: LLM tokens. */
+/** Reserved for the first input of a conversation, and for the answer to it. Unit: LLM tokens. */
 const FIRST_PROMPT = 1_024;
 const FIRST_OUTPUT = 1_024;
-/** More is asked for when it comes this near to what was set aside. */
+/** More is requested when a response comes this near to its reservation. */
 const MARGIN_TOKENS = 256;
-/** Five minutes: what a microphone sends is mostly silence, which never becomes part of the conversation. */
+/** Five minutes: a microphone sends mostly silence, which never becomes part of the conversation. */
 const MOST_SOUND = 3_000;
 /** No turn of a conversation is longer than an hour. */
 const MOST_SECONDS = 3_600;
@@ -58,26 +58,26 @@ const REMARK_IMPOSSIBLE = "（上游用量异常，不予采信，按本地估�
 export class RealtimeBill {
   /** LLM tokens and quota booked so far, for the log line at the end. */
   readonly total = { promptTokens: 0, completionTokens: 0, charged: 0n };
-  /** Channels that were called in vain before the conversation began, as the log keeps them. */
-  trail = "";
+  /** The failed attempts before the conversation began, as the log keeps them. */
+  attempts = "";
   readonly #tools: BillingServices;
-  readonly #speaker: Speaker;
+  readonly #session: BilledSession;
   #price: Price;
   #channelId = 0;
-  /** For the next response. */
-  #spare: ResponseCover | undefined;
-  /** Why nothing more is set aside: the conversation ends for it. */
+  /** The reservation for the next response. */
+  #spare: ResponseReservation | undefined;
+  /** Why nothing more is reserved: the conversation ends with it. */
   #end: RelayFault | undefined;
-  /** Length of the conversation as it was last told, and what was said since. */
+  /** Length of the conversation as last reported, and the client's input since. */
   #context = 0;
   #said = { text: 0, audio: 0 };
-  readonly #making = new Map<string, Making>();
+  readonly #running = new Map<string, RunningResponse>();
   #transcriber: string | undefined;
   #isNarrow = false;
 
-  constructor(tools: BillingServices, speaker: Speaker, price: Price) {
+  constructor(tools: BillingServices, session: BilledSession, price: Price) {
     this.#tools = tools;
-    this.#speaker = speaker;
+    this.#session = session;
     this.#price = price;
   }
 
@@ -86,14 +86,14 @@ export class RealtimeBill {
     return this.#isNarrow;
   }
 
-  /** Sets the next response aside. Throws: LocalError. */
+  /** Reserves for the next response. Throws: LocalError. */
   async reserve(): Promise<void> {
     this.#spare = await this.#setAside();
   }
 
   /** Throws: LocalError. */
-  async #setAside(): Promise<ResponseCover> {
-    const { caller, model } = this.#speaker;
+  async #setAside(): Promise<ResponseReservation> {
+    const { caller, model } = this.#session;
     const { ledger, options, clock } = this.#tools;
     const prompt = Math.max(FIRST_PROMPT, this.#context + this.#said.text + this.#said.audio);
     const amount = held(
@@ -104,24 +104,24 @@ export class RealtimeBill {
     const { userId, tokenId } = caller;
     const verdict = await ledger.reserve({ requestId, userId, tokenId, amount, modelName: model });
     if (verdict !== "reserved") throw new LocalError(REFUSED[verdict]());
-    return new ResponseCover(this.#tools, requestId, amount);
+    return new ResponseReservation(this.#tools, requestId, amount);
   }
 
   /** The channel that is being called now; it may map to a name with a price of its own. */
   charge(channel: LiveChannel): void {
-    const { caller, model } = this.#speaker;
+    const { caller, model } = this.#session;
     this.#channelId = channel.id;
     const found = this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group);
     this.#price = found ?? this.#price;
   }
 
-  /** The client said something. */
+  /** Notes input of the client. */
   said({ tokens, isAudio }: { readonly tokens: number; readonly isAudio: boolean }): void {
     if (isAudio) this.#said.audio = Math.min(this.#said.audio + tokens, MOST_SOUND);
     else this.#said.text += tokens;
   }
 
-  /** The server said something. What is to be booked is booked before the promise resolves with why the conversation must end. */
+  /** Handles an event of the server. Bookings are done before the promise resolves; it resolves with why the conversation must end. */
   heard(news: RealtimeNews): RelayFault | undefined | Promise<RelayFault | undefined> {
     switch (news.kind) {
       case "session":
@@ -129,13 +129,13 @@ export class RealtimeBill {
         this.#isNarrow = news.isNarrow;
         return undefined;
       case "begun":
-        return this.#covered(this.#makingOf(news.response));
+        return this.#checkReserved(this.#runningOf(news.response));
       case "output": {
-        const making = this.#makingOf(news.response);
-        if (making.firstMs === 0) making.firstMs = this.#tools.clock.now();
-        if (news.isAudio) making.audio += news.tokens;
-        else making.text += news.tokens;
-        return this.#covered(making);
+        const running = this.#runningOf(news.response);
+        if (running.firstMs === 0) running.firstMs = this.#tools.clock.now();
+        if (news.isAudio) running.audio += news.tokens;
+        else running.text += news.tokens;
+        return this.#checkReserved(running);
       }
       case "done":
         return this.#done(news);
@@ -146,54 +146,57 @@ export class RealtimeBill {
     }
   }
 
-  /** The conversation is over: what was being said is paid for as far as it came, what was set aside goes back. */
+  /** The conversation is over: unfinished responses are charged as far as they came, unused reservations are released. */
   async close(): Promise<void> {
     const spare = this.#spare;
     this.#spare = undefined;
-    const makings = [...this.#making.values()];
-    this.#making.clear();
-    const ends = makings.map((making) => this.#bookBroken(making));
+    const unfinished = [...this.#running.values()];
+    this.#running.clear();
+    const ends = unfinished.map((running) => this.#bookBroken(running));
     if (spare !== undefined) ends.push(this.#tools.ledger.release(spare.requestId));
-    // One that fails keeps none of the others open.
+    // A booking that fails keeps none of the others open.
     for (const end of await Promise.allSettled(ends)) if (end.status === "rejected") throw end.reason;
   }
 
-  #bookBroken(making: Making): Promise<void> {
-    const usage = this.#roughUsage(making);
+  #bookBroken(running: RunningResponse): Promise<void> {
+    const usage = this.#estimatedUsage(running);
     const amount = charge(usage, this.#price);
     const content = explain(usage, this.#price, amount) + REMARK_BROKEN;
-    return this.#bookResponse(making, { usage, amount, content, isEstimated: true });
+    return this.#bookResponse(running, { usage, amount, content, isEstimated: true });
   }
 
-  /** A response as it is made; a new one takes what was set aside for the next. */
-  #makingOf(response: string): Making {
-    let making = this.#making.get(response);
-    if (making === undefined) {
+  /** The running response of an id; a new one takes the reservation for the next. */
+  #runningOf(response: string): RunningResponse {
+    let running = this.#running.get(response);
+    if (running === undefined) {
       const startedMs = this.#tools.clock.now();
-      making = { startedMs, cover: this.#spare, firstMs: 0, text: 0, audio: 0 };
+      running = { startedMs, reservation: this.#spare, firstMs: 0, text: 0, audio: 0 };
       this.#spare = undefined;
-      this.#making.set(response, making);
+      this.#running.set(response, running);
     }
-    return making;
+    return running;
   }
 
   /**
-   * Sees to it that what has come of a response is covered: one that is made beside others is set aside now, and more is asked for before
-   * it runs out. A fault = there is no more; a promise = not known yet: meanwhile nothing is handed on (requirements M04).
+   * Makes sure that a reservation suffices for what has come of a response: a response beside others gets its own now, and more is
+   * requested before it runs out. A fault = there is no more; a promise = not known yet: meanwhile nothing is passed on (requirements M04).
    */
-  #covered(making: Making): RelayFault | undefined | Promise<RelayFault | undefined> {
-    const { cover } = making;
-    if (cover !== undefined) return this.#look(making, cover);
+  #checkReserved(running: RunningResponse): RelayFault | undefined | Promise<RelayFault | undefined> {
+    const { reservation } = running;
+    if (reservation !== undefined) return this.#check(running, reservation);
     return this.#trySetAside().then((made) => {
-      if (!(made instanceof ResponseCover)) return made;
-      making.cover = made;
-      return this.#look(making, made);
+      if (!(made instanceof ResponseReservation)) return made;
+      running.reservation = made;
+      return this.#check(running, made);
     });
   }
 
-  #look(making: Making, cover: ResponseCover): ReturnType<ResponseCover["look"]> {
-    if (making.firstMs === 0) return undefined;
-    const usage = this.#roughUsage(making);
+  #check(
+    running: RunningResponse,
+    reservation: ResponseReservation,
+  ): ReturnType<ResponseReservation["check"]> {
+    if (running.firstMs === 0) return undefined;
+    const usage = this.#estimatedUsage(running);
     const { promptTokens, completionTokens } = usage;
     const seen = {
       promptTokens,
@@ -201,41 +204,41 @@ export class RealtimeBill {
       charge: charge(usage, this.#price),
       channelId: this.#channelId,
     };
-    return cover.look(seen, estimate(0, MARGIN_TOKENS, this.#price, 0));
+    return reservation.check(seen, estimate(0, MARGIN_TOKENS, this.#price, 0));
   }
 
   async #done(news: RealtimeNews & { kind: "done" }): Promise<RelayFault | undefined> {
     const { response, usage, hasFailed } = news;
-    const making = this.#makingOf(response);
+    const running = this.#runningOf(response);
     const read = usage && readUsage(usage, BOUNDS);
     // Nothing is charged for a failure before output.
-    if (hasFailed && read?.usage === undefined && making.firstMs === 0)
-      return this.#dropped(response, making);
-    const counted = read?.usage ?? this.#roughUsage(making);
-    this.#making.delete(response);
+    if (hasFailed && read?.usage === undefined && running.firstMs === 0)
+      return this.#dropped(response, running);
+    const counted = read?.usage ?? this.#estimatedUsage(running);
+    this.#running.delete(response);
     const amount = charge(counted, this.#price);
     const isEstimated = read?.usage === undefined;
     const remark = read?.isImpossible === true ? REMARK_IMPOSSIBLE : isEstimated ? REMARK_ESTIMATED : "";
     const content = explain(counted, this.#price, amount) + remark;
-    await this.#bookResponse(making, { usage: counted, amount, content, isEstimated });
+    await this.#bookResponse(running, { usage: counted, amount, content, isEstimated });
     this.#context = counted.promptTokens + counted.completionTokens;
     this.#said = { text: 0, audio: 0 };
     if (this.#spare !== undefined) return undefined;
     const next = await this.#trySetAside();
-    if (!(next instanceof ResponseCover)) return next;
+    if (!(next instanceof ResponseReservation)) return next;
     this.#spare = next;
     return undefined;
   }
 
-  /** What was set aside for a response that came to nothing serves the next one. */
-  async #dropped(response: string, { cover }: Making): Promise<undefined> {
-    this.#making.delete(response);
-    if (this.#spare === undefined) this.#spare = cover;
-    else if (cover !== undefined) await this.#tools.ledger.release(cover.requestId);
+  /** The reservation of a response that failed before output serves the next one. */
+  async #dropped(response: string, { reservation }: RunningResponse): Promise<undefined> {
+    this.#running.delete(response);
+    if (this.#spare === undefined) this.#spare = reservation;
+    else if (reservation !== undefined) await this.#tools.ledger.release(reservation.requestId);
   }
 
-  /** Sets a response aside; a fault = there is nothing left for it. */
-  async #trySetAside(): Promise<ResponseCover | RelayFault> {
+  /** Reserves for a response; a fault = there is no quota left for it. */
+  async #trySetAside(): Promise<ResponseReservation | RelayFault> {
     if (this.#end !== undefined) return this.#end;
     try {
       return await this.#setAside();
@@ -248,7 +251,7 @@ export class RealtimeBill {
   /** By the transcriber's own price where it has one: by its tokens, or by the length of the sound. */
   async #transcribed(told: JsonRecord | undefined): Promise<RelayFault | undefined> {
     const { clock, prices, ledger } = this.#tools;
-    const { caller, model } = this.#speaker;
+    const { caller, model } = this.#session;
     const own = this.#transcriber ?? model;
     const price = prices().find(own, own, caller.group) ?? this.#price;
     const seconds = told?.["type"] === "duration" ? asNumber(told["seconds"]) : undefined;
@@ -271,25 +274,25 @@ export class RealtimeBill {
     return verdict === "reserved" ? undefined : REFUSED[verdict]();
   }
 
-  /** Books a response under what was set aside for it. */
-  #bookResponse(making: Making, sum: Sum): Promise<void> {
-    const { cover, startedMs } = making;
-    const requestId = cover?.requestId ?? newRequestId(this.#tools.clock.now());
-    return this.#book({ requestId, model: this.#speaker.model, startedMs, sum }, making);
+  /** Books a response under its reservation. */
+  #bookResponse(running: RunningResponse, sum: Sum): Promise<void> {
+    const { reservation, startedMs } = running;
+    const requestId = reservation?.requestId ?? newRequestId(this.#tools.clock.now());
+    return this.#book({ requestId, model: this.#session.model, startedMs, sum }, running);
   }
 
-  async #book(entry: Entry, making?: Making): Promise<void> {
+  async #book(entry: Entry, running?: RunningResponse): Promise<void> {
     const { requestId, model, startedMs, sum } = entry;
     const { ledger } = this.#tools;
     const call = {
       requestId,
-      caller: this.#speaker.caller,
+      caller: this.#session.caller,
       channelId: this.#channelId,
       model,
       isStream: true,
       startedMs,
-      firstByteMs: making?.firstMs ?? 0,
-      attempts: this.trail,
+      firstByteMs: running?.firstMs ?? 0,
+      attempts: this.attempts,
     };
     const settlement = settlementOf(this.#tools, call, sum);
     const { charged } = await book(this.#tools, settlement).catch(async (error: unknown) => {
@@ -302,7 +305,7 @@ export class RealtimeBill {
   }
 
   /** What a response comes to so far: the whole conversation is its prompt. */
-  #roughUsage({ text, audio }: Making): TokenUsage {
+  #estimatedUsage({ text, audio }: RunningResponse): TokenUsage {
     return {
       promptTokens: this.#context + this.#said.text + this.#said.audio,
       completionTokens: text + audio,

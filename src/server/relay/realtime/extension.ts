@@ -1,4 +1,4 @@
-// What is set aside for one response of a realtime conversation, and the questions for more while it is made (requirements M04). Knows no
+// The reservation of one response of a realtime conversation, and the requests for more while it runs (requirements M04). Knows no
 // price.
 import type { Seen } from "#server/money/operations.ts";
 import type { BillingServices } from "#server/relay/billing/pricing.ts";
@@ -7,7 +7,7 @@ import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
 const NOTE_MS = 250;
 
-export class ResponseCover {
+export class ResponseReservation {
   readonly requestId: string;
   readonly #tools: Pick<BillingServices, "ledger" | "clock">;
   #amount: bigint;
@@ -15,7 +15,7 @@ export class ResponseCover {
   #isRefused = false;
   #notedMs = 0;
 
-  /** `amount` is set aside under this id. Unit: quota. */
+  /** `amount` is reserved under this id. Unit: quota. */
   constructor(tools: Pick<BillingServices, "ledger" | "clock">, requestId: string, amount: bigint) {
     this.#tools = tools;
     this.requestId = requestId;
@@ -23,10 +23,10 @@ export class ResponseCover {
   }
 
   /**
-   * The response has come so far: that is noted, and more asked for when less than `margin` is left. A fault = there is no more; a promise
-   * = what was set aside is used up, and whether there is more is not known yet: meanwhile nothing is handed on.
+   * Notes how far the response has come, and requests more when less than `margin` is left. A fault = there is no more; a promise = the
+   * reservation is used up, and whether there is more is not known yet: meanwhile nothing is passed on.
    */
-  look(seen: Seen, margin: bigint): RelayFault | undefined | Promise<RelayFault | undefined> {
+  check(seen: Seen, margin: bigint): RelayFault | undefined | Promise<RelayFault | undefined> {
     if (this.#isRefused) return localErrors.quotaRanOut();
     this.#note(seen);
     const needed = seen.charge + margin;
@@ -34,7 +34,7 @@ export class ResponseCover {
     return seen.charge > this.#amount ? this.#asking : undefined;
   }
 
-  /** For recovery, every so often. */
+  /** A checkpoint for recovery, at intervals. */
   #note(seen: Seen): void {
     const now = this.#tools.clock.now();
     if (now - this.#notedMs < NOTE_MS) return;
@@ -42,7 +42,7 @@ export class ResponseCover {
     this.#tools.ledger.checkpoint(this.requestId, seen);
   }
 
-  /** As much again as is needed: few questions, however long the response. Never rejects. */
+  /** Requests as much again as is needed: few requests, however long the response. Never rejects. */
   async #askForMore(needed: bigint): Promise<RelayFault | undefined> {
     const more = needed * 2n - this.#amount;
     try {
@@ -51,8 +51,8 @@ export class ResponseCover {
       else this.#isRefused = true;
       return isGranted ? undefined : localErrors.quotaRanOut();
     } catch (error) {
-      // The bank is in trouble, and has tried for some seconds: the next piece asks again, unless this one had to wait.
-      return localErrors.bankClosed(String(error));
+      // The ledger is in trouble, and has tried for some seconds: the next piece asks again, unless this one had to wait.
+      return localErrors.ledgerUnavailable(String(error));
     } finally {
       this.#asking = undefined;
     }

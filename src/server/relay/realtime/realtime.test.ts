@@ -42,14 +42,14 @@ const answers: Script = (talk) => {
   });
 };
 
-function open({ query = `?model=${model}`, base = world.url, ...more }: Opening = {}): RealtimeClient {
+function open({ query = `?model=${model}`, base = world.url, ...more }: Handshake = {}): RealtimeClient {
   const { headers = { authorization: `Bearer sk-${world.token.key}` }, protocols = [] } = more;
   const client = openClient(`${base.replace("http", "ws")}/v1/realtime${query}`, protocols, headers);
   clients.push(client);
   return client;
 }
 
-interface Opening {
+interface Handshake {
   readonly query?: string;
   readonly headers?: Record<string, string>;
   readonly protocols?: string[];
@@ -62,7 +62,7 @@ function say(client: RealtimeClient, event: object): void {
 
 function lastTalk(): Talk {
   const talk = provider.talks.at(-1);
-  if (talk === undefined) throw new Error("nobody called");
+  if (talk === undefined) throw new Error("no client called");
   return talk;
 }
 
@@ -189,7 +189,7 @@ describe("a conversation", () => {
     expect(log).toMatchObject({ model_name: "whisper-1", estimated: 0 });
   });
 
-  it("ends with 1008 once the quota is gone, after what was paid for", async () => {
+  it("ends with 1008 once the quota is used up, after the last booked response", async () => {
     await addChannel();
     await world.changeToken({ unlimited_quota: 0, remain_quota: 60_000 });
     const usage = { ...USAGE, output_tokens: 7_000, output_token_details: { text_tokens: 7_000 } };
@@ -215,7 +215,7 @@ describe("ends", () => {
     expect(await client.closed).toEqual([4321, "enough of ***"]);
   });
 
-  it("tells of a server that breaks off", async () => {
+  it("reports a server that breaks off", async () => {
     await addChannel();
     const client = open();
     await client.until("session.created");
@@ -224,13 +224,13 @@ describe("ends", () => {
     expect(client.events.at(-1)).toMatchObject({ type: "error", error: { code: "do_request_failed" } });
   });
 
-  it("ends a conversation in which nobody speaks", async () => {
+  it("ends a conversation without any message", async () => {
     await addChannel();
     const client = open({ base: world.hastyUrl });
     expect(await client.closed).toEqual([1001, "session_idle"]);
   });
 
-  it("gives up a client that answers no pings", async () => {
+  it("cuts off a client that answers no pings", async () => {
     await addChannel();
     const client = open({ base: world.hastyUrl });
     await client.until("session.created");
@@ -241,7 +241,7 @@ describe("ends", () => {
     clearInterval(timer);
   });
 
-  it("books and tells everybody when the process ends", async () => {
+  it("books all conversations and sends each client an error when the process ends", async () => {
     await addChannel();
     provider.script((talk) => {
       hello(talk);
@@ -266,7 +266,7 @@ describe("ends", () => {
   });
 });
 
-describe("who may come in", () => {
+describe("authentication", () => {
   it("takes the key from the protocols of a browser, and answers with `realtime`", async () => {
     await addChannel();
     const key = `openai-insecure-api-key.sk-${world.token.key}`;
@@ -286,11 +286,11 @@ describe("who may come in", () => {
     expect(lastTalk().req.headers["openai-beta"]).toBe("realtime=v2");
   });
 
-  it.each<[string, Opening, string]>([
+  it.each<[string, Handshake, string]>([
     ["no key", { headers: {} }, "missing_key"],
     ["a wrong key", { headers: { authorization: "Bearer sk-wrong" } }, "invalid_key"],
     ["no model", { query: "" }, "invalid_text_request"],
-    ["a model nobody has", { query: "?model=gpt-none" }, "no_available_channel"],
+    ["a model without a channel", { query: "?model=gpt-none" }, "no_available_channel"],
   ])("tells %s by an event", async (_, opening, code) => {
     await addChannel();
     const client = open(opening);
@@ -306,7 +306,7 @@ describe("who may come in", () => {
     const elsewhere = new WebSocket(`${world.url.replace("http", "ws")}/v1/chat/completions`);
     const [error] = await once(elsewhere, "error");
     expect(String(error)).toContain("400");
-    // Codex tries it, and goes on without on this word alone (vendors/codex).
+    // Codex tries it, and falls back to HTTP upon this status alone (vendors/codex).
     const codex = new WebSocket(`${world.url.replace("http", "ws")}/v1/responses`);
     const [declined] = await once(codex, "error");
     expect(String(declined)).toContain("426");
@@ -317,7 +317,7 @@ describe("who may come in", () => {
 });
 
 describe("channels", () => {
-  it("tries the next one when the first refuses, also by its first word", async () => {
+  it("tries the next one when the first refuses, also by its first event", async () => {
     await world.setOption("RetryTimes", "2");
     const failing = await createFakeRealtime();
     try {
@@ -336,7 +336,7 @@ describe("channels", () => {
     }
   });
 
-  it("tells a refusal without the credential", async () => {
+  it("reports a refusal without the credential", async () => {
     await addChannel();
     provider.refuse(401, { error: { message: `bad key ${CHANNEL_KEY}`, code: "invalid_api_key" } });
     const cost = await world.costOf(async () => {
@@ -348,7 +348,7 @@ describe("channels", () => {
     expect(cost).toMatchObject({ charged: 0, entries: 0, open: 0 });
   });
 
-  it("waits no longer than a moment for a server that does not speak first", async () => {
+  it("waits no longer than a moment for a server that does not send the first event", async () => {
     await addChannel();
     provider.script((talk) => talk.socket.on("message", () => talk.say({ type: "pong" })));
     const client = open();

@@ -1,5 +1,5 @@
-// Realtime conversations (vendors/realtime): an upgrade is taken, the caller let in and the first response set aside, a channel found that
-// speaks, and then two sockets talk. A client is told of a refusal by an error event, as it would be by the vendor.
+// Realtime conversations (vendors/realtime): an upgrade is taken, the caller admitted, the first response reserved, a channel selected
+// that answers, and then two sockets talk. A client gets a refusal as an error event, as it would from the vendor.
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { parseCredential } from "#server/accounts/credential.ts";
@@ -37,7 +37,7 @@ import { CLOSE, RealtimeSession, type RealtimeTimes, shut } from "./session.ts";
 const NO_BYTES = Buffer.alloc(0);
 
 export interface Realtime {
-  /** Takes an upgrade to WebSocket; on any path but ours it is refused (requirements R28). */
+  /** Takes an upgrade to WebSocket; on any other path it is refused (requirements R28). */
   upgrade(req: RelayRequest, socket: Duplex, head: Buffer): void;
   /** Answers an upgrade that is not taken now (requirements D02). */
   decline(socket: Duplex, fault: RelayFault): void;
@@ -45,7 +45,7 @@ export interface Realtime {
   cut(): Promise<void>;
 }
 
-/** Codex tries a WebSocket here, and goes on by HTTP when told so (vendors/codex). */
+/** Codex tries a WebSocket here, and falls back to HTTP upon this answer (vendors/codex). */
 const RESPONSES_PATH = "/v1/responses";
 /** A key in the list of protocols: browsers can send no headers (requirements T3.2). */
 const KEY_PROTOCOL = "openai-insecure-api-key.";
@@ -62,7 +62,7 @@ interface Conversation extends Progress {
   bill: RealtimeBill | undefined;
   /** Why we ended it before both sides could talk; undefined = we did not. */
   cutBy: RelayFault | undefined;
-  /** Says that the conversation is over, for the limits of callers. */
+  /** Ends the conversation in the caller's limits. */
   leave: () => void;
   model: string;
 }
@@ -81,7 +81,7 @@ export function createRealtime(services: Services, times: RealtimeTimes = TIMES)
   const ids = new WeakMap<RelayRequest, string>();
   server.on("headers", (headers, req) => headers.push(`x-oneapi-request-id: ${ids.get(req) ?? ""}`));
   const begin = (client: WebSocket, req: RelayRequest) => {
-    // Nothing is read before there is somebody to hear it.
+    // Nothing is read before there is a listener.
     client.pause();
     const talk = newConversation(client, ids.get(req) ?? "", services.ctx.clock.now());
     const done = converse(services, req, talk, times)
@@ -125,7 +125,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     startedMs,
     channel: undefined,
     attempts: 0,
-    trail: [],
+    failedAttempts: [],
     session: undefined,
     caller: undefined,
     bill: undefined,
@@ -135,7 +135,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
   };
 }
 
-/** Ends a conversation because the process ends, however far it has come. */
+/** Ends a conversation, at any stage, because the process ends. */
 function stop(talk: Conversation): void {
   const { session, client, cancellation, requestId } = talk;
   const fault = localErrors.serverStopping();
@@ -162,7 +162,7 @@ function refuse(socket: Duplex, requestId: string, fault: RelayFault): void {
   socket.end(
     `HTTP/1.1 ${fault.status} ${PHRASES[fault.status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `x-oneapi-request-id: ${requestId}\r\n${retryAfter}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    // The server knows nothing of this socket any more: nobody else would close it when its client does not.
+    // The HTTP server no longer tracks this socket: only this closes it when its client does not.
     () => socket.destroy(),
   );
 }
@@ -214,7 +214,7 @@ async function connect(
   const bill = new RealtimeBill(tools, { caller, model }, price);
   talk.bill = bill;
   await bill.reserve();
-  // Nothing has been said yet.
+  // Nothing was sent yet.
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes: NO_BYTES });
   const search = { caller, model, candidates, conversation: undefined, cancellation, wordsOf };
   const passHeaders = betaOf(req, protocols);
@@ -225,11 +225,11 @@ async function connect(
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };
     return openRealtime(upstream, call);
   });
-  bill.trail = printTrail(talk.trail);
+  bill.attempts = printTrail(talk.failedAttempts);
   return { line, bill };
 }
 
-/** What goes wrong amid a conversation by the channel's fault counts against it as a call would: the next one had better go elsewhere. */
+/** A failure of the channel within a conversation counts against it like a failed call: the next conversation goes elsewhere. */
 function noteFailure(
   services: Services,
   { channel, model, requestId }: Conversation,

@@ -1,4 +1,4 @@
-// Two sockets of unequal speed: what one side does not take, the other may not send.
+// Two sockets of unequal speed: while one side does not read, the other is paused.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const closers: (() => unknown)[] = [];
 
 beforeAll(async () => {
   provider = await createFakeRealtime();
-  // Nobody is given up while he is slow.
+  // No client is cut off while it is slow.
   const relay = createRelay(world.ctx, {}, undefined, { pingMs: 60_000, idleMs: 60_000 });
   const server = createServer(relay).on("upgrade", relay.upgrade);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -41,11 +41,11 @@ async function converse() {
   const client = openClient(url, [], { authorization: `Bearer sk-${world.token.key}` });
   await client.until("session.created");
   const talk = provider.talks.at(-1);
-  if (talk === undefined) throw new Error("nobody called");
+  if (talk === undefined) throw new Error("no client called");
   return { client, talk };
 }
 
-it("holds a server whose client does not read, and loses nothing", async () => {
+it("pauses a server whose client does not read, and loses nothing", async () => {
   const { client, talk } = await converse();
   client.socket.pause();
   const filler = "y".repeat(MEBIBYTE);
@@ -58,7 +58,7 @@ it("holds a server whose client does not read, and loses nothing", async () => {
   await talk.closed;
 });
 
-it("holds a client whose server does not read, and loses nothing", async () => {
+it("pauses a client whose server does not read, and loses nothing", async () => {
   const { client, talk } = await converse();
   talk.socket.pause();
   const bytes = Buffer.alloc(MEBIBYTE, 1);

@@ -1,5 +1,5 @@
-// Two sockets of one realtime conversation: messages are copied both ways as they are, with back-pressure; what costs something is booked
-// before the message that says so goes on (requirements M11). Knows no channels and no database.
+// Two sockets of one realtime conversation: messages are copied both ways as they are, with back-pressure; a response is booked before
+// the message that completes it is passed on (requirements M11). Knows no channels and no database.
 import { WebSocket } from "ws";
 import { realtimeError } from "#server/relay/http/error-format.ts";
 import { localErrors } from "#server/relay/http/local-errors.ts";
@@ -22,7 +22,7 @@ export interface RealtimeTimes {
   readonly idleMs: number;
 }
 
-/** What may wait in a socket before its other side is held. */
+/** How much may wait in a socket before its other side is paused. */
 const HIGH_WATER_BYTES = 1024 * 1024;
 /** How long the other side may take to confirm a close. */
 const CLOSE_MS = 1_000;
@@ -35,7 +35,7 @@ export interface RealtimeParts {
   readonly bill: RealtimeBill;
   readonly requestId: string;
   readonly times: RealtimeTimes;
-  /** The server told of a failure; the conversation goes on. */
+  /** The server reported a failure; the conversation goes on. */
   onFailure(fault: RelayFault): void;
 }
 
@@ -55,12 +55,12 @@ export class RealtimeSession {
     this.#parts = parts;
   }
 
-  /** Why it ended; undefined = one of the two sides wanted it so. */
+  /** Why it ended; undefined = one of the two sides closed it. */
   get fault(): RelayFault | undefined {
     return this.#fault;
   }
 
-  /** Copies until one side has enough. Resolves when both sockets are closed and all is booked. */
+  /** Copies until one side closes. Resolves when both sockets are closed and all is booked. */
   async run(): Promise<void> {
     const { client, line, bill, times } = this.#parts;
     const over = new Promise<void>((resolve) => {
@@ -78,13 +78,13 @@ export class RealtimeSession {
     if (client.readyState !== WebSocket.OPEN) this.#close(CLOSE.noCode, "", CLOSE.goingAway);
     await over;
     for (const timer of timers) clearInterval(timer);
-    // What the server still says of its last response counts.
+    // Messages of the server about its last response still count.
     await Promise.all([closed(client), closed(line.socket)]);
     await this.#pumping;
     await bill.close();
   }
 
-  /** Ends the conversation from our side; the client is told why. */
+  /** Ends the conversation from our side; the client gets the reason. */
   end(fault: RelayFault, code: number): void {
     if (this.#isOver) return;
     this.#fault = fault;
@@ -106,7 +106,7 @@ export class RealtimeSession {
     client.on("pong", () => {
       this.#isAlive = true;
     });
-    // What goes wrong is told by `close`.
+    // `close` reports what went wrong.
     client.on("error", () => undefined);
     client.on("close", (code, reason) => {
       const isGone = code === CLOSE.broken;
@@ -125,7 +125,7 @@ export class RealtimeSession {
         if (code === CLOSE.broken) this.end(localErrors.upstreamBroke(), CLOSE.internal);
         else this.#close(code, redact(reason.toString(), secrets), code);
       };
-      // What came before the close is told before it.
+      // Messages before the close are passed on before it.
       if (this.#waiting.length === 0 && !this.#isPumping) end();
       else void this.#pump().then(end);
     });
@@ -136,7 +136,7 @@ export class RealtimeSession {
     void this.#pump();
   }
 
-  /** Tells the client what waits, in order. Resolves when nothing does. */
+  /** Passes waiting messages on to the client, in order. Resolves when none waits. */
   #pump(): Promise<void> {
     if (!this.#isPumping) this.#pumping = this.#tellAll();
     return this.#pumping;
@@ -158,7 +158,7 @@ export class RealtimeSession {
     this.#isPumping = false;
   }
 
-  /** What the client reads of an event that tells of a failure; undefined = the event passes as it is. */
+  /** What the client reads of an event that reports a failure; undefined = the event passes as it is. */
   #shown(event: JsonRecord): Buffer | undefined {
     const { line, onFailure } = this.#parts;
     const fault = faultIn(event, line.secrets);
@@ -173,7 +173,7 @@ export class RealtimeSession {
     return news && bill.heard(news);
   }
 
-  /** Holds the server while something is booked. */
+  /** Pauses the server while something is booked. */
   async #held(booking: Promise<RelayFault | undefined>): Promise<RelayFault | undefined> {
     const { socket } = this.#parts.line;
     socket.pause();
@@ -186,7 +186,7 @@ export class RealtimeSession {
     }
   }
 
-  /** Hands a message on; while its receiver does not keep up, its sender is held. */
+  /** Passes a message on; while its receiver does not keep up, its sender is paused. */
   #copy({ data, isBinary }: Frame, from: WebSocket, to: WebSocket): void {
     if (to.readyState !== WebSocket.OPEN) return;
     to.send(data, { binary: isBinary }, () => {
@@ -197,7 +197,7 @@ export class RealtimeSession {
 
   #ping(): void {
     const { client, line } = this.#parts;
-    // Who is held cannot be heard either.
+    // A paused side cannot answer pings either.
     if (!this.#isAlive && !client.isPaused) {
       client.terminate();
       return;
@@ -225,7 +225,7 @@ export class RealtimeSession {
 /** Closes a socket with a code that may be sent; one that does not confirm is ended. */
 export function shut(socket: WebSocket, code: number, reason: string): void {
   if (socket.readyState === WebSocket.CLOSED) return;
-  // One that is held would never read the confirmation.
+  // A paused socket would never read the confirmation.
   socket.resume();
   if (code === CLOSE.noCode) socket.close();
   else socket.close(code === CLOSE.broken ? CLOSE.internal : code, reason.slice(0, REASON_CHARACTERS));

@@ -27,7 +27,7 @@ function conversation(body: object, { endpoint = "chat", session = "", indent, w
     session,
   };
   const text = JSON.stringify({ model: MODEL, ...body }, null, indent);
-  // Of a caller, only these two are looked at.
+  // Only these two fields of a caller are read.
   return conversationOf(readIncoming(outside, Buffer.from(text)), { ...caller, ...who } as Caller);
 }
 
@@ -48,13 +48,13 @@ function calls(system: string, question: string, turns: number) {
 }
 
 describe("a conversation", () => {
-  it.each([undefined, 1])("is known again at each turn, whatever its length (indent %s)", (indent) => {
+  it.each([undefined, 1])("is recognised at each turn, whatever its length (indent %s)", (indent) => {
     const seen = new Set(calls(long("Be kind."), "Hello?", 6).map((body) => conversation(body, { indent })));
     expect(seen.size).toBe(1);
     expect(seen.has(undefined)).toBe(false);
   });
 
-  it("is known again when it has grown very long, or its question stands very far back", () => {
+  it("is recognised when it has grown very long, or its question is very far back", () => {
     const near = calls(long("Be kind."), "Hello?", 2);
     const [first, second] = near.map((body) => conversation(body));
     const grown = {
@@ -100,14 +100,14 @@ describe("a conversation", () => {
     expect(conversation({ ...one, ...anthropic }, messages)).toBe(
       conversation({ ...two, ...anthropic }, messages),
     );
-    // Anybody's tags are no key.
+    // General tags are no key.
     const tags = { metadata: { request: "7" } };
     expect(conversation({ ...one, ...tags })).toBe(conversation({ ...one }));
     const session = { session: "abc" };
     expect(conversation({ ...one }, session)).toBe(conversation({ ...two }, session));
   });
 
-  it("is not broken by a cache mark that moves on, nor by a line that changes before the system prompt", () => {
+  it("is not broken by a cache marker that moves on, nor by a line that changes before the system prompt", () => {
     const mark = { cache_control: { type: "ephemeral" } };
     const ask = (line: string, first: object, more: readonly object[]) =>
       conversation(
@@ -124,7 +124,7 @@ describe("a conversation", () => {
       { role: "assistant", content: "Hi" },
       { role: "user", content: "More" },
     ];
-    // Of every length, so that the mark stands at the edge of what is looked at, too.
+    // Of every length, so that the marker is at the edge of the sample, too.
     for (let length = 1; length < 400; length += 1) {
       const text = { type: "text", text: "x".repeat(length) };
       const first = ask("cch=1", { ...text, ...mark }, []);
@@ -133,7 +133,7 @@ describe("a conversation", () => {
     }
   });
 
-  it("is known in every format", () => {
+  it("is recognised in every format", () => {
     const answer = { role: "model", parts: [{ text: "Hi" }] };
     const gemini = (more: readonly object[]) => ({
       systemInstruction: { parts: [{ text: long("Be kind.") }] },
@@ -151,7 +151,7 @@ describe("a conversation", () => {
 });
 
 describe("the relay", () => {
-  /** By which channel each call went, told by its key. */
+  /** The channel of each call, recognised by its key. */
   async function ways(bodies: readonly object[]): Promise<string[]> {
     world.upstream.script(json(chatReply("hi")));
     const from = world.upstream.journal.length;
@@ -170,7 +170,7 @@ describe("the relay", () => {
     }
     expect(homes.size).toBeGreaterThan(1);
     await world.setOption("SessionAffinityEnabled", "false");
-    // One in 4^15 that chance does the same.
+    // By chance this happens once in 4^15.
     expect(new Set(await ways(calls(long("Be kind."), "Hello?", 16))).size).toBeGreaterThan(1);
     await world.setOption("SessionAffinityEnabled", "true");
   });

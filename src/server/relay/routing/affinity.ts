@@ -6,15 +6,15 @@ import type { IncomingRequest } from "#server/relay/text/incoming.ts";
 import type { ClientBody } from "#server/upstream/call/body.ts";
 import { findMember, type Member } from "#server/upstream/json/scan.ts";
 
-/** Shorter prompts are in no cache (the least is 1,024 tokens), so they are better spread evenly. */
+/** Shorter prompts are not cached (the least is 1,024 tokens), so they are better spread evenly. */
 const LEAST_TEXT_BYTES = 4_096;
-/** Looked at of a text's begin or end, of the first question, and of all messages in search of it. */
+/** Sampled of a text's begin or end, of the first question, and of all messages in search of it. */
 const SAMPLE_BYTES = 64;
 const QUESTION_BYTES = 320;
 const SEARCHED_BYTES = 262_144;
 const KEY_BYTES = 1_024;
 
-/** Where each format keeps its messages, and what stands before them. */
+/** Where each format has its messages, and the members before them. */
 const PLACES: Readonly<
   Partial<Record<IncomingRequest["endpoint"], readonly [messages: string, system?: string]>>
 > = {
@@ -58,7 +58,7 @@ function keyMember(endpoint: IncomingRequest["endpoint"], { bytes, object }: Cli
   return bytes.subarray(member.valueStart, member.valueEnd).includes(USER_ID) ? member : undefined;
 }
 
-/** Only what every later request of the conversation has in the same place: never a length, an end, or a cache mark. */
+/** Only what every later request of the conversation has in the same place: never a length, an end, or a cache marker. */
 function mixBegin(
   seed: number,
   { bytes, object }: ClientBody,
@@ -66,7 +66,7 @@ function mixBegin(
 ): number {
   let hash = seed;
   const before = system === undefined ? undefined : findMember(object, system);
-  // The end: the begin may hold a line of the client's that changes with each call (vendors/claude-code).
+  // The end: the begin may have a line that the client changes with each call (vendors/claude-code).
   if (before !== undefined) {
     const { valueStart, valueEnd } = before;
     hash = mixText(hash, sample(bytes, Math.max(valueStart, valueEnd - SAMPLE_BYTES), valueEnd));
@@ -84,7 +84,7 @@ function mixBegin(
   return mixText(hash, around, role - from, stableEnd(around, role - from, QUESTION_BYTES));
 }
 
-/** Bytes as a text of as many characters: one call out of JavaScript, and then all is fast. */
+/** Bytes as a text of as many characters: one native call, and all further work is fast. */
 function sample(bytes: Buffer, from: number, to: number): string {
   return bytes.toString("latin1", from, to);
 }
@@ -100,8 +100,8 @@ function questionAt(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Where the object that is being read ends, or a mark begins that moves on from message to message; at most so many characters
- * on. The text is longer by a mark, so that none is cut in two.
+ * Where the object that is being read ends, or a cache marker begins, which moves from message to message; at most so many characters
+ * on. The text is longer by a marker, so that none is cut in two.
  */
 function stableEnd(text: string, from: number, most: number): number {
   const brace = text.indexOf("}", from);
@@ -120,7 +120,7 @@ function mix(hash: number, value: number): number {
   return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0;
 }
 
-/** Its end: every bit of the input has touched every bit of the result. */
+/** Its finish: every bit of the input affects every bit of the result. */
 function finish(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

@@ -1,4 +1,4 @@
-// Channels that change while a call goes from one to the next: what is called is what there is at that moment (requirements R09).
+// Channels that change while a call fails over: each attempt uses the channel as it is at that moment (requirements R09).
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";
 import { chatReply, json, type Step } from "#test/emulators/fake-upstream.ts";
@@ -50,7 +50,7 @@ it("one that was given another key meanwhile is called with that", async () => {
   ]);
 });
 
-it("what calls with an old key were told does not switch off the channel that has a new one", async () => {
+it("failures of calls with an old key do not disable the channel that has a new one", async () => {
   await world.setOption("RetryTimes", "0");
   await world.setOption("AutomaticDisableChannelEnabled", "true");
   const { db, coord, candidates, secrets } = world.ctx;
@@ -73,7 +73,7 @@ it("what calls with an old key were told does not switch off the channel that ha
   await candidates.pending;
   isReplaced.resolve();
   for (const call of calls) expect((await call).ok).toBe(false);
-  // Switching off goes on beside the calls.
+  // Channels are disabled beside the calls.
   await sleep(100);
   const { status } = await db
     .selectFrom("channels")

@@ -1,5 +1,5 @@
-// Rooms 4 to 6: which channels may serve, which is called, and whether another gets a try (requirements W8.4, W9.2, W9.3 [P]). Nothing is
-// retried once a byte of a reply is there.
+// Select, call and fail over: which channels may serve, which is called, and whether another one is tried (requirements W8.4, W9.2,
+// W9.3 [P]). Nothing is retried once a byte of a reply is there.
 
 import { ChannelStatus } from "#contract/channel.ts";
 import { type Candidates, isAsCalled, type LiveChannel } from "#server/channels/candidates.ts";
@@ -27,7 +27,7 @@ export interface FailoverServices {
 
 /** Source: requirements R09. */
 const MAX_RETRIES = 5;
-/** Channels that are asked in vain whether they could serve a request; each look costs us work and the caller nothing. */
+/** How many channels may turn out unable to serve a request; each costs us work and the caller nothing. */
 const MAX_UNCALLED = 10;
 /** After this long no other channel is tried: the client has waited enough. */
 const RETRY_BUDGET_MS = 120_000;
@@ -54,7 +54,7 @@ function pause(ms: number, cancellation: Cancellation): Promise<void> {
   });
 }
 
-/** The channels that may serve a request: those of the group and model, or the one an admin named. Throws: LocalError. */
+/** The channels that may serve a request: those of the group and model, or the one an administrator named. Throws: LocalError. */
 export function findCandidates(
   { ctx }: Pick<FailoverServices, "ctx">,
   caller: Caller,
@@ -71,7 +71,7 @@ export function findCandidates(
 
 type AskedModel = Pick<IncomingRequest, "model" | "isModelDefault">;
 
-/** Who named no model is told which one that stood for: it may be one that nobody has any more (requirements W8.1). */
+/** A client that named no model is told which one was meant: it may be one that no channel has any more (requirements W8.1). */
 function unserved({ model, isModelDefault }: AskedModel, fault: RelayFault): LocalError {
   return new LocalError(isModelDefault === true ? localErrors.modelLeftOut(model, fault) : fault);
 }
@@ -98,15 +98,15 @@ function pinned(channel: LiveChannel | undefined, caller: Caller, model: string)
   return channel;
 }
 
-/** Those of the channels found for a request that still serve it, as they are now: calls and pauses take minutes. */
+/** The channels of a request that still serve it, as they are now: calls and pauses take minutes. */
 function stillServing(
   candidates: Pick<Candidates, "find">,
   { caller, model, candidates: found }: Search,
 ): readonly LiveChannel[] {
-  // One call, made at once.
+  // The first call is made at once.
   if (caller.pin !== undefined) return found;
   const now = candidates.find(caller.group, model);
-  // Nothing has been rebuilt.
+  // The snapshot has not been rebuilt.
   if (now === found) return found;
   const ids = new Set(found.map(({ id }) => id));
   return now.filter(({ id }) => ids.has(id));
@@ -115,7 +115,7 @@ function stillServing(
 /** Tried before the first call. */
 const NONE: ReadonlySet<number> = new Set();
 
-/** What the loop chooses by. */
+/** What the choice depends on. */
 export interface Search {
   readonly caller: Caller;
   readonly model: string;
@@ -127,8 +127,11 @@ export interface Search {
   readonly wordsOf: (fault: RelayFault) => string;
 }
 
-/** What is known of the request so far; filled in by the loop. */
-export type Progress = Pick<RequestState, "requestId" | "startedMs" | "channel" | "attempts" | "trail">;
+/** The request so far; filled in by the loop. */
+export type Progress = Pick<
+  RequestState,
+  "requestId" | "startedMs" | "channel" | "attempts" | "failedAttempts"
+>;
 
 /** What a request brings to the loop. */
 export interface Attempt {
@@ -158,7 +161,7 @@ export function failOver(
   });
 }
 
-/** Chooses channels until one does what is asked of it. Throws: LocalError with the last fault. */
+/** Chooses channels until one succeeds. Throws: LocalError with the last fault. */
 export async function eachChannel<Done extends { readonly kind: string }>(
   tools: Omit<FailoverServices, "upstream">,
   progress: Progress,
@@ -196,8 +199,8 @@ export async function eachChannel<Done extends { readonly kind: string }>(
     if (isAborted(fault)) throw new LocalError(fault);
     tried = new Set(tried).add(channel.id);
     const failure = { channelId: channel.id, error: faultLabel(fault), said: search.wordsOf(fault) };
-    progress.trail = [...progress.trail, failure];
-    // A channel that was not even called costs no try.
+    progress.failedAttempts = [...progress.failedAttempts, failure];
+    // A channel that was not even called costs no retry.
     const wasCalled = !wasUncalled(fault);
     spent += Number(wasCalled);
     uncalled += Number(!wasCalled);
@@ -209,7 +212,7 @@ export async function eachChannel<Done extends { readonly kind: string }>(
   }
 }
 
-/** Counts a fault against the channel that was called. Of a key or an address that was replaced meanwhile it says nothing any more. */
+/** Counts a fault against the channel that was called, unless its key or address was replaced meanwhile. */
 export function countAgainst(
   { health, ctx }: Omit<FailoverServices, "upstream">,
   called: LiveChannel,
@@ -228,7 +231,7 @@ async function calmDown(fault: RelayFault, calls: number, cancellation: Cancella
   return true;
 }
 
-/** Tells a fault from what was asked for, which is never called one. */
+/** Whether it is a fault; the results of a call never have its shape. */
 function isFault(result: { readonly kind: string }): result is RelayFault {
   return result.kind === "fault";
 }
@@ -261,13 +264,13 @@ function wasUncalled(fault: RelayFault): boolean {
   return fault.retry && fault.blame === "none" && fault.upstreamStatus === 0;
 }
 
-/** A fault as the client is told of it when nothing else is tried. */
+/** A fault as the client sees it when no other channel is tried. */
 export function lastWord(fault: RelayFault): RelayFault {
   if (fault.upstreamStatus !== 429) return fault;
   return isDisabling(fault) ? accountless(fault) : saturated(fault);
 }
 
-/** Tells the operator of a call that failed. Codes of upstreams are not used as labels: they could be anything. */
+/** Reports a failed attempt to the operator. Codes of upstreams are not used as labels: they could be anything. */
 export function report(
   { ctx }: Pick<FailoverServices, "ctx">,
   requestId: string,

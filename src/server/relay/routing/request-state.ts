@@ -1,4 +1,4 @@
-// What is known of one request as it goes from room to room. Filled in once per field, read by the exit.
+// The state of one request through all steps. Each field is set once where it is known, and read by `finish`.
 import type { LiveChannel } from "#server/channels/candidates.ts";
 import type { Caller } from "#server/relay/admission/authenticate.ts";
 import type { Account, Booked } from "#server/relay/billing/account.ts";
@@ -11,30 +11,30 @@ export interface RequestState {
   readonly requestId: string;
   readonly startedMs: number;
   readonly endpoint: IncomingRequest["endpoint"];
-  /** What the caller showed as a key. */
+  /** The keys that the headers offer. */
   readonly offers: readonly string[];
   readonly address: string;
   readonly trace: Trace;
   caller: Caller | undefined;
-  /** Makes room for the caller's next call. */
+  /** Ends the call in the caller's limits. */
   leave: () => void;
   incoming: IncomingRequest | undefined;
   account: Account | undefined;
   /** The channel called last. */
   channel: LiveChannel | undefined;
   attempts: number;
-  /** Channels that failed, in the order of the calls. */
-  trail: readonly Failure[];
+  /** The failed attempts, in their order. */
+  failedAttempts: readonly Failure[];
   reply: WholeReply | StreamReply | undefined;
   fault: RelayFault | undefined;
   booked: Booked | undefined;
 }
 
-/** Of most calls. */
-const NOBODY: readonly Failure[] = [];
+/** Shared by most calls. */
+const NONE_FAILED: readonly Failure[] = [];
 
 function nothing(): void {
-  // No room was taken yet.
+  // Nothing was taken from the caller's limits yet.
 }
 
 export function newRequestState({
@@ -57,7 +57,7 @@ export function newRequestState({
     account: undefined,
     channel: undefined,
     attempts: 0,
-    trail: NOBODY,
+    failedAttempts: NONE_FAILED,
     reply: undefined,
     fault: undefined,
     booked: undefined,

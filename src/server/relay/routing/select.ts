@@ -48,7 +48,7 @@ function pick<C extends Choosable>(tier: readonly C[], random: number): C | unde
     at -= candidate.weight;
     if (at < 0) return candidate;
   }
-  // Rounding can leave a hair above the last weight.
+  // Rounding can leave a tiny rest above the last weight.
   return last;
 }
 

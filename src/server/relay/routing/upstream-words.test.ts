@@ -1,4 +1,4 @@
-// What the log keeps of an upstream's words: enough to know what is wrong with the channel, nothing of what the client asked.
+// What the log keeps of an upstream's words: enough to diagnose the channel, nothing of the client's request.
 import { expect, it } from "vitest";
 import { parseTrail } from "#server/store/log-trail.ts";
 import { chatReply, json } from "#test/emulators/fake-upstream.ts";
@@ -35,7 +35,7 @@ it.each([400, 413, 415, 422])("keeps nothing of %i, which its client reads", (st
   expect(kept("too long", "hello", status)).toBe("");
 });
 
-it("keeps nothing where nothing was said, or where the request is too long to be searched", () => {
+it("keeps nothing of an error without a message, or where the request is too long to be searched", () => {
   expect(kept("bad response status code 500", "hello")).toBe("");
   expect(upstreamWords({ upstreamStatus: 0, words: "" }, { model: "m", bytes: Buffer.alloc(1) })).toBe("");
   expect(kept("oops", "x".repeat(600_000))).toBe("");

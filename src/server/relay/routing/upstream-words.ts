@@ -2,13 +2,13 @@
 // words of the request, which a log never holds (requirements P01). Pure.
 import type { RelayFault } from "#server/upstream/errors/fault.ts";
 
-/** What these say is about the request, and its client reads it in full. */
+/** Errors with these statuses are about the request, and its client reads them in full. */
 const ABOUT_THE_REQUEST = new Set([400, 413, 415, 422]);
 /** Each word is looked for in the whole request. Unit: bytes. */
 const MOST_SEARCHED = 512 * 1024;
 const HIDDEN = "…";
 
-/** Words by which errors are told; alone they say nothing of a request that has them too. */
+/** Words common in errors; alone they reveal nothing of a request that has them too. */
 const COMMON = new Set(
   `access account active again all allowed and any api are authentication authorized available bad balance been before billing busy but
   call can cannot capacity channel check code completions contact context content could country credit credits current currently daily
@@ -27,7 +27,7 @@ const COMMON_HAN =
 const HAN = /^\p{Script=Han}+$/u;
 const WORDS = /\p{Script=Han}{2,}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}]){3,}/gu;
 
-/** What a client asked for. */
+/** A client's request. */
 interface Asked {
   readonly model: string;
   /** Its whole body. */
@@ -45,7 +45,7 @@ export function upstreamWords(
   return withoutWords(said, (word) => !model.includes(word) && isIn(bytes, word));
 }
 
-/** A text in which what the request holds is a dot. */
+/** A text in which words of the request are replaced by a dot. */
 function withoutWords(said: string, isAsked: (word: string) => boolean): string {
   return said.replace(WORDS, (word) => {
     if (HAN.test(word)) return withoutHan(word, isAsked);
@@ -54,7 +54,7 @@ function withoutWords(said: string, isAsked: (word: string) => boolean): string 
   });
 }
 
-/** Chinese has no spaces: from each character on the longest part is hidden that the request has. */
+/** Chinese has no spaces: from each character on, the longest part that the request has is hidden. */
 function withoutHan(run: string, isAsked: (part: string) => boolean): string {
   const characters = [...run];
   let told = "";

@@ -1,4 +1,4 @@
-// What Cursor sends to Chat in the words of other APIs: read as it was meant, answered as Chat, charged as any chat.
+// What Cursor sends to Chat in the format of other APIs: read as it was meant, answered as Chat, charged as any chat.
 import { beforeEach, describe, expect, it } from "vitest";
 import { wholeObject } from "#server/upstream/json/scan.ts";
 import { json, sse } from "#test/emulators/fake-upstream.ts";
@@ -82,7 +82,7 @@ const EVENTS = [
 ];
 const ANSWER = sse(...EVENTS.map((event) => `data: ${JSON.stringify(event)}\n\n`), "data: [DONE]\n\n");
 
-describe("a chat body in the words of Responses", () => {
+describe("a chat body in the format of Responses", () => {
   it("reaches a chat upstream as a chat body and is charged as one", async () => {
     world.upstream.script(ANSWER);
     const { log } = await world.costOf(async () => {
@@ -143,7 +143,7 @@ describe("a chat body in the words of Responses", () => {
     });
   });
 
-  it("is refused where it relies on what nobody here remembers, and where it cannot be read", async () => {
+  it("is refused where it relies on state that is not kept here, and where it cannot be read", async () => {
     const refused = await world.ask({ ...AS_RESPONSES, previous_response_id: "resp_1" });
     expect(refused.status).toBe(400);
     expect((await refused.json()).error.param).toBe("previous_response_id");
@@ -160,7 +160,7 @@ describe("a chat body in the words of Responses", () => {
 });
 
 describe("a chat body with Anthropic's tools", () => {
-  it("reaches a chat upstream with Chat's, results before what is said beside them", async () => {
+  it("reaches a chat upstream with Chat's, results before the text beside them", async () => {
     world.upstream.script(ANSWER);
     const response = await world.ask(AS_MESSAGES);
     expect(await response.text()).toContain('"content":"done"');
@@ -193,7 +193,7 @@ describe("a chat body with Anthropic's tools", () => {
     });
   });
 
-  it("names a demanded tool in Chat's words", () => {
+  it("names a demanded tool in Chat's format", () => {
     const asked = (choice: unknown) => {
       const bytes = Buffer.from(JSON.stringify({ ...AS_MESSAGES, tool_choice: choice }));
       return JSON.parse(
@@ -210,7 +210,7 @@ describe("a chat body with Anthropic's tools", () => {
   });
 });
 
-it("a chat body in Chat's own words passes byte by byte, whatever its schemas are called", async () => {
+it("a chat body in Chat's own format passes byte by byte, whatever its schemas are called", async () => {
   world.upstream.script(ANSWER);
   const parameters = { type: "object", properties: { input_schema: { type: "string" } } };
   const own = {

@@ -1,5 +1,5 @@
-// Bodies that are sent to Chat though they are written for another API: Cursor asks OpenAI's models in the words of Responses and Claude's
-// with Anthropic's tools, at the one address it knows, and reads Chat's answers. They become chat bodies at the door. Pure.
+// Bodies that are sent to Chat though they are written for another API: Cursor sends OpenAI's models bodies of Responses and Claude's
+// bodies with Anthropic's tools, all to the Chat path, and reads Chat's answers. They are translated to chat bodies on arrival. Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { textIn } from "#server/upstream/clients/read.ts";
@@ -13,7 +13,7 @@ import { refuseState } from "./stateful-fields.ts";
 
 const SCHEMA_NAME = Buffer.from('"input_schema"');
 
-/** A chat body that asks the same as a body in another API's words; undefined = the words are Chat's own. Throws: LocalError 400. */
+/** The chat body equivalent to a body of another API; undefined = it is a chat body already. Throws: LocalError 400. */
 export function chatFrom(endpoint: EndpointName, bytes: Buffer, object: JsonObject): Buffer | undefined {
   if (endpoint !== "chat") return undefined;
   const isForResponses =
@@ -30,7 +30,7 @@ export function chatFrom(endpoint: EndpointName, bytes: Buffer, object: JsonObje
   }
 }
 
-/** Without a look at each tool: schemas of Chat's own may have a member of that name, too. */
+/** Does not search each tool: schemas in Chat's own tools may have a member of that name, too. */
 function hasSchemas(bytes: Buffer, object: JsonObject): boolean {
   const tools = findMember(object, "tools");
   return tools !== undefined && bytes.subarray(tools.valueStart, tools.valueEnd).includes(SCHEMA_NAME);
@@ -40,7 +40,7 @@ function isOfMessages(tool: unknown): boolean {
   return asObject(tool)?.["input_schema"] !== undefined;
 }
 
-/** Members of Chat that stand beside those of Responses as they are. */
+/** Members of Chat that are kept as they are beside those of Responses. */
 const CHAT_WORDS = [
   "stream",
   "stream_options",
@@ -88,7 +88,7 @@ function choiceOf(choice: unknown): unknown {
   return type === "tool" ? { type: "function", function: { name } } : choice;
 }
 
-/** Results of tools are messages of their own in Chat, and stand before what the user says beside them. */
+/** Tool results are messages of their own in Chat, and come before the user's text beside them. */
 function messagesOf(message: JsonRecord): JsonRecord[] {
   const { content } = message;
   if (!Array.isArray(content)) return [message];
@@ -111,7 +111,7 @@ function messagesOf(message: JsonRecord): JsonRecord[] {
   return [...results.map(resultOf), ...own];
 }
 
-/** Thoughts bear a signature of Anthropic's, which Chat has no place for. */
+/** Thinking blocks have a signature of Anthropic's, for which Chat has no field. */
 const NOT_SAID: ReadonlySet<unknown> = new Set(["tool_result", "tool_use", "thinking", "redacted_thinking"]);
 
 function callOf({ id, name, input }: JsonRecord): JsonRecord {

@@ -1,18 +1,18 @@
-// Vectors and orders of documents whose upstream told no usage (Gemini's API, Cohere's rerank, many a server of one's own) come with what
-// they were booked with: a client sees what it pays for. Pure.
+// Embeddings and rerank answers whose upstream reported no usage (Gemini's API, Cohere's rerank, many self-hosted servers) get the usage
+// that was booked: a client sees what it pays for. Pure.
 import type { WholeReply } from "#server/upstream/call/call.ts";
 import { editObject } from "#server/upstream/json/edit.ts";
 import { findMember, wholeObject } from "#server/upstream/json/scan.ts";
 import { asNumber } from "#server/upstream/json/values.ts";
 import type { TokenUsage } from "#server/upstream/usage.ts";
 
-/** What makes an answer one, and where its tokens are told: embeddings as OpenAI has them, rerank as Jina does (vendors/rerank). */
+/** The member that identifies such an answer, and the one with its tokens: as OpenAI's embeddings, as Jina's rerank (vendors/rerank). */
 const SHAPES = {
   embeddings: { substance: "data", told: "prompt_tokens" },
   rerank: { substance: "results", told: "total_tokens" },
 } as const;
 
-/** An answer of such a shape with the tokens it was charged for; any other answer, and one that tells them already, is as it was. */
+/** An answer of such a shape with the tokens it was charged for; any other answer, and one that has its usage, is unchanged. */
 export function withUsage(
   reply: WholeReply,
   endpoint: keyof typeof SHAPES,

@@ -1,5 +1,5 @@
-// Gemini's embedContent and batchEmbedContents (vendors/gemini-embeddings, vendors/gemini-clients) as embeddings: read at the door into
-// OpenAI's body, so that every channel that embeds can serve them, and answered in Gemini's shape.
+// Gemini's embedContent and batchEmbedContents (vendors/gemini-embeddings, vendors/gemini-clients) as embeddings: translated to OpenAI's
+// body on arrival, so that every channel with embeddings can serve them, and answered in Gemini's shape.
 
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import type { EmbedKind } from "#server/relay/http/routes.ts";
@@ -12,17 +12,17 @@ import { asList, asObject, asText, type JsonRecord, readJson } from "#server/ups
 export interface EmbedAsked {
   /** OpenAI's embeddings body. */
   readonly bytes: Buffer;
-  /** What only Google's models understand: `taskType` and `title`. */
+  /** Fields that only Google's models understand: `taskType` and `title`. */
   readonly hints: JsonRecord | undefined;
 }
 
-/** What may differ from text to text in a batch only if nothing is lost by it. */
+/** Fields that may differ between the texts of a batch only if nothing is lost by it. */
 const COMMON = ["taskType", "title", "outputDimensionality"] as const;
 const READ: ReadonlySet<string> = new Set(["model", "content", ...COMMON]);
 
-/** The body of an embeddings request in OpenAI's words. Throws: LocalError 400. */
+/** The body of an embeddings request in OpenAI's format. Throws: LocalError 400. */
 export function readEmbed(kind: EmbedKind, body: Buffer, model: string): EmbedAsked {
-  // Also too deep to be written anew.
+  // Also refused when it is too deep to be serialised again.
   const values = wholeObject(body) && readJson(body.toString());
   if (values === undefined) throw new LocalError(localErrors.bodyUnreadable());
   const requests = kind === "one" ? [values] : objectsMember(values, "requests");

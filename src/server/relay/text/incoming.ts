@@ -1,5 +1,5 @@
-// Reads what a client asks for: only what is routed or priced by is parsed, everything else stays bytes (requirements W8.5,
-// M02, M18, R05). The body that is billed is the body that is sent, so texts two parsers could read differently are refused. Pure.
+// Reads a request: only fields that decide route or price are parsed, everything else stays bytes (requirements W8.5, M02, M18, R05).
+// The body that is billed is the body that is sent, so texts that two parsers could read differently are refused. Pure.
 
 import { isUtf8 } from "node:buffer";
 import type { EndpointName } from "#contract/providers.ts";
@@ -21,7 +21,7 @@ import type { JsonRecord } from "#server/upstream/json/values.ts";
 import { chatFrom } from "./cursor-compat.ts";
 import { refuseState } from "./stateful-fields.ts";
 
-/** Endpoints that generate nothing: what goes in is all there is to pay. */
+/** Endpoints that generate nothing: only the input is charged. */
 export const WITHOUT_OUTPUT: ReadonlySet<EndpointName> = new Set<EndpointName>([
   "embeddings",
   "moderation",
@@ -34,22 +34,22 @@ export interface IncomingRequest {
   /** The client sent a form; `body` is empty then. */
   readonly form?: FormBody | undefined;
   readonly model: string;
-  /** The client named none: this is what the interface takes then. */
+  /** The client named no model: this is the interface's default. */
   readonly isModelDefault?: boolean;
   readonly isStream: boolean;
-  /** No stream was asked for, though the answer goes out as it comes. */
+  /** No stream was requested, though the answer is sent as it comes. */
   readonly isTimed?: boolean;
-  /** A stream that goes out as one JSON array (Gemini without `alt=sse`). */
+  /** A stream that is sent as one JSON array (Gemini without `alt=sse`). */
   readonly isArray: boolean;
   /** Headers of the client's format, names and values in turn. */
   readonly passHeaders: readonly string[];
-  /** What the client said beyond the words of its endpoint, by its own names. */
+  /** The client's hints beyond the fields of its endpoint, by their own names. */
   readonly hints?: JsonRecord | undefined;
   /** The client's own name of the conversation, from a header; "" = none. */
   readonly session: string;
   /** `api-version` of the query; "" = none. */
   readonly apiVersion: string;
-  /** The most tokens one choice may have, as the client said; undefined = it did not. */
+  /** The client's limit of tokens for one choice; undefined = none. */
   readonly maxTokens: number | undefined;
   /** How many answers are generated: n, or best_of when that is more. */
   readonly choices: number;
@@ -66,12 +66,12 @@ const MAX_TOKENS = 1_073_741_823;
 const MAX_CHOICES = 128;
 const MAX_BEST_OF = 20;
 
-/** What of a request is known besides its body. */
+/** What path, query and headers of a request say. */
 export interface Outside {
   readonly endpoint: TextEndpoint | TaskEndpoint;
-  /** Stands in for a body without a model. */
+  /** The model for a body without one. */
   readonly pathModel: string | undefined;
-  /** Stands above what the body names. */
+  /** Overrides the model that the body names. */
   readonly deployment?: string | undefined;
   /** The path says whether a stream is wanted; undefined = the body does. */
   readonly isStream?: boolean | undefined;
@@ -121,8 +121,8 @@ export function readIncoming(
 }
 
 /**
- * Members that are objects and are read here: else a stream could be read here as one that tells its usage, and by the upstream as one
- * that does not, and a prompt be kept for longer than is paid for.
+ * Members that are objects and are read here: else a stream could be read here as one with usage and by the upstream as one
+ * without, and a prompt could be cached for longer than is paid for.
  */
 const OPTIONS = ["stream_options", "prompt_cache_options"] as const;
 
@@ -131,12 +131,12 @@ function hasTwinsIn(body: ClientBody, name: string): boolean {
   return options !== undefined && hasTwins(options.object);
 }
 
-/** What the path names as Azure's clients do, else what the body names. Gemini's stands in the path, and what its body repeats is no name. */
+/** The model in the path as Azure's clients send it, else that of the body. Gemini's is in the path; a model in its body does not count. */
 function namedModel({ endpoint, deployment, pathModel }: Outside, body: ClientBody): unknown {
   return deployment ?? (endpoint === "generate" ? undefined : body.model) ?? pathModel;
 }
 
-/** How long, and how many, the answers may be. */
+/** The limits on length and number of the answers. */
 function limitsOf(endpoint: TextEndpoint, body: ClientBody): Pick<IncomingRequest, "maxTokens" | "choices"> {
   if (endpoint === "generate") return geminiLimits(body);
   if (endpoint === "responses")
@@ -153,7 +153,7 @@ function larger(one: number | undefined, other: number | undefined): number | un
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
-/** Gemini's limits stand one level down, and in two spellings (vendors/gemini-clients). Throws: LocalError. */
+/** Gemini's limits are one level down, and in two spellings (vendors/gemini-clients). Throws: LocalError. */
 function geminiLimits(body: ClientBody): Pick<IncomingRequest, "maxTokens" | "choices"> {
   const config = memberObject(body, spelled(body, "generationConfig", "generation_config"));
   if (config === undefined) return { maxTokens: undefined, choices: 1 };
@@ -163,7 +163,7 @@ function geminiLimits(body: ClientBody): Pick<IncomingRequest, "maxTokens" | "ch
   return { maxTokens, choices: Math.max(1, choices ?? 1) };
 }
 
-/** The spelling in use. Throws: LocalError when both are: two parsers could see different values. */
+/** The spelling in use. Throws: LocalError when both are used: two parsers could see different values. */
 function spelled({ object }: ClientBody, camel: string, snake: string): string {
   if (findMember(object, snake) === undefined) return camel;
   if (findMember(object, camel) !== undefined) throw new LocalError(localErrors.keysRepeated());
@@ -180,7 +180,7 @@ function memberObject({ bytes, object }: ClientBody, name: string): ClientBody |
     : { bytes: value, object: inner, model: undefined };
 }
 
-/** What we route or price by. */
+/** The members that decide route or price. */
 const OWN_NAMES = new Set([
   "model",
   "stream",
@@ -203,7 +203,7 @@ const OWN_NAMES = new Set([
 const OWN_SPELLING = "serviceTier";
 
 /**
- * Whether two parsers could see different values under one name: a name stands twice, or differs from another only in case.
+ * Whether two parsers could see different values under one name: a name occurs twice, or differs from another only in case.
  * Some parsers ignore case: to them `Model` and `model` are one key and the last one counts. Names are compared the way Go
  * folds them, which makes `ſ` an s and the Kelvin sign a k.
  */
@@ -212,7 +212,7 @@ export function hasTwins({ members }: Pick<JsonObject, "members">): boolean {
   return isShort ? repeatsName(members) : hasFoldedTwins(members);
 }
 
-/** Up to here it costs less to compare each name with all before it than to fill a set. */
+/** Up to so many names, comparing each with all before it costs less than filling a set. */
 const FEW_MEMBERS = 16;
 
 /** For plain names only: folded they stay as they are. */
@@ -235,7 +235,7 @@ function hasFoldedTwins(members: readonly Member[]): boolean {
   return false;
 }
 
-/** A name as those see it who ignore case. */
+/** A name as parsers see it that ignore case. */
 export function foldedName(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
@@ -267,7 +267,7 @@ const QUOTE = 0x22;
 const LETTER_N = 0x6e;
 const OPEN_BRACKET = 0x5b;
 
-/** Refuses a call without anything to answer; what exactly is in it is for the upstream to judge. */
+/** Refuses a call without anything to answer; the upstream checks the rest. */
 function checkSubstance(endpoint: TextEndpoint, { bytes, object }: ClientBody): void {
   const name = SUBSTANCE[endpoint];
   const member = findMember(object, name);
@@ -291,7 +291,7 @@ const SUBSTANCE = {
   moderation: "input",
   rerank: "documents",
 } as const;
-/** Endpoints whose substance is a list with something in it. */
+/** Endpoints whose input is a list that must not be empty. */
 const LISTS: ReadonlySet<TextEndpoint> = new Set<TextEndpoint>(["chat", "messages", "rerank"]);
 
 function isEmptyList(bytes: Uint8Array, start: number): boolean {

@@ -1,4 +1,4 @@
-// What an upstream would have to remember: the next call may go to another channel (vendors/responses-stored). Pure.
+// Fields that rely on state kept by an upstream: the next call may go to another channel (vendors/responses-stored). Pure.
 import type { EndpointName } from "#contract/providers.ts";
 import { LocalError, localErrors } from "#server/relay/http/local-errors.ts";
 import { STATE } from "#server/upstream/clients/responses.ts";
