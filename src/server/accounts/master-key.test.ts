@@ -71,7 +71,7 @@ test("a key file that others could read is made private, with a warning", async 
 });
 
 test.each(engines)(
-  "users without the data key are refused on %s: a new one would open nothing of theirs",
+  "a database with users but without its data key is refused on %s: a new key would open nothing",
   async (engine) => {
     const database = await createTestDatabase(engine);
     try {

@@ -60,7 +60,7 @@ async function login(headers: Headers = {}): Promise<boolean> {
 const metrics = async () => (await call("GET", "/metrics")).status;
 
 test.each(["127.0.0.1", "localhost", "127.0.0.1:3000", "[::1]:3000"])(
-  "who is at the machine gets in as %s",
+  "a login on the server's own machine works with the Host %s",
   async (host) => {
     expect(await login({ host })).toBe(true);
     expect(await metrics()).toBe(200);

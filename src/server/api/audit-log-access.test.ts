@@ -121,7 +121,7 @@ describe.each(databases)("the audit log of access on $name", (database) => {
   test.each([
     ["token", { name: "short", remain_quota: 1_000, expired_time: -1, unlimited_quota: true }],
     ["channel", { type: 1, name: "short", key: "sk-short", models: "gpt-4", group: "default" }],
-  ])("nothing of a %s is written down as changed that was gone by then", async (kind, draft) => {
+  ])("no change of a %s is logged that was deleted by then", async (kind, draft) => {
     for (let round = 0; round < 10; round += 1) {
       await app.call(asRoot, "POST", `/api/${kind}/`, draft);
       const { id } = (await app.call(asRoot, "GET", `/api/${kind}/?size=1`)).data[0];

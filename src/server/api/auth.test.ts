@@ -274,7 +274,7 @@ describe("the default password", () => {
     ["a proxy that names its host", { "x-forwarded-host": "gate.example" }],
     ["nginx's usual header", { "x-real-ip": "203.0.113.9" }],
     ["a name that begins like ours", { host: "localhost.evil.example" }],
-  ])("lets root in from this machine, not through %s", async (_, headers) => {
+  ])("works for root on this machine, not through %s", async (_, headers) => {
     expect(await logIn(headers)).toEqual({ message: SHIPPED, cookies: [] });
   });
 

@@ -203,7 +203,7 @@ describe.each(databases)("runs over channels on $name", (database) => {
     ["off", 1, refusal],
     ["on", 3, json(chatReply("hi"))],
   ] as const)(
-    "nothing is switched %s for a key that was replaced while it was tested",
+    "no channel is switched %s for a key that was replaced during its test",
     async (_, status, step) => {
       await set("AutomaticDisableChannelEnabled", "true");
       await set("AutomaticEnableChannelEnabled", "true");

@@ -32,7 +32,7 @@ describe("the API reference", () => {
   });
 
   test.each(["/api/docs", "/api/docs/", "/api/docs/docs.css", "/api/docs/docs.js"])(
-    "%s may do nothing but show itself",
+    "%s may load nothing but its own files",
     async (path) => {
       const response = await app.request(path);
       expect(response.status).toBe(200);

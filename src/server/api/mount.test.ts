@@ -76,7 +76,7 @@ describe("every answer", () => {
   });
 
   test.each([undefined, "", "staff", "toString"])(
-    "is of an endpoint that says who may call it: level %s stops the start",
+    "is of an endpoint with a level: level %s stops the start",
     (level) => {
       const probe = { ...api.option, list: { ...api.option.list, level } };
       // A table as a careless build could have it.

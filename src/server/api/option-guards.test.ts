@@ -50,7 +50,7 @@ describe.each(databases)("guards on options on $name", (database) => {
     ["SMTPServer", "::ffff:10.0.0.1"],
     ["SMTPServer", "mail.example:25/x"],
     ["SMTPServer", "user@mail.example"],
-  ])("%s does not lead inside: %s", async (key, value) => {
+  ])("%s refuses a private address: %s", async (key, value) => {
     const before = app.ctx.options.get(key as never);
     expect(await put(key, value)).toMatchObject({ status: 200, success: false });
     expect(app.ctx.options.get(key as never)).toBe(before);

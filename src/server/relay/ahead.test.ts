@@ -78,7 +78,7 @@ describe.each(databases)("on $name", (database) => {
   }
 
   it.each([false, true])(
-    "the amount is set aside before the provider is connected (stream: %s)",
+    "the amount is reserved before the provider is connected (stream: %s)",
     async (stream) => {
       seen.connected.length = 0;
       seen.asked.length = 0;

@@ -62,7 +62,7 @@ describe.each(PATHS)("%s", (path) => {
   );
 
   it.each(WIRES)(
-    "costs what came once channel type %i has said something",
+    "costs what came once channel type %i has sent output",
     async (type, begin, error, piece) => {
       const { cost } = await costOf(path, type, sse(begin, piece, error));
       expect(cost).toMatchObject({ entries: 1, open: 0 });
@@ -101,13 +101,10 @@ it.each([
     data({ candidates: [{ content: { role: "model", parts: [{ inlineData }] }, index: 0 }] }),
   ],
   ["/v1/responses", 31, chunk({ images: [image] })],
-])(
-  "%s on channel type %i: a picture and a sound were something too, though no text",
-  async (path, type, piece) => {
-    const { cost } = await costOf(path, type, sse(piece, "cut"));
-    expect(cost).toMatchObject({ entries: 1, open: 0 });
-  },
-);
+])("%s on channel type %i: a picture and a sound are output too", async (path, type, piece) => {
+  const { cost } = await costOf(path, type, sse(piece, "cut"));
+  expect(cost).toMatchObject({ entries: 1, open: 0 });
+});
 
 it("a client that leaves before the first word pays for its prompt, as ever", async () => {
   await world.addChannel({ type: 1, models: model });

@@ -156,7 +156,7 @@ describe("what they say there", () => {
     ["gpt-5.6", { messages, reasoning_effort: "max" }, "max"],
     ["gpt-5.4", { ...WITH_TOOLS, reasoning_effort: "xhigh" }, "xhigh"],
     ["gpt-6-sol", WITH_TOOLS, undefined],
-  ])("%s with %j is told to think %s", async (model, said, effort) => {
+  ])("%s with %j gets the effort %s", async (model, said, effort) => {
     await world.addChannel({ type: 1, models: model });
     const { json: sent } = await sentFor({ model, ...said });
     expect(sent).toMatchObject({ store: false });

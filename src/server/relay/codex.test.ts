@@ -137,22 +137,19 @@ describe("Codex", () => {
     ["Groq", 29, "openai/gpt-oss-120b", "/v1/chat/completions"],
     ["xAI", 45, "grok-4.7", "/v1/chat/completions"],
     ["Ark", 40, "doubao-seed-2-1-pro-260915", "/api/v3/responses"],
-  ])(
-    "before %s's own Responses (type %i), with %s: its tools go where they are known, %s",
-    async (...row) => {
-      const [, type, name, path] = row;
-      await world.addChannel({ type, models: name });
-      const response = { id: "resp_1", object: "response", status: "completed", output: [] };
-      const told = path.endsWith("responses")
-        ? event("response.completed", { sequence_number: 0, response })
-        : chunk({ content: "Done." });
-      world.upstream.script(sse(told, chunk({}, "stop"), DONE));
-      const answer = await world.ask(CODEX.replace(model, name), { path: "/v1/responses", headers: HEADERS });
-      expect(answer.status).toBe(200);
-      await answer.text();
-      expect(world.upstream.journal.map((asked) => asked.path)).toEqual([path]);
-    },
-  );
+  ])("to %s's own Responses (type %i), with %s: its tools go where they are known, %s", async (...row) => {
+    const [, type, name, path] = row;
+    await world.addChannel({ type, models: name });
+    const response = { id: "resp_1", object: "response", status: "completed", output: [] };
+    const told = path.endsWith("responses")
+      ? event("response.completed", { sequence_number: 0, response })
+      : chunk({ content: "Done." });
+    world.upstream.script(sse(told, chunk({}, "stop"), DONE));
+    const answer = await world.ask(CODEX.replace(model, name), { path: "/v1/responses", headers: HEADERS });
+    expect(answer.status).toBe(200);
+    await answer.text();
+    expect(world.upstream.journal.map((asked) => asked.path)).toEqual([path]);
+  });
 
   it("to a vendor's own Responses: a body with functions alone passes as it is", async () => {
     await world.addChannel({ type: 45, models: "grok-4.7" });

@@ -166,7 +166,7 @@ describe("no entry of a failure", () => {
     expect({ entries, failed }).toEqual({ entries: 1, failed: [] });
   });
 
-  it("is written while entries of calls are switched off", async () => {
+  it("is written while LogConsumeEnabled is off", async () => {
     await world.setOption("LogConsumeEnabled", "false");
     const { failed } = await entriesOf(async () => {
       await answerOf({ ...QUESTION, model: "nobodys" });

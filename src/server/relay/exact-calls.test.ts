@@ -154,7 +154,7 @@ describe.each(SETUPS)("on $name", ({ name, nodes, isShared }) => {
   describe.each(["user", "token", "both"])("quota of the %s", (who) => {
     // The largest once for each set-up.
     it.each(CASES.filter(([calls]) => calls < 1_000 || who === "both"))(
-      `%i calls at once, money for %i (${name})`,
+      `%i calls at once, quota for %i (${name})`,
       async (calls, paid) => {
         const key = await payerOf(who, paid);
         const before = upstream.journal.length;

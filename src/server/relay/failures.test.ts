@@ -68,7 +68,7 @@ describe("upstreams that fail", () => {
     failures.flatMap(([name, step, status]) =>
       [false, true].map((stream) => [name, stream, step, status] as const),
     ),
-  )("%s (stream: %s) charges nothing and is told plainly", async (name, stream, step, status) => {
+  )("%s (stream: %s) charges nothing and has its own error", async (name, stream, step, status) => {
     if (!stream && (name.includes("event") || name.includes("stream"))) return;
     await world.addChannel();
     world.upstream.script(step);
@@ -278,7 +278,7 @@ describe("upstreams that fail", () => {
     ["an unknown name", () => "http://no-such-host.invalid"],
     ["a port without a listener", () => refusedUrl],
     ["no TLS where some was expected", () => world.upstream.url.replace("http:", "https:")],
-  ])("%s charges nothing as the last word", async (_, baseUrl) => {
+  ])("%s charges nothing as the last fault", async (_, baseUrl) => {
     await world.addChannel({ baseUrl: baseUrl() });
     for (const stream of [false, true]) {
       const { charged, open, entries } = await world.costOf(async () => {

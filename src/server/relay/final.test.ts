@@ -62,7 +62,7 @@ it("a channel that fails is called again", async () => {
 it.each([
   ["/v1/images/generations", { prompt: "p" }, "dall-e-2"],
   ["/v1/moderations", { input: "p" }, "omni-moderation-latest"],
-])("who names no model is told which one stood for it: %s", async (path, body, model) => {
+])("a client that names no model is told which one was meant: %s", async (path, body, model) => {
   await world.addChannel();
   const response = await world.ask(body, { path });
   const refused = await errorOf(response);

@@ -100,7 +100,7 @@ describe("embeddings", () => {
       OPENAI_EMBEDDING,
       { usage: { total_tokens: 0, cost: 7 }, data: [{ index: 0, embedding: [1, 2] }] },
     ],
-  ])("tell OpenAI clients the usage they are charged for: %s", async (_, model, reply) => {
+  ])("show OpenAI clients the usage they are charged for: %s", async (_, model, reply) => {
     world.upstream.script(json(reply));
     let usage: unknown;
     const { log } = await world.costOf(async () => {
@@ -143,7 +143,7 @@ describe("embeddings", () => {
       "pictures",
       { requests: [{ content: { parts: [{ inlineData: { mimeType: "image/png", data: "" } }] } }] },
     ],
-  ])("refuse %s in Gemini's voice", async (_, body) => {
+  ])("refuse %s in Gemini's error format", async (_, body) => {
     const response = await post(`${EMBEDDING}:batchEmbedContents`, body);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } });

@@ -91,7 +91,7 @@ describe("a client that leaves before the usage is complete", () => {
   it.each([
     ["a tool of its own", { tool_calls: [{ index: 0, id: "c", type: "custom", custom: { input: TEXT } }] }],
     ["a voice", { audio: { id: "a", data: "AAAA", transcript: TEXT } }],
-  ])("pays for the words of %s, passed or translated", async (_, delta) => {
+  ])("pays for the text of %s, passed or translated", async (_, delta) => {
     await world.addChannel();
     for (const path of ["/v1/chat/completions", "/v1/messages"]) {
       world.upstream.journal.length = 0;
@@ -217,7 +217,7 @@ describe("documents and searches, which bring more than the request holds", () =
   it.each([
     [{ messages: [{ role: "user", content: [{ type: "file", file: { file_id: "f" } }] }] }],
     [{ messages: QUESTION.messages, web_search_options: {} }],
-  ])("are paid as told: %j", async (more) => {
+  ])("are charged as reported: %j", async (more) => {
     await world.addChannel();
     world.upstream.script(
       json(chatReply("hi", { prompt_tokens: 300_000, completion_tokens: 2, total_tokens: 300_002 })),
@@ -250,7 +250,7 @@ it("names odd hints in a header that every client can read", async () => {
 });
 
 it.each(['{"include_usage":false,"include_usage":true}', '{"include_usage":true,"Include_Usage":false}'])(
-  "refuses a wish for usage that can be read in two ways: %s",
+  "refuses a request for usage that can be read in two ways: %s",
   async (options) => {
     await world.addChannel();
     const text = JSON.stringify({ ...QUESTION, stream: true }).slice(0, -1);

@@ -153,7 +153,7 @@ describe("a client that does not read", () => {
       STREAM,
     ],
     ["a stream that goes on", endless, STREAM],
-  ])("%s is given up", async (_, step, body) => {
+  ])("%s is cut off", async (_, step, body) => {
     world.upstream.script(step);
     const { charged } = await lineOf(async () => {
       const socket = call({ body }).pause();

@@ -38,7 +38,7 @@ const weather: Anthropic.Tool = {
 describe.each([
   ["Anthropic's wire", 14, model],
   ["OpenAI's wire", 1, "gpt-4o-mini"],
-])("the official SDK before %s", (_, type, upstreamModel) => {
+])("the official SDK with %s", (_, type, upstreamModel) => {
   beforeEach(async () => {
     await world.addChannel({
       type,

@@ -24,7 +24,7 @@ describe("fields that set the price of a picture", () => {
     [{ model: "dall-e-3", prompt: "p", quality: " hd" }, "quality_not_supported"],
     [{ model: "dall-e-3", prompt: "p", quality: "high" }, "quality_not_supported"],
     [{ model: "dall-e-2", prompt: "p", quality: "hd" }, "quality_not_supported"],
-  ])("refuses %j before anything is set aside", async (body, code) => {
+  ])("refuses %j before anything is reserved", async (body, code) => {
     const { charged, entries } = await world.costOf(async () => {
       expect(await errorOf(await world.ask(body, { path }))).toMatchObject({
         status: 400,

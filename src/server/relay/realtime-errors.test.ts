@@ -60,7 +60,7 @@ describe.each(WAYS)("%s", (type, eventOf) => {
     EMPTY,
     { type: "exceeded_current_quota_error", message: EMPTY.message },
     { type: "invalid_request_error", code: "billing_not_active", message: "Your account is not active" },
-  ])("says nothing of the operator's empty account ($type, $code)", async (error) => {
+  ])("reveals nothing of the operator's empty account ($type, $code)", async (error) => {
     const event = await told(error);
     expect(event).toContain("饱和");
     expect(event).toContain('"bad_response_status_code"');

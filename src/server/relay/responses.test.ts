@@ -41,7 +41,7 @@ describe.each([
   ["its own wire", 1, model],
   ["a wire of chat alone", 31, model],
   ["Anthropic's wire", 14, "claude-sonnet-4-6"],
-])("OpenAI's SDK before %s", (_, type, upstreamModel) => {
+])("OpenAI's SDK with %s", (_, type, upstreamModel) => {
   beforeEach(async () => {
     await world.addChannel({
       type,

@@ -114,7 +114,7 @@ describe("calls at once", () => {
     ["a token", "TokenConcurrency", true],
     ["a user", "UserConcurrency", false],
   ] as const)(
-    "of %s: what is too much is refused at once, and there is room when one has ended",
+    "of %s: calls beyond the limit are refused at once, and there is room when one has ended",
     async (_, option, isOther) => {
       const { step, open } = gate();
       upstream.script(step);

@@ -23,7 +23,7 @@ describe("a response", () => {
   };
 
   it.each(["a\r\nset-cookie: b=c", "a\nb", "\u5199"])(
-    "tells of a failure where a header cannot be sent: %j",
+    "sends a fault where a header cannot be sent: %j",
     async (value) => {
       let thrown: unknown;
       opened((one) => {
@@ -78,7 +78,7 @@ describe("a response", () => {
   });
 
   it.each(["destroy", "resetAndDestroy"] as const)(
-    "is left by who does not wait for it: %s",
+    "counts as left when the client does not wait for it: %s",
     async (leave) => {
       let taken: Promise<void> | undefined;
       opened((one) => {

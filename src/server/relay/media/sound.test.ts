@@ -55,7 +55,7 @@ describe("a WAV file", () => {
     ["no channel", { channels: 0 }],
     ["odd bits", { bits: 60_000 }],
     ["a compressed coding", { tag: 0x55 }],
-  ])("with %s says nothing", (_, given) => {
+  ])("with %s has no known length", (_, given) => {
     expect(ten(given)).toBeUndefined();
   });
 

@@ -141,7 +141,7 @@ describe("pictures", () => {
     [{ model: "dall-e-3", prompt: "p", n: 2 }, "n_not_within_range"],
     [{ model: "dall-e-2", prompt: "x".repeat(1_001) }, "prompt_too_long"],
     [{ model: "dall-e-2" }, "prompt_missing"],
-  ])("refuses %j before anything is set aside", async (body, code) => {
+  ])("refuses %j before anything is reserved", async (body, code) => {
     const { charged } = await world.costOf(async () => {
       const response = await world.ask(body, { path: "/v1/images/generations" });
       expect(await errorOf(response)).toMatchObject({ status: 400, code });
@@ -277,7 +277,7 @@ describe("transcription", () => {
       () => raw("00:00:00,001 --> 00:00:00,001", { "content-type": "text/plain" }),
       100,
     ],
-  ])("charges by what is likely: %s", async (_, step, price) => {
+  ])("charges a plausible length: %s", async (_, step, price) => {
     world.upstream.script(step());
     const small = new File([Buffer.alloc(8_000)], "a.opus");
     const fields = { file: small, model: "whisper-1", response_format: "text" };
@@ -382,7 +382,7 @@ describe("moderation and rerank", () => {
     [8, { usage: { total_tokens: 40 } }, { total_tokens: 40 }],
     // Cohere counts searches, and is translated.
     [35, { id: "r", meta: { billed_units: { search_units: 1 } } }, { prompt_tokens: 5, total_tokens: 5 }],
-  ])("tells clients of rerank the tokens they are charged for: type %i, %j", async (type, told, usage) => {
+  ])("shows clients of rerank the tokens they are charged for: type %i, %j", async (type, told, usage) => {
     world.upstream.script(json({ results: [{ index: 0, relevance_score: 0.9 }], ...told }));
     await world.clearChannels();
     await world.addChannel({ type, models: "bge-reranker" });

@@ -291,7 +291,7 @@ describe("authentication", () => {
     ["a wrong key", { headers: { authorization: "Bearer sk-wrong" } }, "invalid_key"],
     ["no model", { query: "" }, "invalid_text_request"],
     ["a model without a channel", { query: "?model=gpt-none" }, "no_available_channel"],
-  ])("tells %s by an event", async (_, opening, code) => {
+  ])("reports %s by an event", async (_, opening, code) => {
     await addChannel();
     const client = open(opening);
     const [closeCode, reason] = await client.closed;
