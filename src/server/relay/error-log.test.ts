@@ -183,7 +183,7 @@ describe("entries are few", () => {
       requestId: "many",
       startedMs: 0,
       channel: undefined,
-      trail: [],
+      failedAttempts: [],
       caller: { ...base, userId, models: undefined, pin: undefined },
       model: "m",
       isStream: false,
