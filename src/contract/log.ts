@@ -9,7 +9,7 @@ export const LogType = { all: 0, topup: 1, consume: 2, manage: 3, system: 4, tes
 /** What clearing takes: calls and channel tests; top-ups and what administrators did stay (requirements W3.9). */
 export const CLEARED_LOG_TYPES: readonly number[] = [LogType.consume, LogType.test, LogType.error];
 
-/** A failed attempt: a channel that was called before the one that answered. */
+/** A failed attempt: a channel that was called and did not answer, whether or not a later one did. */
 export const FailedChannel = z.object({
   channel: z.int(),
   channel_name: z.string(),

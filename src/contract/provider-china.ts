@@ -1,7 +1,7 @@
 // Provider rows: vendors in China. Data only. Facts: vendors/baidu, vendors/quirks, requirements T2, W13.
 import type { Provider, Quirks, Wire } from "./provider.ts";
 import { openaiPaths, plainKey } from "./provider-paths.ts";
-import { qianfanSlugs } from "./provider-slugs.ts";
+import { qianfanPaths } from "./qianfan-paths.ts";
 
 const { chat, completions, embeddings, responses, models } = openaiPaths;
 
@@ -109,7 +109,7 @@ export const chinaVendors: readonly Provider[] = [
       images: "/rpc/2.0/ai_custom/v1/wenxinworkshop/text2image/{slug}",
       rerank: "/rpc/2.0/ai_custom/v1/wenxinworkshop/reranker/{slug}",
     },
-    quirks: { modelNames: qianfanSlugs },
+    quirks: { modelNames: qianfanPaths },
     // Qianfan v2 speaks OpenAI's wire: a bce-v3 key has no bar. Source: vendors/baidu, vendors/qianfan.
     alternates: [{ baseHas: ["qianfan.baidubce.com"] }, { keyBars: 0 }].map((when) => ({
       when,

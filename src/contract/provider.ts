@@ -202,8 +202,8 @@ export interface Quirks extends BodyEdits {
   readonly inlinesMedia?: true;
 
   /**
-   * A reply with status 200 can be a refusal. `minimax`: `base_resp.status_code` is not 0, message in `base_resp.status_msg`.
-   * `fastgpt`: `code` and `statusText` at the top level and no `choices`. `code`: a top-level `code` other than 0 and no `choices`.
+   * A reply with status 200 can be a refusal. `base-resp`: `base_resp.status_code` is not 0, message in `base_resp.status_msg`.
+   * `status-text`: `code` and `statusText` at the top level and no `choices`. `code`: a top-level `code` other than 0 and no `choices`.
    * An OpenAI `error` object is looked for everywhere anyway.
    */
   readonly errorIn200?: "base-resp" | "status-text" | "code";

@@ -8,7 +8,10 @@ export interface Limit {
   readonly name: string;
   /** The prefix of the keys that are counted. */
   readonly key: string;
-  /** Events that may come at once; refilled evenly over the window. 0 = no limit. */
+  /**
+   * Events that may come at once; refilled evenly over the window, so that in any period at most burst + burst × period ÷ window pass:
+   * nearly twice the burst in one window. 0 = no limit.
+   */
   readonly burst: number;
   readonly windowMs: number;
   readonly scope: Scope;
@@ -38,7 +41,7 @@ export const LIMITS = {
   tokenRunning: { name: "relay_running", key: "relay token ", ...BY_OPERATOR, scope: "token" },
   userRunning: { name: "relay_running", key: "relay user ", ...BY_OPERATOR, scope: "account" },
 
-  /** Keys that match no token; counted by each process. The key that finds the budget empty is looked up too. */
+  /** Keys that match no token; counted by each process. A key is looked up before it is counted, so the one that empties the budget was too. */
   unknownKey: { name: "unknown_key", key: "", burst: 60, windowMs: MINUTE_MS, scope: "address" },
   /** Rows of the log about calls that failed; counted by each process. */
   failedCalls: { name: "failed_calls", key: "", burst: 60, windowMs: MINUTE_MS, scope: "account" },
@@ -98,7 +101,7 @@ export const LIMITS = {
     scope: "address",
     reason: MAIL,
   },
-  /** The console's own countdown. */
+  /** One letter to an address in the seconds that the console counts down before it offers another. */
   mailAgain: {
     name: "mail",
     key: "mail:again:",

@@ -74,7 +74,7 @@ describe.each(engines)("a killed process on %s", (engine) => {
     expect
       .poll(async () => {
         const { rows } = await sql`SELECT pid FROM pg_stat_activity
-          WHERE datname = current_database() AND application_name = 'tollgate bank'`.execute(db);
+          WHERE datname = current_database() AND application_name = 'tollgate ledger'`.execute(db);
         return rows.length;
       })
       .toBe(0);

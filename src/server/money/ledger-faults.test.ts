@@ -47,7 +47,7 @@ const reserved: Outcome = { kind: "reserve", verdict: "reserved" };
 
 test("an answer that does not fit the question is an error", async () => {
   const { ledger, end } = await scripted(() => Promise.resolve([{ kind: "release" }]));
-  await expect(ledger.reserve(order)).rejects.toThrow("the bank answered release to reserve");
+  await expect(ledger.reserve(order)).rejects.toThrow("the ledger answered release to reserve");
   await end();
 });
 

@@ -311,7 +311,7 @@ function expectKind<Kind extends Operation["kind"]>(
 ): Extract<Outcome, { kind: Kind }> {
   if (outcome.kind !== kind) {
     throw new Error(
-      outcome.kind === "failed" ? outcome.reason : `the bank answered ${outcome.kind} to ${kind}`,
+      outcome.kind === "failed" ? outcome.reason : `the ledger answered ${outcome.kind} to ${kind}`,
     );
   }
   // Kind is one of Outcome's kinds, and the comparison above has just found it.

@@ -116,7 +116,7 @@ function record(desk: Desk, { bill, user, token, booking, tokenAmount }: Paid): 
     detail: bill.modelName,
   };
   changes.ledger.push(entry);
-  // Not the entry itself: this is kept for many groups.
+  // Not the entry itself: what is booked is remembered for many groups.
   desk.booked.set(bill.requestId, { kind: entry.kind, amount: entry.amount, shortfall });
   if (bill.channelId !== 0) {
     changes.channels.set(bill.channelId, (changes.channels.get(bill.channelId) ?? 0n) + charged);

@@ -81,7 +81,7 @@ function reserve(desk: Desk, order: Of<"reserve">): Outcome {
   const user = desk.users.get(order.userId);
   const token = desk.tokens.get(order.tokenId);
   const verdict = judge(desk, order, user, token);
-  if (verdict === "reserved" && user) hold(desk, order, user, token);
+  if (verdict === "reserved" && user) setAside(desk, order, user, token);
   return { kind: "reserve", verdict };
 }
 
@@ -110,7 +110,7 @@ function isUsable(desk: Desk, token: TokenBook): boolean {
   return false;
 }
 
-function hold(desk: Desk, order: Of<"reserve">, user: UserBook, token: TokenBook | undefined): void {
+function setAside(desk: Desk, order: Of<"reserve">, user: UserBook, token: TokenBook | undefined): void {
   const isTokenLimited = token !== undefined && !token.isUnlimited;
   user.quota -= order.amount;
   desk.changes.users.add(user);
@@ -144,7 +144,7 @@ function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
   const more = target - reservation.amount;
   if (more <= 0n) return true;
   const user = desk.users.get(reservation.userId);
-  const token = heldToken(desk, reservation);
+  const token = reservedToken(desk, reservation);
   if (!user || user.quota < more || (token && token.remainQuota < more)) return false;
   user.quota -= more;
   desk.changes.users.add(user);
@@ -158,7 +158,7 @@ function extend(desk: Desk, { requestId, target }: Of<"extend">): boolean {
 }
 
 /** The token whose quota is set aside too. */
-function heldToken(desk: Desk, reservation: Reservation | undefined): TokenBook | undefined {
+function reservedToken(desk: Desk, reservation: Reservation | undefined): TokenBook | undefined {
   return reservation?.isTokenLimited ? desk.tokens.get(reservation.tokenId) : undefined;
 }
 
@@ -202,7 +202,7 @@ function release(desk: Desk, { requestId }: Of<"release">): Outcome {
   if (reservation && user) {
     user.quota += reservation.amount;
     desk.changes.users.add(user);
-    const token = heldToken(desk, reservation);
+    const token = reservedToken(desk, reservation);
     if (token) {
       token.remainQuota += reservation.amount;
       reviveToken(token);

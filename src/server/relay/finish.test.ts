@@ -38,7 +38,7 @@ async function uncountable(requestId: string) {
     price: priceOf(tools, incoming, caller, found),
     pricing: new TextPricing(tools, incoming),
   });
-  for (const channel of found) if (channel.id === channelId) account.charge(channel);
+  for (const channel of found) if (channel.id === channelId) account.priceFor(channel);
   return account;
 }
 

@@ -1,5 +1,5 @@
-// The steps of one request (ARCHITECTURE.md): receive, admit, read, reserve, select, call, pipe, settle, finish. One try, one finally,
-// one settle. A fault is made where it happens and only read here.
+// The steps of one request (ARCHITECTURE.md): receive, admit, read, reserve, select, call, pipe, finish, which settles. A request
+// is settled once, whatever happened before. A fault is made where it happens and only read here.
 import type { Context } from "#server/context.ts";
 import type { ReserveVerdict } from "#server/money/operations.ts";
 import { newRequestId } from "#server/secrets.ts";
@@ -183,7 +183,7 @@ async function relay(
     const caller = await services.authenticator.authenticate(state.offers, address);
     state.caller = caller;
     const entered = services.limits.begin(caller, address);
-    state.leave = entered instanceof Promise ? await entered : entered;
+    state.freeSlot = entered instanceof Promise ? await entered : entered;
     const body = services.readBody(req, response);
     const read = readAsked(req, routed, body instanceof Promise ? await body : body);
     const incoming = servedModel(services, caller, read instanceof Promise ? await read : read);
@@ -211,7 +211,7 @@ async function relay(
       const taken = response.taken();
       if (taken !== undefined) await taken;
     } finally {
-      state.leave();
+      state.freeSlot();
     }
   }
 }

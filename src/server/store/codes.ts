@@ -20,7 +20,7 @@ export interface CodeQuery {
   readonly maxTries: number;
 }
 
-/** Stores a code with all its tries; one of the same key is replaced. */
+/** Stores a code that has not been tried yet; one of the same key is replaced. */
 export async function saveCode(db: Db, code: NewCode): Promise<void> {
   const { key, ...values } = code;
   await db

@@ -23,7 +23,7 @@ describe.each(engines)("usage log on %s", (engine) => {
   let db: Db;
   const written: NewLog[] = [];
 
-  /** Consumption of many kinds over two days, in an order that is not quite that of time, as the bank writes it. */
+  /** Consumption of many kinds over two days, in an order that is not quite that of time, as the ledger writes it. */
   beforeAll(async () => {
     database = await createTestDatabase(engine);
     store = await database.open();
@@ -57,7 +57,7 @@ describe.each(engines)("usage log on %s", (engine) => {
     await database.drop();
   });
 
-  /** What the bank adds with each consumption. */
+  /** What the ledger adds with each consumption. */
   async function addSums(log: NewLog): Promise<void> {
     const hour = log.created_at - (log.created_at % HOUR);
     const sums = { hour, quota: log.quota, prompt_tokens: 2, completion_tokens: 3, requests: 1 };

@@ -77,7 +77,7 @@ describe.each(engines)("the usage log on %s", (engine) => {
     await database.drop();
   });
 
-  /** The sums by hour as the bank books them. */
+  /** The sums by hour as the ledger books them. */
   async function addSums(db: Store["db"], row: NewLog): Promise<void> {
     const hour = row.created_at - (row.created_at % HOUR);
     const sums = {

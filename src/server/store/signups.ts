@@ -1,4 +1,4 @@
-// Gifts of registrations that are promised and not yet booked: one row from the insert of an account until the bank has it.
+// Gifts of registrations that are promised and not yet booked: one row from the insert of an account until the ledger has it.
 import type { Selectable } from "kysely";
 import type { Db } from "./db.ts";
 import type { SignupsTable } from "./tables.ts";
@@ -11,7 +11,7 @@ export async function insertSignup(db: Db, row: SignupRow): Promise<void> {
   await db.insertInto("signups").values(row).execute();
 }
 
-/** Takes a promise away when the bank has booked it; none is no fault. */
+/** Takes a promise away when the ledger has booked it; none is no fault. */
 export async function removeSignup(db: Db, userId: number): Promise<void> {
   await db.deleteFrom("signups").where("user_id", "=", userId).execute();
 }

@@ -44,7 +44,7 @@ export class SqliteThread {
 
   private constructor(worker: Worker, onDeath: (error: StoreError) => void) {
     this.#worker = worker;
-    worker.on("message", (reply: WorkerReply) => this.#settle(reply));
+    worker.on("message", (reply: WorkerReply) => this.#receive(reply));
     // What it said before is heard before its exit, but not always before its error.
     let cause: unknown;
     worker.on("error", (error) => {
@@ -119,7 +119,7 @@ export class SqliteThread {
     });
   }
 
-  #settle(reply: WorkerReply): void {
+  #receive(reply: WorkerReply): void {
     const waiting = this.#waiting.get(reply.id);
     if ("early" in reply) {
       waiting?.onEarly?.(reply.early);

@@ -193,7 +193,7 @@ test("connections killed under load lose and double nothing", { timeout: 30_000 
     while (kills < 6) {
       await new Promise((resolve) => setTimeout(resolve, 150));
       const killed = await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'tollgate bank'`.execute(direct.db);
+        WHERE datname = current_database() AND application_name = 'tollgate ledger'`.execute(direct.db);
       kills += killed.rows.length;
     }
   };
@@ -255,7 +255,7 @@ test("a node whose lock stays free is declared dead although its lease runs; one
   await sql`INSERT INTO nodes (node, lease_until) VALUES ('older', 4000000000)`.execute(direct.db);
   expect(await ledger.recover()).toEqual({ closed: 0 });
   await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'tollgate bank'`.execute(direct.db);
+    WHERE datname = current_database() AND application_name = 'tollgate ledger'`.execute(direct.db);
   let closed = 0;
   await vi.waitFor(
     async () => {
@@ -303,7 +303,7 @@ test("a connection that is lost again before its process has shown to be alive d
   await ledger.reserve(held);
   const kill = () =>
     sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'tollgate bank'`.execute(direct.db);
+      WHERE datname = current_database() AND application_name = 'tollgate ledger'`.execute(direct.db);
   const locks = async () => {
     const { rows } = await sql`SELECT 1 FROM pg_locks
       WHERE locktype = 'advisory' AND classid = ${0x7012} AND granted`.execute(direct.db);

@@ -96,7 +96,7 @@ class LedgerConnection {
   async run(batch: Batch): Promise<readonly Outcome[]> {
     const client = await this.#ready();
     const send: Send = async (name, values) => {
-      const result = await client.query({ name: `bank_${name}`, text: SQL[name], values: [...values] });
+      const result = await client.query({ name: `ledger_${name}`, text: SQL[name], values: [...values] });
       return result.rows;
     };
     try {
@@ -130,7 +130,7 @@ class LedgerConnection {
   }
 
   async #connect(): Promise<Client> {
-    const client = this.#store.createClient("tollgate bank");
+    const client = this.#store.createClient("tollgate ledger");
     let isLost = false;
     const lose = () => {
       isLost = true;
@@ -142,7 +142,7 @@ class LedgerConnection {
       await client.query(SESSION_SETTINGS);
       await this.#liveness.lock(client);
       // The lease went over another connection: meanwhile this one may have ended, and its lock with it.
-      if (isLost) throw new StoreError("lost", "the bank's connection was lost as it began");
+      if (isLost) throw new StoreError("lost", "the ledger's connection was lost as it began");
     } catch (error) {
       void client.end().catch(() => undefined);
       throw error;

@@ -118,7 +118,7 @@ const MANY = `'{${Array.from({ length: TOGETHER }, (_, index) => index).join()}}
 /** Each prepared statement of the session → what its plan reads too much. */
 async function preparedPlans(): Promise<Map<string, string[]>> {
   const { rows } = await session.query<{ name: string; types: string[] }>(
-    "SELECT name, parameter_types::text[] AS types FROM pg_prepared_statements WHERE name LIKE 'bank%' ORDER BY name",
+    "SELECT name, parameter_types::text[] AS types FROM pg_prepared_statements WHERE name LIKE 'ledger%' ORDER BY name",
   );
   const plans = new Map<string, string[]>();
   for (const { name, types } of rows) {
@@ -126,7 +126,7 @@ async function preparedPlans(): Promise<Map<string, string[]>> {
     const { rows: found } = await session.query(`EXPLAIN (FORMAT JSON) EXECUTE "${name}" (${values})`);
     // The form of PostgreSQL's own answer.
     const [{ Plan }] = found[0]["QUERY PLAN"] as [{ Plan: PlanNode }];
-    plans.set(name.replace("bank_", ""), readsTooMuch(Plan));
+    plans.set(name.replace("ledger_", ""), readsTooMuch(Plan));
   }
   return plans;
 }
@@ -161,7 +161,7 @@ test("so it does with statistics of tables that had a few rows, when they have m
     store.db,
   );
   const { rows } = await session.query(
-    "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE bank_booked ('{nobody}')",
+    "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ledger_booked ('{nobody}')",
   );
   // The form of PostgreSQL's own answer.
   const [{ Plan }] = rows[0]["QUERY PLAN"] as [{ Plan: Record<string, number> }];

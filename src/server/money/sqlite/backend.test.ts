@@ -1,4 +1,4 @@
-// What others see of the bank on SQLite, where calls are noted before they reach the tables.
+// What other statements see of the ledger on SQLite, where calls are in a journal before they reach the tables.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";

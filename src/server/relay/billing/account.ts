@@ -102,7 +102,7 @@ export class Account {
    * The channel that is to be called now; it may map to a name with a price of its own. Returns why it cannot be called at that price;
    * undefined = it can.
    */
-  charge(channel: LiveChannel): RelayFault | undefined {
+  priceFor(channel: LiveChannel): RelayFault | undefined {
     const { caller, incoming } = this.#billed;
     const { model } = incoming;
     this.#channelId = channel.id;

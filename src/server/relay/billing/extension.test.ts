@@ -5,13 +5,13 @@ import { createRelay } from "#server/relay/relay.ts";
 import { chunk, DONE, type Step, sse, usageChunk } from "#test/emulators/fake-upstream.ts";
 import { seedToken, seedUser } from "#test/seeds/seed.ts";
 import { createRelayWorld, QUESTION } from "#test/worlds/relay-world.ts";
-import { type CoverParts, Extension } from "./extension.ts";
+import { Extension, type ExtensionParts } from "./extension.ts";
 
 describe("a reservation", () => {
   let nowMs = 0;
   const clock = { now: () => nowMs };
   /** For streams whose upper bound is exact. */
-  const coverOf = (extend: (tokens: number) => Promise<boolean>, more: Partial<CoverParts> = {}) => {
+  const extensionOf = (extend: (tokens: number) => Promise<boolean>, more: Partial<ExtensionParts> = {}) => {
     let seen = 0;
     const cover = new Extension({
       tokens: 1_000,
@@ -31,7 +31,7 @@ describe("a reservation", () => {
   };
 
   it("lasts to its end, also when there is no more", async () => {
-    const cover = coverOf(async () => false);
+    const cover = extensionOf(async () => false);
     expect(cover.look(700)).toBeUndefined();
     expect(cover.look(800)).toBeUndefined();
     await sleep(0);
@@ -41,7 +41,7 @@ describe("a reservation", () => {
 
   it("is not extended within a limit of the client's own, however close it is", async () => {
     const asked: number[] = [];
-    const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_000 });
+    const cover = extensionOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_000 });
     for (const tokens of [800, 999, 1_000]) expect(cover.look(tokens)).toBeUndefined();
     await sleep(0);
     expect(asked).toEqual([]);
@@ -53,7 +53,7 @@ describe("a reservation", () => {
       asked += 1;
       return false;
     };
-    const cover = coverOf(refuse, { limit: 1_000 });
+    const cover = extensionOf(refuse, { limit: 1_000 });
     for (const tokens of [1_001, 1_100, 1_282]) expect(await cover.look(tokens)).toBeUndefined();
     expect(asked).toBe(0);
     expect(await cover.look(1_283)).toMatchObject({ code: "insufficient_user_quota" });
@@ -61,7 +61,7 @@ describe("a reservation", () => {
 
   it("is not extended for a little more than the client's limit that was reserved later", async () => {
     const asked: number[] = [];
-    const cover = coverOf(async (tokens) => asked.push(tokens) < 2, { limit: 1_300 });
+    const cover = extensionOf(async (tokens) => asked.push(tokens) < 2, { limit: 1_300 });
     expect(cover.look(800)).toBeUndefined();
     await sleep(0);
     expect(await cover.look(1_310)).toBeUndefined();
@@ -70,7 +70,7 @@ describe("a reservation", () => {
 
   it("is extended up to the client's limit and not beyond", async () => {
     const asked: number[] = [];
-    const cover = coverOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_300 });
+    const cover = extensionOf(async (tokens) => asked.push(tokens) > 0, { limit: 1_300 });
     expect(cover.look(800)).toBeUndefined();
     await sleep(0);
     expect(cover.look(1_299)).toBeUndefined();
@@ -83,7 +83,7 @@ describe("a reservation", () => {
       asked += 1;
       return false;
     };
-    const cover = coverOf(refuse, { limit: 1_000, count: async () => 700 });
+    const cover = extensionOf(refuse, { limit: 1_000, count: async () => 700 });
     expect(await cover.look(1_283)).toBeUndefined();
     expect(cover.look(1_865)).toBeUndefined();
     expect(await cover.look(1_866)).toBeUndefined();
@@ -92,7 +92,7 @@ describe("a reservation", () => {
 
   it("is extended in smaller parts as long as there is quota", async () => {
     const asked: number[] = [];
-    const cover = coverOf(async (tokens) => asked.push(tokens) > 0 && tokens < 200);
+    const cover = extensionOf(async (tokens) => asked.push(tokens) > 0 && tokens < 200);
     expect(cover.look(800)).toBeUndefined();
     await sleep(0);
     expect(await cover.look(1_001)).toBeUndefined();
@@ -101,7 +101,7 @@ describe("a reservation", () => {
 
   it("is extended as far as one piece went beyond it", async () => {
     const asked: number[] = [];
-    const cover = coverOf(async (tokens) => asked.push(tokens) > 0);
+    const cover = extensionOf(async (tokens) => asked.push(tokens) > 0);
     expect(await cover.look(10_000)).toBeUndefined();
     expect(cover.look(10_000)).toBeUndefined();
     expect(asked).toEqual([10_024]);
@@ -109,7 +109,7 @@ describe("a reservation", () => {
 
   it("waits for the ledger while that is in trouble for moments", async () => {
     let isTroubled = true;
-    const cover = coverOf(async () => {
+    const cover = extensionOf(async () => {
       if (isTroubled) throw new Error("locked");
       return true;
     });
@@ -122,7 +122,7 @@ describe("a reservation", () => {
   });
 
   it("is all there is when the trouble lasts", async () => {
-    const cover = coverOf(() => Promise.reject(new Error("locked")));
+    const cover = extensionOf(() => Promise.reject(new Error("locked")));
     const verdict = cover.look(1_001);
     await sleep(0);
     nowMs += 6_000;
@@ -131,7 +131,7 @@ describe("a reservation", () => {
 
   it("is not extended any more once the stream is over", async () => {
     let asked = 0;
-    const cover = coverOf(() => {
+    const cover = extensionOf(() => {
       asked += 1;
       return Promise.reject(new Error("locked"));
     });

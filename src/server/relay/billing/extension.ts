@@ -18,7 +18,7 @@ const COUNT_SPARE_TOKENS = 32;
 const PATIENCE_MS = 5_000;
 const ASK_AGAIN_MS = 500;
 
-export interface CoverParts {
+export interface ExtensionParts {
   /** Reserved before the call. Unit: LLM tokens of output. */
   readonly tokens: number;
   /** The most the client asked for; Infinity = it named no limit. */
@@ -31,7 +31,7 @@ export interface CoverParts {
 }
 
 export class Extension {
-  readonly #parts: CoverParts;
+  readonly #parts: ExtensionParts;
   #tokens: number;
   /** By how much the upper bound exceeded the exact count when that was last taken. */
   #excess = 0;
@@ -41,7 +41,7 @@ export class Extension {
   #deciding: Promise<RelayFault | undefined> | undefined;
   #isClosed = false;
 
-  constructor(parts: CoverParts) {
+  constructor(parts: ExtensionParts) {
     this.#parts = parts;
     this.#tokens = parts.tokens;
   }

@@ -80,7 +80,10 @@ export class TextPricing implements Pricing, RunningPricing {
     return Math.max(told, counted);
   }
 
-  /** The charge of a call: by the usage the upstream reported, else counted here, which takes a while. */
+  /**
+   * The charge of a call: by the usage that the upstream reported, else counted here, a promise. An unfinished stream is always counted
+   * too, and the greater number is charged; `isGone`: the client left, which the entry remarks.
+   */
   sum(reply: Reply, isGone: boolean, price: Price): Sum | Promise<Sum> {
     const read = this.#told(reply);
     const told = read?.usage;

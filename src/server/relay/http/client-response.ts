@@ -23,7 +23,7 @@ function ignore(): void {
 }
 
 export class ClientResponse {
-  /** The one signal of the request: the client has left. */
+  /** The one signal that ends the request: the client left (`hasLeft`), the process ends, or a time limit passed (`cutBy`). */
   readonly gone = new Cancellation();
   readonly requestId: string;
   /** Status sent; 0 = nothing yet. */

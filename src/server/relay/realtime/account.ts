@@ -108,7 +108,7 @@ export class RealtimeBill {
   }
 
   /** The channel that is being called now; it may map to a name with a price of its own. */
-  charge(channel: LiveChannel): void {
+  priceFor(channel: LiveChannel): void {
     const { caller, model } = this.#session;
     this.#channelId = channel.id;
     const found = this.#tools.prices().find(model, channel.mapping.get(model) ?? model, caller.group);

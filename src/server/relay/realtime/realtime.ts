@@ -63,7 +63,7 @@ interface Conversation extends Progress {
   /** Why we ended it before both sides could talk; undefined = we did not. */
   cutBy: RelayFault | undefined;
   /** Ends the conversation in the caller's limits. */
-  leave: () => void;
+  freeSlot: () => void;
   model: string;
 }
 
@@ -130,7 +130,7 @@ function newConversation(client: WebSocket, requestId: string, startedMs: number
     caller: undefined,
     bill: undefined,
     cutBy: undefined,
-    leave: () => undefined,
+    freeSlot: () => undefined,
     model: "",
   };
 }
@@ -190,7 +190,7 @@ async function converse(
     tell(services, talk, fault);
     if (!hasLeft) note(services, talk, fault);
   } finally {
-    talk.leave();
+    talk.freeSlot();
   }
 }
 
@@ -208,7 +208,7 @@ async function connect(
   const offers = [...offersOf(req, asked.key), ...keysIn(protocols)];
   const caller = await authenticator.authenticate(offers, address);
   const model = modelIn(req.url ?? "");
-  Object.assign(talk, { caller, model, leave: await limits.begin(caller, address) });
+  Object.assign(talk, { caller, model, freeSlot: await limits.begin(caller, address) });
   const candidates = await findCandidates(services, caller, { model });
   const price = priceOf(tools, { model }, caller, candidates);
   const bill = new RealtimeBill(tools, { caller, model }, price);
@@ -219,7 +219,7 @@ async function connect(
   const search = { caller, model, candidates, conversation: undefined, cancellation, wordsOf };
   const passHeaders = betaOf(req, protocols);
   const line = await eachChannel<RealtimeLine>(services, talk, search, (channel) => {
-    bill.charge(channel);
+    bill.priceFor(channel);
     const upstreamModel = channel.mapping.get(model) ?? model;
     const { apiVersion } = asked;
     const call = { target: channel, model: upstreamModel, apiVersion, passHeaders, cancellation };

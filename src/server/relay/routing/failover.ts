@@ -155,7 +155,7 @@ export function failOver(
   const wordsOf = (fault: RelayFault) => upstreamWords(fault, { model, bytes });
   const search = { caller, model, candidates, conversation, cancellation, wordsOf };
   return eachChannel(tools, state, search, (channel) => {
-    const fault = account.charge(channel);
+    const fault = account.priceFor(channel);
     if (fault !== undefined) return Promise.resolve(fault);
     return attempt(tools.upstream, callOf(channel, incoming, state, cancellation));
   });

@@ -17,7 +17,7 @@ export interface RequestState {
   readonly trace: Trace;
   caller: Caller | undefined;
   /** Ends the call in the caller's limits. */
-  leave: () => void;
+  freeSlot: () => void;
   incoming: IncomingRequest | undefined;
   account: Account | undefined;
   /** The channel called last. */
@@ -52,7 +52,7 @@ export function newRequestState({
     address,
     trace: { firstByteMs: 0, isSent: false },
     caller: undefined,
-    leave: nothing,
+    freeSlot: nothing,
     incoming: undefined,
     account: undefined,
     channel: undefined,

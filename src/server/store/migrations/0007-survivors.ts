@@ -1,4 +1,4 @@
-// What new accounts are still to be granted: written with the account, removed when the bank has booked it, so that a process
+// What new accounts are still to be granted: written with the account, removed when the ledger has booked it, so that a process
 // that dies between the two takes no gift with it. And which processes prove by a lock that they live, besides their lease. And indexes for searches by the head of a name.
 import type { Migration } from "./migration.ts";
 

@@ -190,7 +190,7 @@ function send(tools: AttemptTools, call: Call, parcel: Parcel): Promise<Result> 
       streamMs: isStream ? streamMs : totalMs,
       now: tools.now,
       trace,
-      settle(result) {
+      deliver(result) {
         isOver = true;
         resolve(result);
       },

@@ -1,10 +1,11 @@
-// Makes the bytes of one call and chooses its response handler, as the way of its plan says, without fields that would change its price.
+// Makes the bytes of one call and chooses its response handler, as the way of its plan says, without the fields by which the upstream
+// would charge us more than the client is charged (price-fields.ts).
 import { type RelayFault, unmappableFault } from "#server/upstream/errors/fault.ts";
 import { Unmappable } from "#server/upstream/hub/request.ts";
 import type { Call, Outcome, Plan, PrepareTools } from "./call.ts";
 import { priceFields, withoutFields } from "./price-fields.ts";
 
-/** Prepares a call, without the fields that would change its price. A promise only where media have to be fetched first. */
+/** Prepares a call. A promise only where media have to be fetched first. */
 export function prepare(tools: PrepareTools, call: Call, plan: Plan): Outcome | Promise<Outcome> {
   try {
     const { body, endpoint } = call;

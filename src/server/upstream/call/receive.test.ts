@@ -39,7 +39,7 @@ function receive(handler: Partial<ResponseHandler>): {
     streamMs: 0,
     now: () => 0,
     trace: { firstByteMs: 0, isSent: false },
-    settle: (result) => void results.push(result),
+    deliver: (result) => void results.push(result),
   });
   receiver.attach({
     isSent: true,

@@ -43,7 +43,7 @@ export interface ReceiverOptions {
   now(): number;
   readonly trace: Trace;
   /** Called once. */
-  settle(result: WholeReply | StreamReply | RelayFault): void;
+  deliver(result: WholeReply | StreamReply | RelayFault): void;
 }
 
 /** A whole reply above this size is an unreadable fault. */
@@ -74,7 +74,7 @@ export class Receiver implements Sink, StreamReply {
   #observer: StreamObserver | undefined;
   #reader: EventReader | undefined;
   readonly #passed = new PassedEvents((bytes) => this.#emit(bytes));
-  #isSettled = false;
+  #isDelivered = false;
   /** Output from before `listen` was called; undefined = none. */
   #early: Uint8Array[] | undefined;
   #earlyEnd: { fault: RelayFault | undefined } | undefined;
@@ -263,32 +263,32 @@ export class Receiver implements Sink, StreamReply {
     if (!isStream) {
       const whole = handler.whole(body);
       if (whole.kind === "fault") this.#fail(whole);
-      else this.#settleWhole(whole);
+      else this.#deliverWhole(whole);
       return;
     }
     // A stream was requested and a whole reply came: it is sent as a stream of few events, or unchanged.
     const stream = handler.wholeAsStream(body);
     if ("kind" in stream) {
       if (stream.kind === "fault") this.#fail(stream);
-      else this.#settleWhole(stream);
+      else this.#deliverWhole(stream);
       return;
     }
     this.#mode = "closed";
     this.#observer = stream.observer;
     const { contentType } = stream;
     if (contentType !== undefined) this.headers = { ...this.headers, "content-type": contentType };
-    this.#settle(this);
+    this.#deliver(this);
     if (stream.bytes.length > 0) this.#emit(stream.bytes);
     this.#finish(undefined);
   }
 
-  #settleWhole({ body, usage, next, text }: Whole): void {
+  #deliverWhole({ body, usage, next, text }: Whole): void {
     const { credentials, secrets, dropped } = this.#options;
     if (this.#mode !== "stream") this.#mode = "closed";
     const { headers, quirks } = this;
     const masked = maskSecrets(body, credentials);
     const reply = { kind: "whole", headers, body: masked, usage, quirks, secrets, dropped, text } as const;
-    this.#settle(next === undefined ? reply : { ...reply, next });
+    this.#deliver(next === undefined ? reply : { ...reply, next });
   }
 
   #onError(): void {
@@ -351,18 +351,18 @@ export class Receiver implements Sink, StreamReply {
       return;
     }
     // Comments are keep-alives; only an event decides whether this is a reply.
-    const hasBegun = this.#isSettled || this.#observer?.events !== 0;
+    const hasBegun = this.#isDelivered || this.#observer?.events !== 0;
     if (!hasBegun && this.#bytes > EARLY_LIMIT_BYTES) return;
     this.#early ??= [];
     this.#early.push(masked);
-    if (hasBegun) this.#settle(this);
+    if (hasBegun) this.#deliver(this);
   }
 
   /** The reply is complete. A connection that is still open is read to its end, so that it can be reused. */
   #finish(fault: RelayFault | undefined): void {
     if (!this.#options.isStream && fault === undefined) {
       const whole = this.#observer?.whole?.();
-      if (whole !== undefined) this.#settleWhole(whole);
+      if (whole !== undefined) this.#deliverWhole(whole);
       this.#toTail();
       return;
     }
@@ -370,7 +370,7 @@ export class Receiver implements Sink, StreamReply {
       if (fault === undefined) this.#toTail();
       else this.#mode = "closed";
     }
-    this.#settle(this);
+    this.#deliver(this);
     if (this.#listener !== undefined) this.#listener.onEnd(fault);
     else this.#earlyEnd ??= { fault };
   }
@@ -384,16 +384,16 @@ export class Receiver implements Sink, StreamReply {
   /** Before the result is settled a fault is the result; afterwards it ends the stream. */
   #fail(fault: RelayFault): void {
     if (this.#mode === "closed" || this.#mode === "tail") return;
-    const wasSettled = this.#isSettled;
+    const wasDelivered = this.#isDelivered;
     this.#mode = "closed";
     this.#flow?.abort();
-    if (wasSettled) this.#finish(fault);
-    else this.#settle(fault);
+    if (wasDelivered) this.#finish(fault);
+    else this.#deliver(fault);
   }
 
-  #settle(result: WholeReply | StreamReply | RelayFault): void {
-    if (this.#isSettled) return;
-    this.#isSettled = true;
-    this.#options.settle(result);
+  #deliver(result: WholeReply | StreamReply | RelayFault): void {
+    if (this.#isDelivered) return;
+    this.#isDelivered = true;
+    this.#options.deliver(result);
   }
 }

@@ -1,7 +1,7 @@
 // Model names of Qianfan's classic service → the last part of their addresses; any other name stands there in lower case. Data only.
 // Source: vendors/baidu.
 
-export const qianfanSlugs: Readonly<Record<string, string>> = {
+export const qianfanPaths: Readonly<Record<string, string>> = {
   "ERNIE-4.0-8K": "completions_pro",
   "ERNIE-4.0": "completions_pro",
   "ERNIE-Bot-4": "completions_pro",
