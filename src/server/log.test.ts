@@ -20,7 +20,7 @@ test.each([
   "status 429: Rate limit reached for gpt-4o-mini on tokens per min (TPM): Limit 30000, Used 29000",
   "cannot read /data/master.key: ENOENT: no such file or directory, open '/data/master.key'",
   "SyntaxError: Unexpected token < in JSON at position 0",
-  "token exchange: no access_token in the answer; x-request-id: req_0123456789abcdef",
+  "token exchange: no access_token in the answer; x-request-id: req_7f3a9c2e5b8d1046",
   "claude-3-5-sonnet-20241022, text-embedding-3-small, deepseek-r1-distill-qwen-32b, hf.co/models",
   "Error: database is locked\n    at Worker.settle (file:///app/src/server/store/sqlite-thread.ts:97:21)",
   "无效的令牌：请检查渠道 3 的密钥",
