@@ -36,8 +36,6 @@ export default defineConfig({
           // Ends what hangs; nothing is measured by it, and machines differ by a factor of four.
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // Modules are loaded once for all files of a worker: a third of the processor's time went into loading them anew.
-          isolate: false,
         },
       },
       {
